@@ -1,0 +1,26 @@
+"""Every perceptron behind one scikit-learn API.
+
+Names are imported when they are first used: `import perceptrons` loads neither Numba nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from perceptrons.models import PassiveAggressiveClassifier, Perceptron
+
+__all__ = ["PassiveAggressiveClassifier", "Perceptron", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'perceptrons' has no attribute {name!r}")
+    return getattr(importlib.import_module("perceptrons.models"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,59 @@
+"""How a function becomes a kernel: Numba's options, and a cache on disk that is never stale.
+
+Numba keys a cached function by its own bytecode only, so an edit in a function that it calls goes unnoticed.
+Contents of the closure enter the key as well; every kernel therefore closes over a digest of all sources
+that are compiled into kernels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from types import CellType, FunctionType
+from typing import Any
+
+from numba import njit
+
+# Sums may be reassociated and contracted, which vectorises them; NaN and infinity keep their meaning, because
+# overflow is detected by them.
+FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+
+
+def _digest() -> str:
+    package = Path(__file__).parent.parent
+    sources = [package / "rules.py", *sorted((package / "core").glob("*.py"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+DIGEST = _digest()
+
+
+def _close_over(function: Callable[..., Any], content: str) -> FunctionType:
+    """The same function with one more, unused, free variable."""
+    code = function.__code__.replace(co_freevars=("sources",))
+    return FunctionType(code, function.__globals__, function.__name__, function.__defaults__, (CellType(content),))
+
+
+class Kernel:
+    """A compiled function. Called with a rule of this package it is kept on disk; `fresh` never is.
+
+    A kernel that holds a rule of the user's must stay out of the cache: the cache would not notice an edit of
+    the rule's formula, and its index could not be read where the rule's module cannot be imported.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__doc__ = function.__doc__
+        self.fresh = njit(**OPTIONS)(function)
+        try:
+            self.cached = njit(cache=True, **OPTIONS)(_close_over(function, DIGEST))
+        except RuntimeError:  # no folder can be written: compile anew in every process
+            self.cached = self.fresh
+
+    def __call__(self, *args: Any) -> Any:
+        return self.cached(*args)
+
+    def for_rule(self, rule: object) -> Callable[..., Any]:
+        """The dispatcher that may compile this rule in."""
+        return self.cached if type(rule).__module__ == "perceptrons.rules" else self.fresh  # type: ignore[no-any-return]

@@ -1,0 +1,149 @@
+"""Passes over examples: learning, counting mistakes, scoring, and the votes of all hypotheses.
+
+A pass knows neither the layout of rows (`rows`), nor the number of classes (`spaces`), nor the rule (`rules`), nor
+which hypothesis is kept (`keeping`): types pick each of them when the pass is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload, register_jitable
+
+from perceptrons.core import keeping
+from perceptrons.core.compile import Kernel
+from perceptrons.core.keeping import (
+    AVERAGED,
+    MISTAKES,
+    OVERFLOW,
+    PASSES,
+    QUIET,
+    SEEN,
+    TAU,
+    UPDATES,
+    keep_right,
+    keep_step,
+)
+from perceptrons.core.rows import JIT, U, ahead, n_rows
+from perceptrons.core.spaces import judge, move, scaled, score, scratch
+
+AHEAD = U(6)  # rows between the one that is prefetched and the one in work
+
+
+class How(NamedTuple):
+    """What a pass must know besides the data: scalars, and two types that pick code."""
+
+    rule: Any  # formula and parameters of the step
+    readout: Any  # which hypothesis is kept: one of `keeping`
+    eta: float  # scales every step
+    bias: float  # value of the constant feature: 1, or 0 without a bias
+    tie_positive: bool
+    give_up: float  # stop when ‖w‖ < give_up·Στ; 0 for never
+
+
+def tau(rule, margin, sq_norm, weight):
+    """Length of the step by the rule's own formula."""
+
+
+@overload(tau, strict=False, jit_options=JIT)
+def _tau(rule, margin, sq_norm, weight):
+    return rule.instance_class.tau
+
+
+@register_jitable(**JIT)
+def norm(w):
+    """‖w‖, over all classes."""
+    total = 0.0
+    for x in w.flat:
+        total += x * x
+    return np.sqrt(total)
+
+
+@Kernel
+def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, counts, mistakes, predicted):
+    """Pass after pass, a line of `order` each, until one has no mistake or margins are proved too small.
+
+    Updates w, kept, counts, mistakes (one entry a pass) and predicted (unless None) in place.
+    """
+    scores = scratch(w)
+    n = U(order.shape[1])
+    for p in range(U(order.shape[0])):
+        mistakes_before, updates_before = counts[MISTAKES], counts[UPDATES]
+        for q in range(n):
+            if q + AHEAD < n:
+                ahead(values, indices, indptr, U(order[p, q + AHEAD]))
+            i, code = U(order[p, q]), U(codes[order[p, q]])
+            score(values, indices, indptr, i, how.bias, w, scores)
+            margin, rival, answer = judge(scores, code, how.tie_positive, w)
+            if predicted is not None:
+                predicted[i] = answer
+            example_weight = 1.0
+            if weight is not None:
+                example_weight = weight[i]
+            length = scaled(w, sq_norm[i] + how.bias)
+            step = how.eta * tau(how.rule, margin, length, example_weight)
+            if not np.isfinite(margin + step * (1.0 + length)):
+                counts[OVERFLOW] = i + 1.0
+                return
+            counts[AVERAGED] += 1.0
+            counts[SEEN] += 1.0
+            if margin <= 0.0:
+                counts[MISTAKES] += 1.0
+            if step > 0.0:
+                move(values, indices, indptr, i, step, how.bias, code, rival, w)
+                counts[UPDATES] += 1.0
+                counts[TAU] += step
+                keep_step(how.readout, values, indices, indptr, i, step, how.bias, code, rival, margin, kept, counts)
+            elif margin > 0.0:
+                keep_right(how.readout, values, indices, indptr, codes, weight, how.bias, how.tie_positive, w, kept, counts)
+        mistakes[p] += counts[MISTAKES] - mistakes_before
+        counts[PASSES] += 1.0
+        counts[QUIET] = 1.0 if counts[UPDATES] == updates_before else 0.0
+        if mistakes[p] == 0.0 or norm(w) < how.give_up * counts[TAU]:
+            return
+
+
+@Kernel
+def errors(values, indices, indptr, codes, weight, bias, tie_positive, w):
+    """The mistakes of w on all rows, by their weights if they have any."""
+    return keeping.errors(values, indices, indptr, codes, weight, bias, tie_positive, w, np.inf)
+
+
+@Kernel
+def decide(values, indices, indptr, bias, w):
+    """Scores of all rows, one column a weight vector."""
+    scores = scratch(w)
+    out = np.empty((n_rows(values, indices, indptr), scores.size))
+    for i in range(U(out.shape[0])):
+        score(values, indices, indptr, i, bias, w, scores)
+        for c in range(U(scores.size)):
+            out[i, c] = scores[c]
+    return out
+
+
+@Kernel
+def vote(gram, column, log, lasts, tie_positive, scores, votes):
+    """The votes of successive hypotheses on some rows; updates scores and votes in place.
+
+    Hypothesis k differs from the one before by the step in line k of `log`; `gram[i, column[k]]` is the inner
+    product of row i with the row of that step (with the constant of the bias), and `lasts[k]` is the number of
+    examples after which the hypothesis was in force.
+    """
+    for i in range(U(gram.shape[0])):
+        for k in range(U(log.shape[0])):
+            moved = log[k, keeping.STEP] * gram[i, column[k]]
+            tally(scores[i], votes[i], moved, U(log[k, keeping.UP]), U(log[k, keeping.DOWN]), lasts[k], tie_positive)
+
+
+@register_jitable(**JIT)
+def tally(scores, votes, moved, up, down, weight, tie_positive):
+    """Move the scores of one row by a step, then vote: with one score for its sign, with several for the largest."""
+    if scores.size == 1:
+        scores[0] += moved * (2.0 * up - 1.0)
+        positive = scores[0] > 0.0 or (tie_positive and scores[0] == 0.0)
+        votes[0] += weight if positive else -weight
+    else:
+        scores[up] += moved
+        scores[down] -= moved
+        votes[np.argmax(scores)] += weight

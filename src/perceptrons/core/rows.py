@@ -1,0 +1,243 @@
+"""What can be done with one row, dense or CSR: the verbs that passes are written in.
+
+Rows are three flat arguments `values, indices, indptr`; for dense rows `values` has two axes and the other two
+are None. Each verb picks its code by these types when it is compiled. Row numbers and indices are unsigned:
+signed ones make Numba emit wrap-around checks. `w` is one weight vector `(d + 1,)` or one column a class
+`(d + 1, classes)`, so that the weights of one feature lie side by side; its last row belongs to the bias.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from perceptrons.core.compile import FASTMATH, Kernel
+
+U = np.uint64
+ONE, FOUR = np.uint64(1), np.uint64(4)
+LINE = 64  # bytes of a cache line
+JIT = {"fastmath": FASTMATH, "error_model": "numpy"}
+
+
+@intrinsic
+def prefetch(typingctx, array, position):
+    """Ask for the cache line that holds array.flat[position]; touches nothing."""
+
+    def codegen(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
+        )
+        read, keep, data_cache = (ir.Constant(word, number) for number in (0, 3, 1))
+        builder.call(function, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
+        return context.get_dummy_value()
+
+    return types.void(array, position), codegen
+
+
+def is_dense(indices):
+    return isinstance(indices, types.NoneType)
+
+
+def n_rows(values, indices, indptr):
+    """How many rows there are."""
+
+
+@overload(n_rows)
+def _n_rows(values, indices, indptr):
+    if is_dense(indices):
+        return lambda values, indices, indptr: U(values.shape[0])
+    return lambda values, indices, indptr: U(indptr.size) - ONE
+
+
+def ahead(values, indices, indptr, i):
+    """Prefetch row i."""
+
+
+@overload(ahead)
+def _ahead(values, indices, indptr, i):
+    per_line = U(LINE // (values.dtype.bitwidth // 8))
+
+    if is_dense(indices):
+
+        def dense(values, indices, indptr, i):
+            start = i * U(values.shape[1])
+            for position in range(start, start + U(values.shape[1]), per_line):
+                prefetch(values, position)
+
+        return dense
+
+    per_line_index = U(LINE // (indices.dtype.bitwidth // 8))
+
+    def csr(values, indices, indptr, i):
+        start, end = indptr[i], indptr[i + ONE]
+        for position in range(start, end, per_line):
+            prefetch(values, position)
+        for position in range(start, end, per_line_index):
+            prefetch(indices, position)
+
+    return csr
+
+
+def dot(values, indices, indptr, i, w):
+    """x_i · w, for one weight vector."""
+
+
+@overload(dot, jit_options=JIT)
+def _dot(values, indices, indptr, i, w):
+    if is_dense(indices):
+
+        def dense(values, indices, indptr, i, w):
+            total = 0.0
+            for j in range(U(values.shape[1])):
+                total += values[i, j] * w[j]
+            return total
+
+        return dense
+
+    def csr(values, indices, indptr, i, w):
+        total = 0.0
+        for position in range(indptr[i], indptr[i + ONE]):
+            total += values[position] * w[indices[position]]
+        return total
+
+    return csr
+
+
+def dots(values, indices, indptr, i, w, scores):
+    """scores += x_i · w, for one weight vector a class; updates scores in place."""
+
+
+@overload(dots, jit_options=JIT)
+def _dots(values, indices, indptr, i, w, scores):
+    # Four features a turn: the running scores go through memory, and this quarters the trips.
+    if is_dense(indices):
+
+        def dense(values, indices, indptr, i, w, scores):
+            width = U(values.shape[1])
+            whole = width - width % FOUR
+            for j in range(U(0), whole, FOUR):
+                x0, x1, x2, x3 = values[i, j], values[i, j + U(1)], values[i, j + U(2)], values[i, j + U(3)]
+                for c in range(U(scores.size)):
+                    scores[c] += x0 * w[j, c] + x1 * w[j + U(1), c] + x2 * w[j + U(2), c] + x3 * w[j + U(3), c]
+            for j in range(whole, width):
+                x0 = values[i, j]
+                for c in range(U(scores.size)):
+                    scores[c] += x0 * w[j, c]
+
+        return dense
+
+    def csr(values, indices, indptr, i, w, scores):
+        start, end = indptr[i], indptr[i + ONE]
+        whole = end - (end - start) % FOUR
+        for p in range(start, whole, FOUR):
+            x0, x1, x2, x3 = values[p], values[p + U(1)], values[p + U(2)], values[p + U(3)]
+            j0, j1, j2, j3 = indices[p], indices[p + U(1)], indices[p + U(2)], indices[p + U(3)]
+            for c in range(U(scores.size)):
+                scores[c] += x0 * w[j0, c] + x1 * w[j1, c] + x2 * w[j2, c] + x3 * w[j3, c]
+        for p in range(whole, end):
+            for c in range(U(scores.size)):
+                scores[c] += values[p] * w[indices[p], c]
+
+    return csr
+
+
+def axpy(values, indices, indptr, i, a, w):
+    """w += a·x_i, for one weight vector; updates w in place."""
+
+
+@overload(axpy, jit_options=JIT)
+def _axpy(values, indices, indptr, i, a, w):
+    if is_dense(indices):
+
+        def dense(values, indices, indptr, i, a, w):
+            for j in range(U(values.shape[1])):
+                w[j] += a * values[i, j]
+
+        return dense
+
+    def csr(values, indices, indptr, i, a, w):
+        for position in range(indptr[i], indptr[i + ONE]):
+            w[indices[position]] += a * values[position]
+
+    return csr
+
+
+def axpy_pair(values, indices, indptr, i, a, w, up, down):
+    """w_up += a·x_i and w_down −= a·x_i, two of the weight vectors; updates w in place."""
+
+
+@overload(axpy_pair, jit_options=JIT)
+def _axpy_pair(values, indices, indptr, i, a, w, up, down):
+    if is_dense(indices):
+
+        def dense(values, indices, indptr, i, a, w, up, down):
+            for j in range(U(values.shape[1])):
+                step = a * values[i, j]
+                w[j, up] += step
+                w[j, down] -= step
+
+        return dense
+
+    def csr(values, indices, indptr, i, a, w, up, down):
+        for position in range(indptr[i], indptr[i + ONE]):
+            step = a * values[position]
+            w[indices[position], up] += step
+            w[indices[position], down] -= step
+
+    return csr
+
+
+def survey_row(values, indices, indptr, i, width):
+    """‖x_i‖², and whether its indices increase and stay below `width`."""
+
+
+@overload(survey_row, jit_options=JIT)
+def _survey_row(values, indices, indptr, i, width):
+    if is_dense(indices):
+
+        def dense(values, indices, indptr, i, width):
+            total = 0.0
+            for j in range(U(values.shape[1])):
+                x = np.float64(values[i, j])
+                total += x * x
+            return total, True, True
+
+        return dense
+
+    def csr(values, indices, indptr, i, width):
+        start, end = indptr[i], indptr[i + ONE]
+        total, falls, largest = 0.0, 0, U(0)
+        for position in range(start, end):
+            x = np.float64(values[position])
+            total += x * x
+            largest = max(largest, U(indices[position]))
+        for position in range(start + ONE, end):
+            falls += indices[position] <= indices[position - ONE]
+        return total, falls == 0, start == end or largest < width
+
+    return csr
+
+
+GOOD, NOT_FINITE, NOT_CANONICAL, OUT_OF_RANGE = range(4)
+
+
+@Kernel
+def survey(values, indices, indptr, width):
+    """One sweep that finds out whether rows are fit for passes; returns ‖x_i‖², the verdict, the row at fault."""
+    sq_norm = np.empty(n_rows(values, indices, indptr))
+    verdict, row = GOOD, U(0)
+    for i in range(U(sq_norm.size)):
+        total, canonical, inside = survey_row(values, indices, indptr, i, width)
+        sq_norm[i] = total
+        if not inside:
+            return sq_norm, OUT_OF_RANGE, i
+        if verdict == GOOD and not np.isfinite(total):
+            verdict, row = NOT_FINITE, i
+        if verdict == GOOD and not canonical:
+            verdict, row = NOT_CANONICAL, i
+    return sq_norm, verdict, row

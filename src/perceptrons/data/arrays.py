@@ -1,0 +1,122 @@
+"""Arrays and sparse matrices as rows, without copying them.
+
+C-ordered float32 and float64 arrays and CSR matrices are read in place. What a pass takes for granted is made
+sure of here in one compiled sweep: values are finite, indices lie inside the matrix and occur once a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from perceptrons.core.rows import GOOD, NOT_CANONICAL, OUT_OF_RANGE, survey
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows for a pass: `values` with two axes when dense, else `values, indices, indptr` as in CSR."""
+
+    values: Array
+    indices: Array | None
+    indptr: Array | None
+    n_features: int
+    sq_norm: npt.NDArray[np.float64]
+
+    @property
+    def arrays(self) -> tuple[Array, Array | None, Array | None]:
+        """What a kernel takes."""
+        return self.values, self.indices, self.indptr
+
+    def __len__(self) -> int:
+        return len(self.sq_norm)
+
+    def take(self, where: Array) -> Rows:
+        """A copy of the rows at `where`."""
+        if self.indptr is None:
+            values, indices, indptr = self.values[where], None, None
+        else:
+            part = self.matrix()[where]
+            values, indices, indptr = _csr(part)
+        return Rows(values, indices, indptr, self.n_features, self.sq_norm[where])
+
+    def columns(self) -> Array | None:
+        """The features that occur, each once; None when that could be all of them."""
+        if self.indices is None or self.indices.size >= self.n_features:
+            return None
+        return np.unique(self.indices).astype(np.intp)
+
+    def matrix(self) -> Any:
+        """The rows as NumPy or SciPy know them, sharing memory."""
+        if self.indices is None or self.indptr is None:
+            return self.values
+        signed = self.indices.view(np.dtype(f"i{self.indices.itemsize}"))
+        matrix = sp.csr_array((len(self), self.n_features), dtype=self.values.dtype)
+        matrix.data, matrix.indices, matrix.indptr = self.values, signed, self.indptr.view(np.int64)
+        return matrix
+
+    def gram(self, other: Rows, bias: float) -> npt.NDArray[np.float64]:
+        """Inner products of these rows with others, the constant of the bias included."""
+        products = self.matrix() @ other.matrix().T
+        if sp.issparse(products):
+            products = products.toarray()
+        return np.asarray(products, dtype=np.float64) + bias
+
+
+def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X") -> Rows:
+    """Rows of a C-ordered float array or a CSR matrix; `names` are those of the features, for messages.
+
+    >>> as_rows(np.array([[1.0, 2.0], [3.0, np.nan]]))
+    Traceback (most recent call last):
+    ValueError: Input X contains NaN at row 1, column 1. Remove or impute such values first.
+    """
+    sparse = sp.issparse(X)
+    arrays = _csr(X) if sparse else (_readonly(X), None, None)
+    sq_norm, verdict, row = survey(*arrays, np.uint64(X.shape[1]))
+    if verdict == NOT_CANONICAL:
+        X = X.copy()
+        X.sum_duplicates()
+        return as_rows(X, names, input_name)
+    if verdict == OUT_OF_RANGE:
+        raise ValueError(
+            f"{input_name} is not a valid CSR matrix: an index in row {row} is outside of its {X.shape[1]} columns."
+        )
+    if verdict != GOOD:
+        raise ValueError(_not_finite(X, int(row), names, input_name))
+    return Rows(*arrays, X.shape[1], sq_norm)
+
+
+def _csr(X: Any) -> tuple[Array, Array, Array]:
+    """The arrays of a CSR matrix; indices unsigned, and row pointers always 64 bits wide, to compile fewer variants."""
+    if X.indptr[0] != 0 or X.indptr[-1] > min(X.data.size, X.indices.size) or (np.diff(X.indptr) < 0).any():
+        raise ValueError("X is not a valid CSR matrix: its row pointers do not increase from 0 to the number of values.")
+    indices = X.indices.view(np.dtype(f"u{X.indices.itemsize}"))
+    return _readonly(X.data), _readonly(indices), _readonly(X.indptr.astype(np.int64, copy=False).view(np.uint64))
+
+
+def _readonly(array: Array) -> Array:
+    """A view that cannot be written; a writable one would compile a second variant of every pass."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _not_finite(X: Any, row: int, names: Sequence[Any] | None, input_name: str) -> str:
+    """Where the first value stands that is no number, or whose square is none."""
+    line = X[[row]].toarray()[0] if sp.issparse(X) else np.asarray(X[row])
+    bad = np.flatnonzero(~np.isfinite(line))
+    if bad.size == 0:
+        return (
+            f"Input {input_name} is too large at row {row}: its squared length {np.float64(line) @ line:.3g} "
+            "overflows float64. Rescale the features, for instance with StandardScaler."
+        )
+    column = int(bad[0])
+    what = "NaN" if np.isnan(line[column]) else "infinity"
+    name = f"{column}" if names is None else f"{column} ({names[column]!r})"
+    return f"Input {input_name} contains {what} at row {row}, column {name}. Remove or impute such values first."

@@ -1,0 +1,9 @@
+"""The learner: weights and counts as one state, the order of rows, stopping, and readouts. No scikit-learn here."""
+
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.learner import Learner
+from perceptrons.learn.progress import Progress
+from perceptrons.learn.readout import READOUTS
+from perceptrons.learn.training import Run, train
+
+__all__ = ["READOUTS", "Examples", "Learner", "Progress", "Run", "train"]

@@ -1,0 +1,38 @@
+"""Rows with their labels and weights, ready for a pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.data import Rows
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows, the number of each row's class, and its weight (None: all 1)."""
+
+    rows: Rows
+    codes: npt.NDArray[np.int32]
+    weight: npt.NDArray[np.float64] | None = None
+
+    @property
+    def flat(self) -> tuple[Any, ...]:
+        """What a pass takes: rows, then classes, weights and squared lengths."""
+        return (*self.rows.arrays, self.codes, self.weight, self.rows.sq_norm)
+
+    @property
+    def sq_radius(self) -> float:
+        """max ‖x‖² over the rows that count."""
+        sq_norm = self.rows.sq_norm
+        return float((sq_norm if self.weight is None else sq_norm[self.weight > 0]).max(initial=0.0))
+
+    def order(self) -> npt.NDArray[Any]:
+        """The numbers of the rows that count: those whose weight is not 0."""
+        kind = np.uint32 if len(self.rows) < 1 << 32 else np.uint64
+        if self.weight is None:
+            return np.arange(len(self.rows), dtype=kind)
+        return np.flatnonzero(self.weight).astype(kind)

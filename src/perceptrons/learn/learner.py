@@ -1,0 +1,268 @@
+"""The learner: weights, what the readout keeps, and counts as one state that passes update in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core import keeping, passes
+from perceptrons.core.keeping import AVERAGED, LOGGED, LONGEST, OVERFLOW, PASSES, POCKET, QUIET, RUN, SEEN, TAU, TRIED, UPDATES
+from perceptrons.data import Rows
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.readout import READOUTS, Ballot, Floats, Last, Pocket, Voted
+
+SLICE = 1 << 25  # values that one call of a kernel may read, about 50 ms: Ctrl-C is heard in between
+LOG_LINES = 1 << 16  # rows that one call may visit when every update is logged
+
+
+class Learner:
+    """A linear model that learns: one weight vector for two classes, one a class for more.
+
+    `w` has the weights of one feature in each row, and those of the constant feature of the bias in the last.
+    """
+
+    def __init__(
+        self,
+        rule: Any,
+        readout: str,
+        *,
+        n_features: int,
+        n_classes: int,
+        eta: float = 1.0,
+        fit_intercept: bool = True,
+        tie: str = "mistake",
+        burn_in: int = 0,
+    ) -> None:
+        self.rule, self.eta = rule, float(eta)
+        self.bias = 1.0 if fit_intercept else 0.0
+        self.tie_positive = tie == "positive"
+        self.burn_in = burn_in  # examples still to be seen before averaging begins
+        self.n_features, self.n_classes = n_features, n_classes
+        self.w: Floats = np.zeros(_shape(n_features, n_classes))
+        self.start: Floats | None = None  # weights before the first example, when they were not zeros
+        self.origin: Floats | None = None  # weights that Στ counts from, when they were not zeros
+        self.sq_radius = 0.0  # max ‖x‖² over all rows seen
+        self.counts: Floats = np.zeros(keeping.SIZE)
+        self.readout: Any = READOUTS[readout]()
+        self.kept = self.readout.begin(self.w)
+        self._read: tuple[float, Floats] = (-1.0, self.w)
+
+    # -- learning ---------------------------------------------------------------------------------------------
+
+    def set_start(self, w: Floats) -> None:
+        """Begin with these weights, before the first example."""
+        self.w = np.array(w, dtype=np.float64, order="C")
+        self.start = self.origin = self.w.copy() if self.w.any() else None
+        self.kept = self.readout.begin(self.w)
+        self._read = (-1.0, self.w)
+
+    def set_origin(self) -> None:
+        """Count Στ from here on: the bound on the margin is then about the rows that follow only."""
+        self.origin = self.w.copy() if self.w.any() else None
+        self.counts[TAU] = 0.0
+        self.sq_radius = 0.0
+
+    def once(self, examples: Examples, order: npt.NDArray[Any], predicted: npt.NDArray[Any] | None = None) -> float:
+        """One pass over the rows `order`, in slices; returns the number of mistakes."""
+        mistakes, updates = np.zeros(1), self.counts[UPDATES]
+        for part in self._slices(examples, order):
+            self.repeat(examples, part[np.newaxis], mistakes, predicted)
+        self.counts[QUIET] = updates == self.counts[UPDATES]
+        return float(mistakes[0])
+
+    def repeat(
+        self,
+        examples: Examples,
+        order: npt.NDArray[Any],
+        mistakes: Floats,
+        predicted: npt.NDArray[Any] | None = None,
+        give_up: float = 0.0,
+    ) -> int:
+        """Passes over the lines of `order` until one has no mistake, or ‖w‖ < give_up·Στ; returns how many."""
+        self.sq_radius = max(self.sq_radius, examples.sq_radius)
+        if self.n_classes < 2:  # nothing else can be predicted
+            self.counts[[SEEN, AVERAGED]] += order.size
+            return len(order)
+        waiting = self.burn_in > 0
+        readout, kept = (Last(), None) if waiting else (self.readout, self.kept)
+        voted = isinstance(self.readout, Voted)
+        if voted:
+            kept = np.empty((order.size, keeping.COLUMNS))
+        self.counts[[LOGGED, PASSES]] = 0.0
+        how = passes.How(self.rule, readout.marker, self.eta, self.bias, self.tie_positive, give_up)
+        kernel = passes.learn.for_rule(self.rule)
+        try:
+            kernel(*examples.flat, order, how, self.w, kept, self.counts, mistakes, predicted)
+        finally:
+            if voted and self.counts[LOGGED]:
+                self.readout = self.readout.add(examples.rows, kept[: int(self.counts[LOGGED])].copy())
+            if waiting:
+                self.burn_in -= order.size
+                if self.burn_in <= 0:
+                    self.counts[AVERAGED] = 0.0
+                    self.kept = self.readout.begin(self.w)
+        if self.counts[OVERFLOW]:
+            raise overflow(f"at row {int(self.counts[OVERFLOW]) - 1}")
+        return int(self.counts[PASSES])
+
+    def _slices(self, examples: Examples, order: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+        """Parts of a pass that one call works off."""
+        per_row = max(1, examples.rows.values.size // max(1, len(examples.rows)))
+        size = max(1, SLICE // per_row)
+        if isinstance(self.readout, Voted):
+            size = min(size, LOG_LINES)
+        begin = 0
+        while begin < len(order):
+            end = begin + (min(size, self.burn_in) if self.burn_in > 0 else size)
+            yield order[begin:end]
+            begin = end
+
+    def fill_pocket(self, examples: Examples) -> None:
+        """Weigh what is in the pocket on these examples."""
+        if isinstance(self.readout, Pocket):
+            self.counts[[RUN, LONGEST, TRIED]] = 0.0
+            self.counts[POCKET] = passes.errors(*examples.flat[:5], self.bias, self.tie_positive, self.kept)
+
+    def converge(self) -> None:
+        """The w in force makes no mistake: it belongs into the pocket, whatever its run."""
+        if isinstance(self.readout, Pocket):
+            self.kept[:], self.counts[POCKET] = self.w, 0.0
+
+    def check_finite(self, columns: npt.NDArray[np.intp] | None = None) -> None:
+        """Refuse weights that have overflowed, of the given features or of all."""
+        part = slice(None) if columns is None else columns
+        if not np.isfinite(self.w[part]).all() or (self.kept is not None and not np.isfinite(self.kept[part]).all()):
+            raise overflow("in this pass")
+
+    # -- classes ----------------------------------------------------------------------------------------------
+
+    def grow(self, n_classes: int, codes: npt.NDArray[np.intp]) -> None:
+        """Make room for new classes; `codes` are the new numbers of those there were.
+
+        From two classes to more, w becomes +w/2 for the second and −w/2 for the first; a new class starts at 0.
+        """
+        scale = 0.5 if self.n_classes == 2 and n_classes > 2 else 1.0
+
+        def spread(old: Floats | None) -> Floats | None:
+            if old is None or _shape(self.n_features, n_classes) == old.shape:
+                return old
+            new = np.zeros(_shape(self.n_features, n_classes))
+            if old.ndim == 2:
+                new[:, codes] = old
+            elif self.n_classes == 2:
+                new[:, codes[1]], new[:, codes[0]] = scale * old, -scale * old
+            return new
+
+        self.w = spread(self.w)  # type: ignore[assignment]
+        self.kept, self.start, self.origin = spread(self.kept), spread(self.start), spread(self.origin)
+        self.counts[TAU] *= scale
+        if isinstance(self.readout, Voted):
+            self.readout = self.readout.remap(codes, scale)
+        self.n_classes = n_classes
+        self._read = (-1.0, self.w)
+
+    # -- going back -------------------------------------------------------------------------------------------
+
+    def snapshot(self, columns: npt.NDArray[np.intp] | None = None) -> tuple[Any, ...]:
+        """What `restore` needs to undo learning that touches the weights of these features only (None: all)."""
+        part: Any = slice(None) if columns is None else np.append(columns, self.n_features)
+        kept = None if self.kept is None else self.kept[part].copy()
+        return dict(vars(self)), part, self.w[part].copy(), kept, self.counts.copy()
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Be as at the time of the snapshot."""
+        fields, part, w, kept, counts = snapshot
+        vars(self).update(fields)
+        self.w[part], self.counts[:] = w, counts
+        if kept is not None:
+            self.kept[part] = kept
+        self._read = (-1.0, self.w)
+
+    def scale(self, factor: float) -> None:
+        """Multiply all hypotheses by a positive number; no prediction changes."""
+        for array in (self.w, self.kept, self.start, self.origin):
+            if array is not None:
+                array *= factor
+        self.counts[TAU] *= factor
+        self._read = (-1.0, self.w)
+
+    def seal(self) -> None:
+        """Let go of the rows learned from, but for those that a voted readout needs."""
+        if isinstance(self.readout, Voted):
+            self.readout = self.readout.seal()
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    @property
+    def votes(self) -> bool:
+        """Whether many hypotheses predict together, so that there are no weights to read."""
+        return isinstance(self.readout, Voted)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the readout; made once after each change."""
+        if self._read[0] != self.counts[SEEN]:
+            self._read = (self.counts[SEEN], self.readout.weights(self.w, self.kept, self.counts))
+        return self._read[1]
+
+    def decide(self, rows: Rows) -> Floats:
+        """Scores of all rows, one column for two classes; the share of votes when they vote."""
+        if isinstance(self.readout, Voted):
+            total = max(1.0, self.counts[AVERAGED])
+            self.seal()
+            return self.ballot(rows).count(self.readout.steps, self.counts[AVERAGED]) / total
+        return passes.decide(*rows.arrays, self.bias, self.weights)  # type: ignore[no-any-return]
+
+    def ballot(self, rows: Rows) -> Ballot:
+        """Empty votes on these rows."""
+        start = np.zeros_like(self.w) if self.start is None else self.start
+        return Ballot(rows, start, self.bias, self.tie_positive)
+
+    def predict(self, scores: Floats) -> npt.NDArray[np.intp]:
+        """The classes that scores stand for. An even vote goes to the first class, whatever `tie` says."""
+        if scores.shape[1] > 1:
+            return scores.argmax(axis=1)
+        if self.n_classes == 1:
+            return np.zeros(len(scores), dtype=np.intp)
+        to_positive = self.tie_positive and not isinstance(self.readout, Voted)
+        return (scores[:, 0] >= 0 if to_positive else scores[:, 0] > 0).astype(np.intp)
+
+    def errors(self, examples: Examples) -> float:
+        """Mistakes of the w in force on these examples."""
+        return float(passes.errors(*examples.flat[:5], self.bias, self.tie_positive, self.w))
+
+    @property
+    def radius(self) -> float:
+        """R: the length of the longest row, with the constant feature if there is a bias."""
+        return float(np.sqrt(self.sq_radius + self.bias))
+
+    @property
+    def margin_bound(self) -> float:
+        """No hypothesis has a larger margin on the rows seen: ‖w − w_0‖/Στ, rounded outward.
+
+        w − w_0 = Σ τ_t y_t x_t, so ‖w − w_0‖/Στ is the length of a point of the hull of {y_i x_i}. Each of k updates
+        rounds w by at most ε·‖w‖ ≤ ε·(‖w_0‖ + R·Στ), the sum Στ by ε of itself; R is √2·R for several classes.
+        """
+        total = self.counts[TAU]
+        if total == 0.0:
+            return float("inf")
+        moved = self.w if self.origin is None else self.w - self.origin
+        start = 0.0 if self.origin is None else float(np.linalg.norm(self.origin))
+        epsilon, roundings = np.finfo(np.float64).eps, self.counts[UPDATES] + 4
+        radius = self.radius * (1.0 if self.w.ndim == 1 else np.sqrt(2.0))
+        length = np.linalg.norm(moved) / total * (1 + (moved.size + roundings) * epsilon)
+        return float(length + 2 * roundings * epsilon * (radius + start / total))
+
+
+def overflow(where: str) -> ValueError:
+    return ValueError(
+        f"weights overflow float64 {where}; the model is left as it was. "
+        "Rescale the features, for instance with StandardScaler, or lower eta0."
+    )
+
+
+def _shape(n_features: int, n_classes: int) -> tuple[int, ...]:
+    return (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)

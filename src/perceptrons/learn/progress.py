@@ -1,0 +1,31 @@
+"""What `verbose` prints between passes: now and then, never a flood."""
+
+from __future__ import annotations
+
+import time
+
+from perceptrons.learn.learner import Learner
+from perceptrons.learn.training import Run
+
+EVERY = 0.5  # seconds between two lines
+
+
+class Progress:
+    """Prints a line for the first pass, then at most two a second, and one for the last; every pass if `each`."""
+
+    def __init__(self, name: str, n_rows: int, each: bool) -> None:
+        self.name, self.n_rows, self.each = name, n_rows, each
+        self.begun = time.perf_counter()
+        self.next = self.begun
+
+    def __call__(self, learner: Learner, run: Run) -> None:
+        now = time.perf_counter()
+        if now < self.next and not self.each and run.stop == "interrupted":
+            return
+        self.next = now + EVERY
+        held_out = f", held-out error {run.validation_errors[-1]:.2%}" if run.validation_errors else ""
+        print(
+            f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} mistakes "
+            f"({run.mistakes[-1] / max(1, self.n_rows):.2%}){held_out}, "
+            f"margin at most {learner.margin_bound:.3g}, {now - self.begun:.1f} s"
+        )

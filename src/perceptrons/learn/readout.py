@@ -1,0 +1,153 @@
+"""Which hypothesis is kept: what each readout stores while learning, and what it reads out.
+
+`kept` is the array that a pass updates for it; the marker picks the pass's code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core import keeping, passes
+from perceptrons.core.keeping import AVERAGED
+from perceptrons.data import Rows
+
+Floats = npt.NDArray[np.float64]
+BLOCK = 1 << 22  # entries of the largest table of inner products that votes are counted from
+
+
+@dataclass(frozen=True)
+class Last:
+    """The final w."""
+
+    marker: Any = keeping.Last()
+
+    def begin(self, w: Floats) -> Floats | None:
+        return None
+
+    def weights(self, w: Floats, kept: Any, counts: Floats) -> Floats:
+        return w
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """The mean of w over all examples, after their updates: ((T + 1)·w − u)/T with u = w_0 + Σ t·δ_t."""
+
+    marker: Any = keeping.Averaged()
+
+    def begin(self, w: Floats) -> Floats | None:
+        return w.copy()
+
+    def weights(self, w: Floats, kept: Any, counts: Floats) -> Floats:
+        total = counts[AVERAGED]
+        return ((total + 1) * w - kept) / total if total else w  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Pocket:
+    """The w with the fewest mistakes on all training rows."""
+
+    marker: Any = keeping.Pocket()
+
+    def begin(self, w: Floats) -> Floats | None:
+        return w.copy()
+
+    def weights(self, w: Floats, kept: Any, counts: Floats) -> Floats:
+        return kept  # type: ignore[no-any-return]
+
+
+class Step(NamedTuple):
+    """Updates in the order they were made: their log, whose column ROW counts in `rows`."""
+
+    rows: Rows
+    log: Floats
+
+
+@dataclass(frozen=True)
+class Voted:
+    """All hypotheses, each by the step that made it. Weight vectors are never stored."""
+
+    marker: Any = keeping.Voted()
+    steps: tuple[Step, ...] = field(default=())
+    source: Rows | None = None  # rows that the unsealed logs count in
+    logs: tuple[Floats, ...] = field(default=())
+
+    def begin(self, w: Floats) -> Floats | None:
+        return None
+
+    def add(self, source: Rows, log: Floats) -> Voted:
+        """With one more piece of log about rows of `source`."""
+        voted = self if self.source is source or self.source is None else self.seal()
+        return replace(voted, source=source, logs=(*voted.logs, log))
+
+    def seal(self) -> Voted:
+        """With a copy of the rows that made updates instead of all rows."""
+        if self.source is None:
+            return self
+        return replace(self, steps=(*self.steps, *self.unsealed(0)), source=None, logs=())
+
+    def unsealed(self, first: int) -> tuple[Step, ...]:
+        """The updates of the unsealed logs from number `first` on, with copies of their rows."""
+        log = np.concatenate([np.empty((0, keeping.COLUMNS)), *self.logs[first:]])
+        if self.source is None or len(log) == 0:
+            return ()
+        rows, column = np.unique(log[:, keeping.ROW].astype(np.intp), return_inverse=True)
+        log[:, keeping.ROW] = column
+        return (Step(self.source.take(rows), log),)
+
+    def remap(self, codes: npt.NDArray[np.intp], scale: float) -> Voted:
+        """With the classes renumbered and every step scaled."""
+        voted = self.seal()
+        steps = []
+        for rows, log in voted.steps:
+            log = log.copy()
+            log[:, [keeping.UP, keeping.DOWN]] = codes[log[:, [keeping.UP, keeping.DOWN]].astype(np.intp)]
+            log[:, keeping.STEP] *= scale
+            steps.append(Step(rows, log))
+        return replace(voted, steps=tuple(steps))
+
+
+class Ballot:
+    """The votes on some rows, counted hypothesis by hypothesis; more updates can be added later.
+
+    Scores of successive hypotheses differ by one inner product, so a row costs one inner product for each
+    distinct row that made an update.
+    """
+
+    def __init__(self, rows: Rows, start: Floats, bias: float, tie_positive: bool) -> None:
+        self.rows, self.bias, self.tie_positive = rows, bias, tie_positive
+        self.scores = passes.decide(*rows.arrays, bias, start)
+        self.votes = np.zeros_like(self.scores)
+        self.since = 1.0  # number of the first example that the hypothesis in force has not been counted for
+
+    def _in_force(self, until: float) -> None:
+        """Let the hypothesis in force vote for the examples before number `until`."""
+        lasts = until - self.since
+        if self.scores.shape[1] == 1:
+            positive = (self.scores > 0) | (self.tie_positive & (self.scores == 0))
+            self.votes += np.where(positive, lasts, -lasts)
+        else:
+            self.votes[np.arange(len(self.votes)), self.scores.argmax(axis=1)] += lasts
+        self.since = until
+
+    def count(self, steps: tuple[Step, ...], seen: float) -> Floats:
+        """The votes after these further updates, `seen` examples having been processed in all."""
+        for rows, log in steps:
+            self._in_force(log[0, keeping.AT])
+            lasts = np.diff(log[:, keeping.AT], append=log[-1, keeping.AT])  # the last one is still in force
+            column = log[:, keeping.ROW].astype(np.uintp)
+            height = max(1, BLOCK // len(rows))
+            for top in range(0, len(self.rows), height):
+                part = slice(top, top + height)
+                block = self.rows.take(np.arange(len(self.rows))[part]) if height < len(self.rows) else self.rows
+                gram = block.gram(rows, self.bias)
+                passes.vote(gram, column, log, lasts, self.tie_positive, self.scores[part], self.votes[part])
+            self.since = log[-1, keeping.AT]
+        self._in_force(seen + 1)
+        return self.votes
+
+
+READOUTS: dict[str, Any] = {"last": Last, "averaged": Averaged, "voted": Voted, "pocket": Pocket}

@@ -1,0 +1,121 @@
+"""Batch training: pass after pass until converged, or until one of the reasons to give up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.keeping import AVERAGED, QUIET
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.learner import Learner
+from perceptrons.learn.readout import Voted
+
+BATCH = 1 << 20  # values that several passes over a small data set may read in one call of a kernel
+
+
+@dataclass
+class Run:
+    """What happened, pass by pass; filled while training goes on."""
+
+    mistakes: list[int] = field(default_factory=list)
+    validation_errors: list[float] = field(default_factory=list)
+    converged: bool = False
+    stop: str = "interrupted"  # or "converged", "margin", "validation", "max_iter"
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.mistakes)
+
+
+def train(
+    learner: Learner,
+    examples: Examples,
+    run: Run,
+    *,
+    rng: np.random.Generator | None,
+    max_iter: int,
+    tol: float | None,
+    validation: Examples | None = None,
+    patience: int | None = None,
+    report: Callable[[Learner, Run], None] | None = None,
+) -> None:
+    """Train `learner` on `examples`, keeping `run` up to date.
+
+    rng: shuffles each pass; None keeps the order of rows.
+    tol: stop when the margin is proved to be below tol·R: ‖w‖/(R·Στ) < tol. None: never.
+    validation: its error is taken after each pass.
+    patience: stop after so many passes without a smaller validation error, and go back to the best hypothesis.
+    report: called between passes.
+    """
+    learner.fill_pocket(examples)
+    order = examples.order()
+    held_out = None if validation is None else HeldOut(learner, validation)
+    # Many passes over a small data set are one call of a kernel, unless something is to be done between them.
+    values = examples.rows.values.size + len(order)
+    together = 1 if held_out or learner.origin is not None or learner.burn_in else max(1, BATCH // values)
+    best, lines = None, 1
+    while run.n_iter < max_iter and run.stop == "interrupted":
+        lines = min(lines, together, max_iter - run.n_iter)
+        orders = _orders(order, lines, rng)
+        if lines == 1:
+            run.mistakes.append(int(learner.once(examples, orders[0])))
+        else:
+            mistakes = np.zeros(lines)
+            give_up = (tol or 0.0) * np.sqrt(examples.sq_radius + learner.bias)
+            done = learner.repeat(examples, orders, mistakes, give_up=give_up)
+            run.mistakes += mistakes[:done].astype(int).tolist()
+        if run.mistakes[-1] == 0 and (learner.counts[QUIET] or learner.errors(examples) == 0):
+            run.converged, run.stop = True, "converged"
+            learner.converge()
+        elif tol is not None and learner.margin_bound < tol * learner.radius:
+            run.stop = "margin"
+        if held_out is not None:
+            run.validation_errors.append(held_out.error())
+            if patience is not None:
+                errors = run.validation_errors
+                if best is None or errors[-1] <= best[0]:  # of equals the latest, which has learned most
+                    best = errors[-1], learner.snapshot(), run.converged
+                if len(errors) - 1 - int(np.argmin(errors)) >= patience and run.stop == "interrupted":
+                    run.stop = "validation"
+        if report is not None:
+            report(learner, run)
+        lines *= 2
+    if run.stop == "interrupted":
+        run.stop = "max_iter"
+    if best is not None:
+        learner.restore(best[1])
+        run.converged = best[2]
+
+
+def _orders(order: npt.NDArray[Any], lines: int, rng: np.random.Generator | None) -> npt.NDArray[Any]:
+    """So many passes over the rows `order`, each in a new random order if there is an rng."""
+    orders = np.tile(order, (lines, 1))
+    if rng is not None:
+        rng.permuted(orders, axis=1, out=orders)
+    return orders
+
+
+class HeldOut:
+    """The error of the readout on rows that are not learned from."""
+
+    def __init__(self, learner: Learner, examples: Examples) -> None:
+        self.learner, self.examples = learner, examples
+        self.counted = 0  # pieces of the log whose votes are in
+        if isinstance(learner.readout, Voted):
+            learner.readout = learner.readout.seal()
+            self.ballot = learner.ballot(examples.rows)
+            self.ballot.count(learner.readout.steps, learner.counts[AVERAGED])
+
+    def error(self) -> float:
+        """Share of rows that the readout gets wrong now."""
+        learner, readout = self.learner, self.learner.readout
+        if isinstance(readout, Voted):
+            scores = self.ballot.count(readout.unsealed(self.counted), learner.counts[AVERAGED])
+            self.counted = len(readout.logs)
+        else:
+            scores = learner.decide(self.examples.rows)
+        return float(np.mean(learner.predict(scores) != self.examples.codes))

@@ -1,0 +1,6 @@
+"""The scikit-learn estimators: parameters and validation around a learner."""
+
+from perceptrons.models.passive_aggressive import PassiveAggressiveClassifier
+from perceptrons.models.perceptron import Perceptron
+
+__all__ = ["PassiveAggressiveClassifier", "Perceptron"]

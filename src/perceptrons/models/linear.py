@@ -1,0 +1,378 @@
+"""What the linear estimators share: fit, partial_fit, prediction and reports around a learner."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.core.keeping import MISTAKES, SEEN, TAU, UPDATES
+from perceptrons.learn import Examples, Learner, Progress, Run, train
+from perceptrons.models import validation
+
+Array = npt.NDArray[Any]
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear classifier that learns by mistakes. Estimators give parameters and say what learner they mean."""
+
+    # Read from every estimator's parameters.
+    fit_intercept: bool
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    random_state: Any
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    class_weight: Any
+    warm_start: bool
+    verbose: int
+
+    def _new_learner(self, n_features: int, n_classes: int) -> Learner:
+        """A learner that has seen nothing."""
+        raise NotImplementedError
+
+    def _random_start(self) -> bool:
+        """Whether weights start at random."""
+        return False
+
+    # -- learning ---------------------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Self:
+        """Learn from all rows, pass after pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            C-ordered float32 and float64 arrays and CSR matrices are read in place.
+        y : array-like of shape (n_samples,)
+            Labels of any type that can be sorted.
+        sample_weight : array-like of shape (n_samples,), optional
+            Scales the step, or C for PA-I and PA-II. Rows of weight 0 are left out.
+        X_val, y_val : optional
+            Held-out rows; their error is taken after each pass (`validation_errors_`), and `early_stopping` uses
+            them in place of a fraction of X.
+        coef_init, intercept_init : array-like, optional
+            Weights to start from, of the shapes of `coef_` and `intercept_`.
+
+        Returns
+        -------
+        self
+        """
+        fresh = copy.copy(self)  # bad input must not change this model
+        rows = validation.features(fresh, X, reset=not self._continues())
+        y = validation.labels(self, y, rows)
+        classes = validation.distinct(y)
+        if len(classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got 1 class: {classes[0]!r}")
+        learner = self._new_learner(rows.n_features, len(classes))
+        if self._continues():
+            known = self.classes_
+            classes = validation.union(known, classes)
+            learner = copy.deepcopy(self._learner)
+            _grow(learner, known, classes)
+            learner.set_origin()
+        weight = validation.weights(self, learner.rule, sample_weight, self.class_weight, y, classes, rows)
+        examples = Examples(rows, validation.encode(y, classes), weight)
+        random = check_random_state(self.random_state)
+        self._start(learner, coef_init, intercept_init, random)
+        examples, held_out = self._hold_out(fresh, examples, X_val, y_val, classes, random)
+        run = Run()
+        try:
+            train(
+                learner,
+                examples,
+                run,
+                rng=np.random.default_rng(random.randint(2**31)) if self.shuffle else None,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                validation=held_out,
+                patience=self.n_iter_no_change if self.early_stopping else None,
+                report=Progress(type(self).__name__, len(rows), self.verbose > 1) if self.verbose else None,
+            )
+            learner.check_finite()
+        except KeyboardInterrupt:
+            self._commit(fresh, learner, classes, run)
+            raise
+        self._commit(fresh, learner, classes, run)
+        if run.stop in ("margin", "max_iter"):
+            warnings.warn(self._unconverged(run), ConvergenceWarning, stacklevel=2)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows, once, in their order. Cutting a stream into other chunks changes nothing.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            Announces classes. One that was not announced exists from its first example on.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._learn_once(X, y, classes, sample_weight, predict=False)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def predict_then_learn(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Learn like `partial_fit`, and return what was predicted for each row before learning from it.
+
+        Predictions are those of the hypothesis in force, whose mistakes `n_mistakes_` counts, whatever the readout.
+        """
+        predictions = self._learn_once(X, y, classes, sample_weight, predict=True)
+        assert predictions is not None
+        return predictions
+
+    def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
+        first = not hasattr(self, "_learner")
+        fresh = copy.copy(self) if first else self
+        if getattr(self, "readout", None) == "pocket":
+            raise ValueError("readout='pocket' weighs hypotheses on all training rows: use fit, or another readout")
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs all labels beforehand: use fit, or pass a dict of weights to partial_fit"
+            )
+        rows = validation.features(fresh, X, reset=first)
+        y = validation.labels(self, y, rows)
+        known = np.empty(0) if first else self.classes_
+        if classes is not None:
+            known = validation.union(known, validation.distinct(np.asarray(classes)))
+        seen = _order_of_appearance(y, known)
+        final = validation.union(known, y[seen]) if seen.size else known
+        learner = self._new_learner(rows.n_features, len(known)) if first else self._learner
+        class_weight = self.class_weight and {c: self.class_weight.get(c, 1.0) for c in final.tolist()}
+        weight = validation.weights(self, learner.rule, sample_weight, class_weight, y, final, rows)
+        columns = rows.columns()
+        before = learner.snapshot(columns)
+        predicted = np.zeros(len(rows), dtype=np.int32) if predict else None
+        guesses = None if predicted is None else np.empty(len(rows), dtype=final.dtype)
+        current = known if first else self.classes_
+        mistakes = 0.0
+        try:
+            if classes is not None and not first:
+                _grow(learner, current, known)
+                current = known
+            # A class exists from its first example on: learn up to there, make room, go on.
+            for begin, end in zip([0, *seen], [*seen, len(rows)], strict=True):
+                if begin in seen:
+                    larger = validation.union(current, y[begin : begin + 1])
+                    _grow(learner, current, larger)
+                    current = larger
+                if begin == end:
+                    continue
+                codes = np.zeros(len(rows), dtype=np.int32)
+                codes[begin:end] = validation.encode(y[begin:end], current)
+                examples = Examples(rows, codes, weight)
+                order = examples.order()
+                order = order[(order >= begin) & (order < end)] if seen.size else order
+                mistakes += learner.once(examples, order, predicted)
+                if predicted is not None and guesses is not None:
+                    guesses[begin:end] = current[predicted[begin:end]]
+            learner.check_finite(columns)
+        except ValueError:
+            learner.restore(before)
+            raise
+        learner.seal()
+        run = Run(mistakes=[int(mistakes)], stop="stream")
+        self._commit(fresh, learner, final, run)
+        return guesses
+
+    def _continues(self) -> bool:
+        return bool(self.warm_start) and hasattr(self, "_learner")
+
+    def _start(self, learner: Learner, coef: Any, intercept: Any, random: np.random.RandomState) -> None:
+        """Give the learner the weights to start from, when they are not zeros."""
+        if coef is None and intercept is None:
+            if self._random_start() and not self._continues():
+                w = random.standard_normal(learner.w.shape)
+                w[-1] *= learner.bias
+                learner.set_start(w)
+            return
+        w = learner.w.copy()
+        lines = 1 if w.ndim == 1 else w.shape[1]
+        for name, given, part in (("coef_init", coef, slice(-1)), ("intercept_init", intercept, slice(-1, None))):
+            if given is None:
+                continue
+            given, target = np.asarray(given, dtype=np.float64), w[part]
+            if given.size != target.size or given.shape[:1] not in ((lines,), (given.size,)):
+                expected = f"({lines}, {len(w) - 1})" if name == "coef_init" else f"({lines},)"
+                raise ValueError(f"{name} must be of shape {expected}, got {given.shape}")
+            if not np.isfinite(given).all():
+                raise ValueError(f"{name} must be finite, got NaN or infinity")
+            target[:] = given.reshape(lines, -1).T.reshape(target.shape)
+        if intercept is not None and not self.fit_intercept and w[-1:].any():
+            raise ValueError("intercept_init must be 0 with fit_intercept=False")
+        learner.set_start(w)
+
+    def _hold_out(
+        self, fresh: Any, examples: Examples, X_val: Any, y_val: Any, classes: Array, random: np.random.RandomState
+    ) -> tuple[Examples, Examples | None]:
+        """Training and held-out examples: those passed to fit, or a fraction of the rows, every class in it."""
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val go together: pass both or neither")
+        if X_val is not None:
+            rows = validation.features(fresh, X_val, reset=False, input_name="X_val")
+            y_val = validation.labels(self, y_val, rows, "y_val")
+            return examples, Examples(rows, validation.encode(y_val, classes))
+        if not self.early_stopping:
+            return examples, None
+        from sklearn.model_selection import StratifiedShuffleSplit  # slow to import, seldom needed
+
+        split = StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=random)
+        _, held = next(split.split(np.zeros((len(examples.codes), 1)), examples.codes))
+        # Weight 0 leaves these rows out of training without a copy of all the others.
+        weight = np.ones(len(examples.rows)) if examples.weight is None else examples.weight.copy()
+        weight[held] = 0.0
+        if not weight.any():
+            raise ValueError(f"validation_fraction={self.validation_fraction} leaves no rows to learn from")
+        return Examples(examples.rows, examples.codes, weight), Examples(examples.rows.take(held), examples.codes[held])
+
+    def _commit(self, fresh: Any, learner: Learner, classes: Array, run: Run) -> None:
+        """Become the fitted model."""
+        learner.seal()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fresh, name):
+                setattr(self, name, getattr(fresh, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        self._learner = learner
+        self.classes_ = classes
+        self.n_iter_ = run.n_iter
+        self.converged_ = run.converged
+        self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
+        self.validation_errors_ = np.array(run.validation_errors)
+
+    def _unconverged(self, run: Run) -> str:
+        """What to say about a run that ended without convergence."""
+        learner = self._learner
+        size = f"margin <= {learner.margin_bound:.3g} with R = {learner.radius:.3g}"
+        if run.stop == "margin":
+            reason = (
+                f"stopped after {run.n_iter} passes by tol={self.tol:g}: if these rows are linearly separable at all, "
+                f"their margin relative to R is below tol ({size})"
+            )
+            advice = "a smaller tol if they should be separable"
+        else:
+            reason = f"stopped by max_iter={self.max_iter} before converging (so far {size})"
+            advice = "a larger max_iter"
+        return (
+            f"{type(self).__name__} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the "
+            f"best. Try {advice}, an averaged, voted or pocket readout, or nonlinear features (a kernel)."
+        )
+
+    # -- prediction -------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scores: of shape (n_samples,) for two classes, positive for `classes_[1]`; else one column a class.
+
+        A voted readout gives the share of votes: for less against for two classes, else one share a class.
+        """
+        check_is_fitted(self)
+        scores = self._learner.decide(validation.features(self, X, reset=False))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row."""
+        scores = self.decision_function(X)
+        codes = self._learner.predict(scores.reshape(len(scores), -1))
+        return self.classes_[codes]  # type: ignore[no-any-return]
+
+    def normalized(self) -> Self:
+        """The same model with ‖w‖ = 1: decision values are then signed distances from the boundary."""
+        check_is_fitted(self)
+        length = float(np.linalg.norm(self.coef_))
+        if length == 0.0:
+            raise ValueError("all weights are 0: there is no boundary, and nothing to normalize")
+        model = copy.deepcopy(self)
+        model._learner.scale(1.0 / length)
+        return model
+
+    # -- reports ----------------------------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> npt.NDArray[np.float64]:
+        """Weights of the features, of shape (1, n_features) or (n_classes, n_features); made when asked for."""
+        return self._lines(slice(-1)).copy()
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float64]:
+        """Bias, of shape (1,) or (n_classes,)."""
+        return self._lines(slice(-1, None))[:, 0].copy()
+
+    def _lines(self, part: slice) -> npt.NDArray[np.float64]:
+        check_is_fitted(self)
+        if self._learner.votes:
+            raise AttributeError("readout='voted' has no coef_ and no intercept_: many hypotheses vote")
+        w = self._learner.weights[part]
+        return w[np.newaxis] if w.ndim == 1 else w.T
+
+    def _count(self, entry: int) -> int:
+        check_is_fitted(self)
+        return int(self._learner.counts[entry])
+
+    @property
+    def n_seen_(self) -> int:
+        """Examples processed, over all passes and calls."""
+        return self._count(SEEN)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Of these, the ones with a margin of 0 or less at the time."""
+        return self._count(MISTAKES)
+
+    @property
+    def n_updates_(self) -> int:
+        """Steps made."""
+        return self._count(UPDATES)
+
+    @property
+    def margin_bound_(self) -> float:
+        """Proved: no hypothesis has a larger margin on the rows seen (bias included as a constant feature)."""
+        check_is_fitted(self)
+        return self._learner.margin_bound
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _order_of_appearance(y: Array, known: Array) -> npt.NDArray[np.intp]:
+    """The rows at which labels occur first that are not known."""
+    try:
+        found, first = np.unique(y, return_index=True)
+    except TypeError as error:
+        raise ValueError(f"labels must be of types that can be sorted together: {error}") from error
+    return np.sort(first[~np.isin(found, known)])
+
+
+def _grow(learner: Learner, known: Array, classes: Array) -> None:
+    """Make room in the learner for all `classes`."""
+    if len(classes) > len(known):
+        learner.grow(len(classes), np.searchsorted(classes, known))

@@ -1,0 +1,142 @@
+"""scikit-learn's PassiveAggressiveClassifier, which it removes in 1.10: PA-I and PA-II by their old names."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from perceptrons import rules
+from perceptrons.learn import Learner
+from perceptrons.models.linear import LinearClassifier
+
+
+class PassiveAggressiveClassifier(LinearClassifier):
+    """Passive-aggressive classifier with the signature of scikit-learn's.
+
+    Update, when the hinge loss ``ℓ = max(0, 1 − m)`` is positive: ``w += τ·y·x`` with ``τ = min(C, ℓ/‖x‖²)``
+    (`loss="hinge"`, PA-I) or ``τ = ℓ/(‖x‖² + 1/(2C))`` (`loss="squared_hinge"`, PA-II): the smallest change of w that
+    brings the loss on this row to zero, tempered by C.
+
+    What differs from scikit-learn's: `tol` is a relative margin, as in `Perceptron` (training ends when the rows are
+    separated, or proved to have a smaller margin), several classes are learned together and not one against the rest,
+    and dense and sparse rows get the same updates.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness: the largest step (PA-I), or how much of the loss to remove (PA-II).
+    fit_intercept : bool, default=True
+    max_iter : int, default=1000
+        The largest number of passes.
+    tol : float or None, default=1e-3
+        Stop when the margin is proved to be smaller than `tol` relative to the longest row. None: never.
+    early_stopping, validation_fraction, n_iter_no_change
+        As in `Perceptron`.
+    shuffle : bool, default=True
+    verbose : int, default=0
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    n_jobs : int or None, default=None
+        Accepted for the signature's sake; all classes are learned in one pass.
+    random_state : int, RandomState or None, default=None
+    warm_start : bool, default=False
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes; they scale C.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights; an integer n > 1 begins the mean after n examples.
+
+    Attributes
+    ----------
+    As of `Perceptron`.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, Online passive-aggressive algorithms, JMLR 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from perceptrons import PassiveAggressiveClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PassiveAggressiveClassifier(C=0.01, average=True, random_state=0).partial_fit(X / X.max(axis=0), y)
+    >>> model.score(X / X.max(axis=0), y) > 0.9
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "verbose": ["verbose"],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "warm_start": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "average": ["boolean", Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        loss: str = "hinge",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        average: bool | int = False,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.loss = loss
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.average = average
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+    ) -> Self:
+        """Learn from all rows, pass after pass; as `Perceptron.fit`, with scikit-learn's order of arguments."""
+        return super().fit(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)  # type: ignore[no-any-return]
+
+    def _new_learner(self, n_features: int, n_classes: int) -> Learner:
+        rule = rules.PA1(self.C) if self.loss == "hinge" else rules.PA2(self.C)
+        return Learner(
+            rules.resolve(rule),
+            "averaged" if self.average else "last",
+            n_features=n_features,
+            n_classes=n_classes,
+            fit_intercept=self.fit_intercept,
+            burn_in=int(self.average) if int(self.average) > 1 else 0,
+        )

@@ -1,0 +1,143 @@
+"""What users have, as what learners need: features to rows, labels to codes, weights to one number a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from perceptrons.data import Rows, as_rows
+from perceptrons.rules import takes_weights
+
+Array = npt.NDArray[Any]
+FLOATS = (np.float64, np.float32)
+NARROW = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16)  # float32 holds all their values
+
+
+def features(model: Any, X: Any, *, reset: bool, input_name: str = "X") -> Rows:
+    """Rows of X, read in place where possible; the model's names and number of features are set or compared."""
+    if isinstance(X, np.ndarray) and X.dtype in NARROW:
+        X_checked: Any = X.astype(np.float32, order="C")
+    else:
+        X_checked = X
+    if not _as_is(X_checked):
+        X_checked = check_array(
+            X_checked,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            order="C",
+            ensure_all_finite=False,  # as_rows looks for the place
+            estimator=model,
+            input_name=input_name,
+        )
+    names = getattr(X, "columns", None)
+    rows = as_rows(X_checked, None if names is None else list(names), input_name)
+    # The model changes last: bad input leaves it as it was.
+    validate_data(model, X if names is not None else X_checked, reset=reset, skip_check_array=True)
+    return rows
+
+
+def _as_is(X: Any) -> bool:
+    """Whether passes can read X in place, so that scikit-learn's slower checks are not needed."""
+    if sp.issparse(X):
+        return bool(X.format == "csr" and X.dtype in FLOATS and min(X.shape) > 0)
+    return (
+        isinstance(X, np.ndarray)
+        and X.dtype in FLOATS
+        and X.dtype.isnative
+        and X.ndim == 2
+        and X.flags.c_contiguous
+        and X.flags.aligned
+        and min(X.shape) > 0
+    )
+
+
+def labels(model: Any, y: Any, rows: Rows, input_name: str = "y") -> Array:
+    """Labels as an array with one axis, as many as rows and none missing."""
+    if y is None:
+        raise ValueError(
+            f"This {type(model).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(rows.sq_norm, y)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = int(np.flatnonzero(~np.isfinite(y))[0])
+        what = "NaN" if np.isnan(y[row]) else "infinity"
+        raise ValueError(f"Input {input_name} contains {what} at row {row}. Remove rows without a label first.")
+    return y  # type: ignore[no-any-return]
+
+
+def distinct(y: Array) -> Array:
+    """The classes among labels, sorted."""
+    try:
+        classes = np.unique(y)
+    except TypeError as error:
+        raise ValueError(f"labels must be of types that can be sorted together: {error}") from error
+    check_classification_targets(classes)
+    return classes
+
+
+def encode(y: Array, classes: Array) -> npt.NDArray[np.int32]:
+    """The number of each label's class; a label of no class is an error."""
+    if len(classes) == 2:
+        codes = (y == classes[1]).astype(np.int32)
+    else:
+        codes = np.searchsorted(classes, y).astype(np.int32)
+        codes[codes == len(classes)] = 0
+    unknown = np.flatnonzero(classes[codes] != y)
+    if unknown.size:
+        row = int(unknown[0])
+        raise ValueError(
+            f"label {y[row]!r} at row {row} is none of the classes that were learned: {_some(classes)}"
+        )
+    return codes
+
+
+def union(classes: Array, more: Array) -> Array:
+    """Known and new classes, sorted. Numbers and text do not mix: NumPy would turn the numbers into text."""
+    if len(classes) and (classes.dtype.kind in "biuf") != (more.dtype.kind in "biuf"):
+        raise ValueError(
+            f"labels do not match: known classes are {_some(classes)} ({classes.dtype}), "
+            f"got {_some(more)} ({more.dtype}). Use labels of one type in every call."
+        )
+    return distinct(np.concatenate([classes, more])) if len(classes) else distinct(more)
+
+
+def _some(classes: Array) -> str:
+    return ", ".join(map(repr, classes[:5].tolist())) + (", …" if len(classes) > 5 else "")
+
+
+def weights(
+    model: Any, rule: Any, sample_weight: Any, class_weight: Any, y: Array, classes: Array, rows: Rows
+) -> npt.NDArray[np.float64] | None:
+    """One weight a row from weights of examples and of classes; None when there are neither."""
+    if sample_weight is None and class_weight is None:
+        return None
+    if not takes_weights(rule):
+        raise ValueError(
+            f"the rule {type(rule).__name__} takes no sample_weight and no class_weight: a scaled step would miss "
+            "its target. Use rule='pa1' or 'pa2', where a weight scales C."
+        )
+    total = np.ones(len(rows))
+    if sample_weight is not None:
+        total = _check_sample_weight(sample_weight, rows.sq_norm, dtype=np.float64, copy=True)
+        if (total < 0).any():
+            row = int(np.flatnonzero(total < 0)[0])
+            raise ValueError(f"sample_weight must be >= 0, got {total[row]} at row {row}")
+    if class_weight is not None:
+        per_class = compute_class_weight(class_weight, classes=classes, y=y)
+        total *= per_class[encode(y, classes)]
+    if not total.any():
+        raise ValueError("sample_weight must be > 0 for at least one row, got zeros only")
+    return total  # type: ignore[no-any-return]

@@ -1,0 +1,140 @@
+"""Every rule: how far a step goes, given the margin and the squared length of an example.
+
+A rule is a NamedTuple of its parameters with one formula, ``tau``. The formula is plain arithmetic: Python
+runs it as it stands, and the passes in ``core`` compile it in. A new rule is its class and the ``@register``
+line above it; a rule of one's own needs no registration and is passed as an object.
+
+With m the margin ``y·a(x)`` (several classes: the score of the right class less that of the strongest wrong
+one), ``ℓ = max(0, 1 − m)`` the hinge loss and ``sq_norm`` the squared length of the step's direction (the
+constant feature of the bias included, doubled for several classes), a step is ``w += η·τ·y·x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """What a rule must offer: a NamedTuple of numbers with a formula ``tau``."""
+
+    def tau(self, margin: float, sq_norm: float, weight: float) -> float:
+        """Length of the step, 0 for none."""
+
+
+R = TypeVar("R")
+RULES: dict[str, Any] = {}
+
+
+def register(name: str) -> Callable[[type[R]], type[R]]:
+    """Make a rule known by `name`, and different from any other rule that has equal parameters."""
+
+    def enter(cls: type[R]) -> type[R]:
+        cls.__eq__ = lambda self, other: type(self) is type(other) and tuple.__eq__(self, other)  # type: ignore[assignment,arg-type]
+        cls.__hash__ = lambda self: hash((cls.__name__, *self))  # type: ignore[assignment,misc]
+        RULES[name] = cls
+        return cls
+
+    return enter
+
+
+@register("perceptron")
+class Plain(NamedTuple):
+    """The perceptron (Rosenblatt 1958): τ = 1 when m ≤ 0. A weight scales the step."""
+
+    def tau(self, margin: float, sq_norm: float, weight: float) -> float:
+        return weight if margin <= 0.0 else 0.0
+
+
+@register("margin")
+class Margin(NamedTuple):
+    """The perceptron with margin (Krauth & Mézard 1987): τ = 1 when m ≤ β. A weight scales the step."""
+
+    beta: float = 1.0
+
+    def tau(self, margin: float, sq_norm: float, weight: float) -> float:
+        return weight if margin <= self.beta else 0.0
+
+    def check(self) -> None:
+        require(self.beta >= 0, "beta", ">= 0", self.beta)
+
+
+@register("pa")
+class PA(NamedTuple):
+    """Passive-aggressive (Crammer et al. 2006, §3): τ = ℓ/‖x‖², the smallest change of w that brings ℓ to 0.
+
+    It takes no weights of examples: a scaled step would miss its target, and diverge when scaled beyond 2.
+    """
+
+    takes_weights = False
+
+    def tau(self, margin: float, sq_norm: float, weight: float) -> float:
+        loss = 1.0 - margin  # ℓ = max(0, 1 − m)
+        if loss <= 0.0 or sq_norm == 0.0:
+            return 0.0
+        return loss / sq_norm
+
+
+@register("pa1")
+class PA1(NamedTuple):
+    """PA-I (Crammer et al. 2006, §3): τ = min(C, ℓ/‖x‖²). A weight scales C."""
+
+    C: float = 1.0
+
+    def tau(self, margin: float, sq_norm: float, weight: float) -> float:
+        loss = 1.0 - margin  # ℓ = max(0, 1 − m)
+        if loss <= 0.0 or sq_norm == 0.0:
+            return 0.0
+        return min(self.C * weight, loss / sq_norm)
+
+    def check(self) -> None:
+        require(self.C > 0, "C", "> 0", self.C)
+
+
+@register("pa2")
+class PA2(NamedTuple):
+    """PA-II (Crammer et al. 2006, §3): τ = ℓ/(‖x‖² + 1/(2C)). A weight scales C."""
+
+    C: float = 1.0
+
+    def tau(self, margin: float, sq_norm: float, weight: float) -> float:
+        loss = 1.0 - margin  # ℓ = max(0, 1 − m)
+        if loss <= 0.0 or sq_norm == 0.0 or weight == 0.0:
+            return 0.0
+        return loss / (sq_norm + 0.5 / (self.C * weight))
+
+    def check(self) -> None:
+        require(self.C > 0, "C", "> 0", self.C)
+
+
+def require(holds: bool, name: str, expected: str, got: object) -> None:
+    """Refuse a parameter that is out of its range (NaN is out of every range)."""
+    if not holds:
+        raise ValueError(f"{name} must be {expected}, got {got}")
+
+
+def resolve(rule: object) -> Any:
+    """The rule that a name or an object stands for, its parameters checked and made floats.
+
+    >>> resolve("pa1")
+    PA1(C=1.0)
+    >>> resolve(PA1(C=-1))
+    Traceback (most recent call last):
+    ValueError: C must be > 0, got -1.0
+    """
+    if isinstance(rule, str):
+        if rule not in RULES:
+            raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))} or a rule object, got {rule!r}")
+        rule = RULES[rule]()
+    if not (isinstance(rule, tuple) and isinstance(rule, Rule)):
+        raise TypeError(f"rule must be a name or a NamedTuple with a method tau, such as PA1(C=0.1), got {rule!r}")
+    rule = type(rule)(*map(float, rule))
+    if hasattr(rule, "check"):
+        rule.check()
+    return rule
+
+
+def takes_weights(rule: object) -> bool:
+    """Whether weights of examples mean something to this rule."""
+    return bool(getattr(rule, "takes_weights", True))
