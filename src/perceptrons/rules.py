@@ -12,27 +12,24 @@ constant feature of the bias included, doubled for several classes), a step is `
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
-
-
-@runtime_checkable
-class Rule(Protocol):
-    """What a rule must offer: a NamedTuple of numbers with a formula ``tau``."""
-
-    def tau(self, margin: float, sq_norm: float, weight: float) -> float:
-        """Length of the step, 0 for none."""
-
+from typing import Any, NamedTuple, TypeVar
 
 R = TypeVar("R")
 RULES: dict[str, Any] = {}
 
 
-def register(name: str) -> Callable[[type[R]], type[R]]:
+def register(name: str, *, takes_weights: bool = True) -> Callable[[type[R]], type[R]]:
     """Make a rule known by `name`, and different from any other rule that has equal parameters."""
 
     def enter(cls: type[R]) -> type[R]:
-        cls.__eq__ = lambda self, other: type(self) is type(other) and tuple.__eq__(self, other)  # type: ignore[assignment,arg-type]
-        cls.__hash__ = lambda self: hash((cls.__name__, *self))  # type: ignore[assignment,misc]
+        members: dict[str, Any] = {
+            "__eq__": lambda self, other: type(self) is type(other) and tuple.__eq__(self, other),
+            "__ne__": lambda self, other: type(self) is not type(other) or tuple.__ne__(self, other),
+            "__hash__": lambda self: hash((cls.__name__, *self)),
+            "takes_weights": takes_weights,
+        }
+        for member, value in members.items():
+            setattr(cls, member, value)
         RULES[name] = cls
         return cls
 
@@ -60,14 +57,12 @@ class Margin(NamedTuple):
         require(self.beta >= 0, "beta", ">= 0", self.beta)
 
 
-@register("pa")
+@register("pa", takes_weights=False)
 class PA(NamedTuple):
     """Passive-aggressive (Crammer et al. 2006, §3): τ = ℓ/‖x‖², the smallest change of w that brings ℓ to 0.
 
     It takes no weights of examples: a scaled step would miss its target, and diverge when scaled beyond 2.
     """
-
-    takes_weights = False
 
     def tau(self, margin: float, sq_norm: float, weight: float) -> float:
         loss = 1.0 - margin  # ℓ = max(0, 1 − m)
@@ -114,7 +109,7 @@ def require(holds: bool, name: str, expected: str, got: object) -> None:
         raise ValueError(f"{name} must be {expected}, got {got}")
 
 
-def resolve(rule: object) -> Any:
+def resolve(rule: Any) -> Any:
     """The rule that a name or an object stands for, its parameters checked and made floats.
 
     >>> resolve("pa1")
@@ -127,12 +122,12 @@ def resolve(rule: object) -> Any:
         if rule not in RULES:
             raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))} or a rule object, got {rule!r}")
         rule = RULES[rule]()
-    if not (isinstance(rule, tuple) and isinstance(rule, Rule)):
+    if not (hasattr(rule, "_fields") and hasattr(rule, "tau")):
         raise TypeError(f"rule must be a name or a NamedTuple with a method tau, such as PA1(C=0.1), got {rule!r}")
-    rule = type(rule)(*map(float, rule))
-    if hasattr(rule, "check"):
-        rule.check()
-    return rule
+    resolved: Any = type(rule)(*map(float, rule))
+    if hasattr(resolved, "check"):
+        resolved.check()
+    return resolved
 
 
 def takes_weights(rule: object) -> bool:

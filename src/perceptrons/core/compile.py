@@ -14,11 +14,12 @@ from types import CellType, FunctionType
 from typing import Any
 
 from numba import njit
+from numba.extending import register_jitable
 
 # Sums may be reassociated and contracted, which vectorises them; NaN and infinity keep their meaning, because
 # overflow is detected by them.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 
 
 def _digest() -> str:
@@ -56,4 +57,11 @@ class Kernel:
 
     def for_rule(self, rule: object) -> Callable[..., Any]:
         """The dispatcher that may compile this rule in."""
-        return self.cached if type(rule).__module__ == "perceptrons.rules" else self.fresh  # type: ignore[no-any-return]
+        chosen: Callable[..., Any] = self.cached if type(rule).__module__ == "perceptrons.rules" else self.fresh
+        return chosen
+
+
+@register_jitable
+def is_finite(x: float) -> bool:
+    """Whether x is a number. (NumPy's isfinite subtracts x from itself, which reassociation turns into 0.)"""
+    return abs(x) <= 1.7976931348623157e308

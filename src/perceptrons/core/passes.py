@@ -12,7 +12,7 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from perceptrons.core import keeping
-from perceptrons.core.compile import Kernel
+from perceptrons.core.compile import Kernel, is_finite
 from perceptrons.core.keeping import (
     AVERAGED,
     MISTAKES,
@@ -25,10 +25,15 @@ from perceptrons.core.keeping import (
     keep_right,
     keep_step,
 )
-from perceptrons.core.rows import JIT, U, ahead, n_rows
+from perceptrons.core.rows import JIT, U, ahead, n_rows, point_ahead, prefetch
 from perceptrons.core.spaces import judge, move, scaled, score, scratch
 
-AHEAD = U(6)  # rows between the one that is prefetched and the one in work
+# Rows are prefetched this far ahead of the one in work; what tells where they are, further ahead. In a random order
+# a row is asked for twice: processors drop requests while too many are under way.
+AGAIN, NEAR, FAR = U(3), U(8), U(16)
+
+
+GOLDEN = U(0x9E3779B97F4A7C15)
 
 
 class How(NamedTuple):
@@ -52,6 +57,14 @@ def _tau(rule, margin, sq_norm, weight):
 
 
 @register_jitable(**JIT)
+def mixed(state):
+    """SplitMix64's output for a state."""
+    state = (state ^ (state >> U(30))) * U(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> U(27))) * U(0x94D049BB133111EB)
+    return state ^ (state >> U(31))
+
+
+@register_jitable(**JIT)
 def norm(w):
     """‖w‖, over all classes."""
     total = 0.0
@@ -71,9 +84,16 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
     for p in range(U(order.shape[0])):
         mistakes_before, updates_before = counts[MISTAKES], counts[UPDATES]
         for q in range(n):
-            if q + AHEAD < n:
-                ahead(values, indices, indptr, U(order[p, q + AHEAD]))
-            i, code = U(order[p, q]), U(codes[order[p, q]])
+            if q + FAR < n:
+                far = U(order[p, q + FAR])
+                prefetch(codes, far)
+                prefetch(sq_norm, far)
+                point_ahead(values, indices, indptr, far)
+                ahead(values, indices, indptr, U(order[p, q + NEAR]))
+                if far != U(order[p, q]) + FAR:
+                    ahead(values, indices, indptr, U(order[p, q + AGAIN]))
+            i = U(order[p, q])
+            code = U(codes[i])
             score(values, indices, indptr, i, how.bias, w, scores)
             margin, rival, answer = judge(scores, code, how.tie_positive, w)
             if predicted is not None:
@@ -81,9 +101,8 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
             example_weight = 1.0
             if weight is not None:
                 example_weight = weight[i]
-            length = scaled(w, sq_norm[i] + how.bias)
-            step = how.eta * tau(how.rule, margin, length, example_weight)
-            if not np.isfinite(margin + step * (1.0 + length)):
+            step = how.eta * tau(how.rule, margin, scaled(w, sq_norm[i] + how.bias), example_weight)
+            if not is_finite(margin + step):
                 counts[OVERFLOW] = i + 1.0
                 return
             counts[AVERAGED] += 1.0
@@ -96,12 +115,30 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
                 counts[TAU] += step
                 keep_step(how.readout, values, indices, indptr, i, step, how.bias, code, rival, margin, kept, counts)
             elif margin > 0.0:
-                keep_right(how.readout, values, indices, indptr, codes, weight, how.bias, how.tie_positive, w, kept, counts)
+                keep_right(
+                    how.readout, values, indices, indptr, codes, weight, how.bias, how.tie_positive, w, kept, counts
+                )
         mistakes[p] += counts[MISTAKES] - mistakes_before
         counts[PASSES] += 1.0
         counts[QUIET] = 1.0 if counts[UPDATES] == updates_before else 0.0
         if mistakes[p] == 0.0 or norm(w) < how.give_up * counts[TAU]:
             return
+
+
+@Kernel
+def shuffle(orders, seed, first):
+    """A random order for each line; updates orders in place. Line p is the same whichever lines stand before it.
+
+    Fisher & Yates with SplitMix64 (Steele, Lea & Flood 2014): twelve times as fast as NumPy's `permuted`, which would
+    take a tenth of a pass.
+    """
+    for p in range(U(orders.shape[0])):
+        state = mixed(U(seed) + mixed(U(first) + p))
+        for q in range(U(orders.shape[1]) - U(1), U(0), -1):
+            state += GOLDEN
+            narrow = ((mixed(state) >> U(32)) * (U(q) + U(1))) >> U(32)
+            other = narrow if q < U(1 << 32) else mixed(state) % (U(q) + U(1))
+            orders[p, U(q)], orders[p, other] = orders[p, other], orders[p, U(q)]
 
 
 @Kernel

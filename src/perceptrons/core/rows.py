@@ -3,10 +3,13 @@
 Rows are three flat arguments `values, indices, indptr`; for dense rows `values` has two axes and the other two
 are None. Each verb picks its code by these types when it is compiled. Row numbers and indices are unsigned:
 signed ones make Numba emit wrap-around checks. `w` is one weight vector `(d + 1,)` or one column a class
-`(d + 1, classes)`, so that the weights of one feature lie side by side; its last row belongs to the bias.
+`(d + 1, classes)`; its last row belongs to the bias. Columns are contiguous (Fortran order) for dense rows, which read
+all of a class, and the weights of one feature lie side by side (C order) for CSR, which reads a few of all classes.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -14,12 +17,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from perceptrons.core.compile import FASTMATH, Kernel
+from perceptrons.core.compile import FASTMATH, Kernel, is_finite
 
 U = np.uint64
 ONE, FOUR = np.uint64(1), np.uint64(4)
 LINE = 64  # bytes of a cache line
-JIT = {"fastmath": FASTMATH, "error_model": "numpy"}
+JIT: Any = {"fastmath": FASTMATH, "error_model": "numpy", "forceinline": True}
 
 
 @intrinsic
@@ -52,6 +55,17 @@ def _n_rows(values, indices, indptr):
     if is_dense(indices):
         return lambda values, indices, indptr: U(values.shape[0])
     return lambda values, indices, indptr: U(indptr.size) - ONE
+
+
+def point_ahead(values, indices, indptr, i):
+    """Prefetch what tells where row i begins."""
+
+
+@overload(point_ahead)
+def _point_ahead(values, indices, indptr, i):
+    if is_dense(indices):
+        return lambda values, indices, indptr, i: None
+    return lambda values, indices, indptr, i: prefetch(indptr, i)
 
 
 def ahead(values, indices, indptr, i):
@@ -114,23 +128,27 @@ def dots(values, indices, indptr, i, w, scores):
 
 @overload(dots, jit_options=JIT)
 def _dots(values, indices, indptr, i, w, scores):
-    # Four features a turn: the running scores go through memory, and this quarters the trips.
     if is_dense(indices):
-
+        # Two classes a turn: each value is loaded and widened once for both. Made for Fortran order.
         def dense(values, indices, indptr, i, w, scores):
-            width = U(values.shape[1])
-            whole = width - width % FOUR
-            for j in range(U(0), whole, FOUR):
-                x0, x1, x2, x3 = values[i, j], values[i, j + U(1)], values[i, j + U(2)], values[i, j + U(3)]
-                for c in range(U(scores.size)):
-                    scores[c] += x0 * w[j, c] + x1 * w[j + U(1), c] + x2 * w[j + U(2), c] + x3 * w[j + U(3), c]
-            for j in range(whole, width):
-                x0 = values[i, j]
-                for c in range(U(scores.size)):
-                    scores[c] += x0 * w[j, c]
+            width, classes = U(values.shape[1]), U(scores.size)
+            pairs = classes - classes % U(2)
+            for c in range(U(0), pairs, U(2)):
+                one, two = 0.0, 0.0
+                for j in range(width):
+                    one += values[i, j] * w[j, c]
+                    two += values[i, j] * w[j, c + ONE]
+                scores[c] += one
+                scores[c + ONE] += two
+            for c in range(pairs, classes):
+                one = 0.0
+                for j in range(width):
+                    one += values[i, j] * w[j, c]
+                scores[c] += one
 
         return dense
 
+    # Four features a turn: the running scores go through memory, and this quarters the trips. Made for C order.
     def csr(values, indices, indptr, i, w, scores):
         start, end = indptr[i], indptr[i + ONE]
         whole = end - (end - start) % FOUR
@@ -193,7 +211,7 @@ def _axpy_pair(values, indices, indptr, i, a, w, up, down):
 
 
 def survey_row(values, indices, indptr, i, width):
-    """‖x_i‖², and whether its indices increase and stay below `width`."""
+    """‖x_i‖², and whether its indices rise and stay below `width`."""
 
 
 @overload(survey_row, jit_options=JIT)
@@ -205,39 +223,34 @@ def _survey_row(values, indices, indptr, i, width):
             for j in range(U(values.shape[1])):
                 x = np.float64(values[i, j])
                 total += x * x
-            return total, True, True
+            return total, True
 
         return dense
 
     def csr(values, indices, indptr, i, width):
         start, end = indptr[i], indptr[i + ONE]
-        total, falls, largest = 0.0, 0, U(0)
+        total, falls = 0.0, np.uint32(0)
         for position in range(start, end):
             x = np.float64(values[position])
             total += x * x
-            largest = max(largest, U(indices[position]))
         for position in range(start + ONE, end):
-            falls += indices[position] <= indices[position - ONE]
-        return total, falls == 0, start == end or largest < width
+            falls += np.uint32(indices[position] <= indices[position - ONE])
+        return total, start == end or (falls == 0 and indices[end - ONE] < width)
 
     return csr
 
 
-GOOD, NOT_FINITE, NOT_CANONICAL, OUT_OF_RANGE = range(4)
+GOOD, NOT_FINITE, NOT_CANONICAL = range(3)
 
 
 @Kernel
 def survey(values, indices, indptr, width):
     """One sweep that finds out whether rows are fit for passes; returns ‖x_i‖², the verdict, the row at fault."""
     sq_norm = np.empty(n_rows(values, indices, indptr))
-    verdict, row = GOOD, U(0)
     for i in range(U(sq_norm.size)):
-        total, canonical, inside = survey_row(values, indices, indptr, i, width)
-        sq_norm[i] = total
-        if not inside:
-            return sq_norm, OUT_OF_RANGE, i
-        if verdict == GOOD and not np.isfinite(total):
-            verdict, row = NOT_FINITE, i
-        if verdict == GOOD and not canonical:
-            verdict, row = NOT_CANONICAL, i
-    return sq_norm, verdict, row
+        sq_norm[i], canonical = survey_row(values, indices, indptr, i, width)
+        if not canonical:
+            return sq_norm, NOT_CANONICAL, i
+        if not is_finite(sq_norm[i]):
+            return sq_norm, NOT_FINITE, i
+    return sq_norm, GOOD, U(0)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from perceptrons.core.rows import GOOD, NOT_CANONICAL, OUT_OF_RANGE, survey
+from perceptrons.core.rows import GOOD, NOT_CANONICAL, survey
 
 Array = npt.NDArray[Any]
 
@@ -40,11 +40,10 @@ class Rows:
     def take(self, where: Array) -> Rows:
         """A copy of the rows at `where`."""
         if self.indptr is None:
-            values, indices, indptr = self.values[where], None, None
+            arrays: tuple[Array, Array | None, Array | None] = _readonly(self.values[where]), None, None
         else:
-            part = self.matrix()[where]
-            values, indices, indptr = _csr(part)
-        return Rows(values, indices, indptr, self.n_features, self.sq_norm[where])
+            arrays = _csr(self.matrix()[where])
+        return Rows(*arrays, self.n_features, self.sq_norm[where])
 
     def columns(self) -> Array | None:
         """The features that occur, each once; None when that could be all of them."""
@@ -77,16 +76,19 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X") -
     ValueError: Input X contains NaN at row 1, column 1. Remove or impute such values first.
     """
     sparse = sp.issparse(X)
-    arrays = _csr(X) if sparse else (_readonly(X), None, None)
+    arrays: tuple[Array, Array | None, Array | None] = _csr(X) if sparse else (_readonly(X), None, None)
     sq_norm, verdict, row = survey(*arrays, np.uint64(X.shape[1]))
     if verdict == NOT_CANONICAL:
-        X = X.copy()
+        outside = np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))
+        if outside.size:
+            row = np.searchsorted(X.indptr, outside[0], side="right") - 1
+            raise ValueError(
+                f"{input_name} is not a valid CSR matrix: index {X.indices[outside[0]]} in row {row} is outside of "
+                f"its {X.shape[1]} columns."
+            )
+        X = X.copy()  # duplicate entries are summed, as everywhere in SciPy
         X.sum_duplicates()
         return as_rows(X, names, input_name)
-    if verdict == OUT_OF_RANGE:
-        raise ValueError(
-            f"{input_name} is not a valid CSR matrix: an index in row {row} is outside of its {X.shape[1]} columns."
-        )
     if verdict != GOOD:
         raise ValueError(_not_finite(X, int(row), names, input_name))
     return Rows(*arrays, X.shape[1], sq_norm)
@@ -95,7 +97,9 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X") -
 def _csr(X: Any) -> tuple[Array, Array, Array]:
     """The arrays of a CSR matrix; indices unsigned, and row pointers always 64 bits wide, to compile fewer variants."""
     if X.indptr[0] != 0 or X.indptr[-1] > min(X.data.size, X.indices.size) or (np.diff(X.indptr) < 0).any():
-        raise ValueError("X is not a valid CSR matrix: its row pointers do not increase from 0 to the number of values.")
+        raise ValueError(
+            "X is not a valid CSR matrix: its row pointers do not increase from 0 to the number of values."
+        )
     indices = X.indices.view(np.dtype(f"u{X.indices.itemsize}"))
     return _readonly(X.data), _readonly(indices), _readonly(X.indptr.astype(np.int64, copy=False).view(np.uint64))
 
@@ -113,7 +117,7 @@ def _not_finite(X: Any, row: int, names: Sequence[Any] | None, input_name: str) 
     bad = np.flatnonzero(~np.isfinite(line))
     if bad.size == 0:
         return (
-            f"Input {input_name} is too large at row {row}: its squared length {np.float64(line) @ line:.3g} "
+            f"Input {input_name} is too large at row {row}: its squared length "
             "overflows float64. Rescale the features, for instance with StandardScaler."
         )
     column = int(bad[0])

@@ -16,7 +16,7 @@ class Examples:
     """Rows, the number of each row's class, and its weight (None: all 1)."""
 
     rows: Rows
-    codes: npt.NDArray[np.int32]
+    codes: npt.NDArray[Any]  # unsigned integers
     weight: npt.NDArray[np.float64] | None = None
 
     @property

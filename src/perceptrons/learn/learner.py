@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core import keeping, passes
-from perceptrons.core.keeping import AVERAGED, LOGGED, LONGEST, OVERFLOW, PASSES, POCKET, QUIET, RUN, SEEN, TAU, TRIED, UPDATES
+from perceptrons.core.keeping import (
+    AVERAGED,
+    LOGGED,
+    LONGEST,
+    OVERFLOW,
+    PASSES,
+    POCKET,
+    QUIET,
+    RUN,
+    SEEN,
+    TAU,
+    TRIED,
+    UPDATES,
+)
 from perceptrons.data import Rows
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.readout import READOUTS, Ballot, Floats, Last, Pocket, Voted
@@ -35,13 +48,15 @@ class Learner:
         fit_intercept: bool = True,
         tie: str = "mistake",
         burn_in: int = 0,
+        dense: bool = True,
     ) -> None:
         self.rule, self.eta = rule, float(eta)
         self.bias = 1.0 if fit_intercept else 0.0
         self.tie_positive = tie == "positive"
         self.burn_in = burn_in  # examples still to be seen before averaging begins
         self.n_features, self.n_classes = n_features, n_classes
-        self.w: Floats = np.zeros(_shape(n_features, n_classes))
+        self.layout: Literal["C", "F"] = "F" if dense else "C"  # the one that is fast for the rows to come
+        self.w: Floats = self._zeros(n_classes)
         self.start: Floats | None = None  # weights before the first example, when they were not zeros
         self.origin: Floats | None = None  # weights that Στ counts from, when they were not zeros
         self.sq_radius = 0.0  # max ‖x‖² over all rows seen
@@ -50,18 +65,22 @@ class Learner:
         self.kept = self.readout.begin(self.w)
         self._read: tuple[float, Floats] = (-1.0, self.w)
 
+    def _zeros(self, n_classes: int) -> Floats:
+        shape = (self.n_features + 1,) if n_classes <= 2 else (self.n_features + 1, n_classes)
+        return np.zeros(shape, order=self.layout)
+
     # -- learning ---------------------------------------------------------------------------------------------
 
     def set_start(self, w: Floats) -> None:
         """Begin with these weights, before the first example."""
-        self.w = np.array(w, dtype=np.float64, order="C")
-        self.start = self.origin = self.w.copy() if self.w.any() else None
+        self.w[:] = w
+        self.start = self.origin = np.copy(self.w) if self.w.any() else None
         self.kept = self.readout.begin(self.w)
         self._read = (-1.0, self.w)
 
     def set_origin(self) -> None:
         """Count Στ from here on: the bound on the margin is then about the rows that follow only."""
-        self.origin = self.w.copy() if self.w.any() else None
+        self.origin = np.copy(self.w) if self.w.any() else None
         self.counts[TAU] = 0.0
         self.sq_radius = 0.0
 
@@ -87,10 +106,9 @@ class Learner:
             self.counts[[SEEN, AVERAGED]] += order.size
             return len(order)
         waiting = self.burn_in > 0
-        readout, kept = (Last(), None) if waiting else (self.readout, self.kept)
         voted = isinstance(self.readout, Voted)
-        if voted:
-            kept = np.empty((order.size, keeping.COLUMNS))
+        log = np.empty((order.size if voted else 0, keeping.COLUMNS))
+        readout, kept = (Last(), None) if waiting else (self.readout, log if voted else self.kept)
         self.counts[[LOGGED, PASSES]] = 0.0
         how = passes.How(self.rule, readout.marker, self.eta, self.bias, self.tie_positive, give_up)
         kernel = passes.learn.for_rule(self.rule)
@@ -98,7 +116,7 @@ class Learner:
             kernel(*examples.flat, order, how, self.w, kept, self.counts, mistakes, predicted)
         finally:
             if voted and self.counts[LOGGED]:
-                self.readout = self.readout.add(examples.rows, kept[: int(self.counts[LOGGED])].copy())
+                self.readout = self.readout.add(examples.rows, log[: int(self.counts[LOGGED])].copy())
             if waiting:
                 self.burn_in -= order.size
                 if self.burn_in <= 0:
@@ -147,9 +165,9 @@ class Learner:
         scale = 0.5 if self.n_classes == 2 and n_classes > 2 else 1.0
 
         def spread(old: Floats | None) -> Floats | None:
-            if old is None or _shape(self.n_features, n_classes) == old.shape:
+            new = self._zeros(n_classes)
+            if old is None or new.shape == old.shape:
                 return old
-            new = np.zeros(_shape(self.n_features, n_classes))
             if old.ndim == 2:
                 new[:, codes] = old
             elif self.n_classes == 2:
@@ -213,8 +231,9 @@ class Learner:
         if isinstance(self.readout, Voted):
             total = max(1.0, self.counts[AVERAGED])
             self.seal()
-            return self.ballot(rows).count(self.readout.steps, self.counts[AVERAGED]) / total
-        return passes.decide(*rows.arrays, self.bias, self.weights)  # type: ignore[no-any-return]
+            return np.asarray(self.ballot(rows).count(self.readout.steps, self.counts[AVERAGED]) / total)
+        scores: Floats = passes.decide(*rows.arrays, self.bias, self.weights)
+        return scores
 
     def ballot(self, rows: Rows) -> Ballot:
         """Empty votes on these rows."""
@@ -224,11 +243,12 @@ class Learner:
     def predict(self, scores: Floats) -> npt.NDArray[np.intp]:
         """The classes that scores stand for. An even vote goes to the first class, whatever `tie` says."""
         if scores.shape[1] > 1:
-            return scores.argmax(axis=1)
+            return np.asarray(scores.argmax(axis=1))
         if self.n_classes == 1:
             return np.zeros(len(scores), dtype=np.intp)
         to_positive = self.tie_positive and not isinstance(self.readout, Voted)
-        return (scores[:, 0] >= 0 if to_positive else scores[:, 0] > 0).astype(np.intp)
+        positive = scores[:, 0] >= 0 if to_positive else scores[:, 0] > 0
+        return np.asarray(positive, dtype=np.intp)
 
     def errors(self, examples: Examples) -> float:
         """Mistakes of the w in force on these examples."""
@@ -262,7 +282,3 @@ def overflow(where: str) -> ValueError:
         f"weights overflow float64 {where}; the model is left as it was. "
         "Rescale the features, for instance with StandardScaler, or lower eta0."
     )
-
-
-def _shape(n_features: int, n_classes: int) -> tuple[int, ...]:
-    return (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,10 @@ Floats = npt.NDArray[np.float64]
 BLOCK = 1 << 22  # entries of the largest table of inner products that votes are counted from
 
 
-@dataclass(frozen=True)
 class Last:
     """The final w."""
 
-    marker: Any = keeping.Last()
+    marker: ClassVar[Any] = keeping.Last()
 
     def begin(self, w: Floats) -> Floats | None:
         return None
@@ -32,31 +31,29 @@ class Last:
         return w
 
 
-@dataclass(frozen=True)
 class Averaged:
     """The mean of w over all examples, after their updates: ((T + 1)·w − u)/T with u = w_0 + Σ t·δ_t."""
 
-    marker: Any = keeping.Averaged()
+    marker: ClassVar[Any] = keeping.Averaged()
 
     def begin(self, w: Floats) -> Floats | None:
-        return w.copy()
+        return np.copy(w)
 
     def weights(self, w: Floats, kept: Any, counts: Floats) -> Floats:
         total = counts[AVERAGED]
-        return ((total + 1) * w - kept) / total if total else w  # type: ignore[no-any-return]
+        return np.asarray(((total + 1) * w - kept) / total) if total else w
 
 
-@dataclass(frozen=True)
 class Pocket:
     """The w with the fewest mistakes on all training rows."""
 
-    marker: Any = keeping.Pocket()
+    marker: ClassVar[Any] = keeping.Pocket()
 
     def begin(self, w: Floats) -> Floats | None:
-        return w.copy()
+        return np.copy(w)
 
-    def weights(self, w: Floats, kept: Any, counts: Floats) -> Floats:
-        return kept  # type: ignore[no-any-return]
+    def weights(self, w: Floats, kept: Floats, counts: Floats) -> Floats:
+        return kept
 
 
 class Step(NamedTuple):
@@ -70,7 +67,7 @@ class Step(NamedTuple):
 class Voted:
     """All hypotheses, each by the step that made it. Weight vectors are never stored."""
 
-    marker: Any = keeping.Voted()
+    marker: ClassVar[Any] = keeping.Voted()
     steps: tuple[Step, ...] = field(default=())
     source: Rows | None = None  # rows that the unsealed logs count in
     logs: tuple[Floats, ...] = field(default=())
@@ -119,9 +116,9 @@ class Ballot:
 
     def __init__(self, rows: Rows, start: Floats, bias: float, tie_positive: bool) -> None:
         self.rows, self.bias, self.tie_positive = rows, bias, tie_positive
-        self.scores = passes.decide(*rows.arrays, bias, start)
-        self.votes = np.zeros_like(self.scores)
-        self.since = 1.0  # number of the first example that the hypothesis in force has not been counted for
+        self.scores: Floats = passes.decide(*rows.arrays, bias, start)
+        self.votes: Floats = np.zeros_like(self.scores)
+        self.since: float = 1.0  # number of the first example that the hypothesis in force has not been counted for
 
     def _in_force(self, until: float) -> None:
         """Let the hypothesis in force vote for the examples before number `until`."""

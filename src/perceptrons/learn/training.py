@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.core import passes
 from perceptrons.core.keeping import AVERAGED, QUIET
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import Learner
@@ -36,7 +37,7 @@ def train(
     examples: Examples,
     run: Run,
     *,
-    rng: np.random.Generator | None,
+    seed: int | None,
     max_iter: int,
     tol: float | None,
     validation: Examples | None = None,
@@ -45,7 +46,7 @@ def train(
 ) -> None:
     """Train `learner` on `examples`, keeping `run` up to date.
 
-    rng: shuffles each pass; None keeps the order of rows.
+    seed: of the random order of each pass; None keeps the order of rows.
     tol: stop when the margin is proved to be below tol·R: ‖w‖/(R·Στ) < tol. None: never.
     validation: its error is taken after each pass.
     patience: stop after so many passes without a smaller validation error, and go back to the best hypothesis.
@@ -60,7 +61,7 @@ def train(
     best, lines = None, 1
     while run.n_iter < max_iter and run.stop == "interrupted":
         lines = min(lines, together, max_iter - run.n_iter)
-        orders = _orders(order, lines, rng)
+        orders = _orders(order, lines, seed, run.n_iter)
         if lines == 1:
             run.mistakes.append(int(learner.once(examples, orders[0])))
         else:
@@ -91,11 +92,11 @@ def train(
         run.converged = best[2]
 
 
-def _orders(order: npt.NDArray[Any], lines: int, rng: np.random.Generator | None) -> npt.NDArray[Any]:
-    """So many passes over the rows `order`, each in a new random order if there is an rng."""
+def _orders(order: npt.NDArray[Any], lines: int, seed: int | None, first: int) -> npt.NDArray[Any]:
+    """The orders of so many passes from number `first` on."""
     orders = np.tile(order, (lines, 1))
-    if rng is not None:
-        rng.permuted(orders, axis=1, out=orders)
+    if seed is not None:
+        passes.shuffle(orders, np.uint64(seed), np.uint64(first))
     return orders
 
 

@@ -13,14 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.core.keeping import MISTAKES, SEEN, TAU, UPDATES
+from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
+from perceptrons.data import Rows
 from perceptrons.learn import Examples, Learner, Progress, Run, train
 from perceptrons.models import validation
 
 Array = npt.NDArray[Any]
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier that learns by mistakes. Estimators give parameters and say what learner they mean."""
 
     # Read from every estimator's parameters.
@@ -36,8 +37,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     warm_start: bool
     verbose: int
 
-    def _new_learner(self, n_features: int, n_classes: int) -> Learner:
-        """A learner that has seen nothing."""
+    def _new_learner(self, rows: Rows, n_classes: int) -> Learner:
+        """A learner for rows like these that has seen nothing."""
         raise NotImplementedError
 
     def _random_start(self) -> bool:
@@ -46,7 +47,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- learning ---------------------------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
@@ -83,7 +84,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes = validation.distinct(y)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got 1 class: {classes[0]!r}")
-        learner = self._new_learner(rows.n_features, len(classes))
+        learner = self._new_learner(rows, len(classes))
         if self._continues():
             known = self.classes_
             classes = validation.union(known, classes)
@@ -101,7 +102,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 learner,
                 examples,
                 run,
-                rng=np.random.default_rng(random.randint(2**31)) if self.shuffle else None,
+                seed=random.randint(2**31) if self.shuffle else None,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 validation=held_out,
@@ -117,7 +118,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(self._unconverged(run), ConvergenceWarning, stacklevel=2)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows, once, in their order. Cutting a stream into other chunks changes nothing.
 
@@ -136,7 +137,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._learn_once(X, y, classes, sample_weight, predict=False)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
         """Learn like `partial_fit`, and return what was predicted for each row before learning from it.
 
@@ -162,7 +163,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = validation.union(known, validation.distinct(np.asarray(classes)))
         seen = _order_of_appearance(y, known)
         final = validation.union(known, y[seen]) if seen.size else known
-        learner = self._new_learner(rows.n_features, len(known)) if first else self._learner
+        learner = self._new_learner(rows, len(known)) if first else self._learner
         class_weight = self.class_weight and {c: self.class_weight.get(c, 1.0) for c in final.tolist()}
         weight = validation.weights(self, learner.rule, sample_weight, class_weight, y, final, rows)
         columns = rows.columns()
@@ -183,8 +184,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     current = larger
                 if begin == end:
                     continue
-                codes = np.zeros(len(rows), dtype=np.int32)
-                codes[begin:end] = validation.encode(y[begin:end], current)
+                part = validation.encode(y[begin:end], current)
+                codes = np.zeros(len(rows), dtype=part.dtype)
+                codes[begin:end] = part
                 examples = Examples(rows, codes, weight)
                 order = examples.order()
                 order = order[(order >= begin) & (order < end)] if seen.size else order
@@ -279,8 +281,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             reason = f"stopped by max_iter={self.max_iter} before converging (so far {size})"
             advice = "a larger max_iter"
         return (
-            f"{type(self).__name__} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the "
-            f"best. Try {advice}, an averaged, voted or pocket readout, or nonlinear features (a kernel)."
+            f"{type(self).__name__} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in "
+            f"the best. Try {advice}, an averaged, voted or pocket readout, or nonlinear features (a kernel)."
         )
 
     # -- prediction -------------------------------------------------------------------------------------------
@@ -298,7 +300,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The class of each row."""
         scores = self.decision_function(X)
         codes = self._learner.predict(scores.reshape(len(scores), -1))
-        return self.classes_[codes]  # type: ignore[no-any-return]
+        return self.classes_[codes]
 
     def normalized(self) -> Self:
         """The same model with ‖w‖ = 1: decision values are then signed distances from the boundary."""

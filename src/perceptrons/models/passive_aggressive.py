@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
+from perceptrons.data import Rows
 from perceptrons.learn import Learner
 from perceptrons.models.linear import LinearClassifier
 
@@ -64,7 +65,7 @@ class PassiveAggressiveClassifier(LinearClassifier):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -128,14 +129,16 @@ class PassiveAggressiveClassifier(LinearClassifier):
         y_val: Any = None,
     ) -> Self:
         """Learn from all rows, pass after pass; as `Perceptron.fit`, with scikit-learn's order of arguments."""
-        return super().fit(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)  # type: ignore[no-any-return]
+        super().fit(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)
+        return self
 
-    def _new_learner(self, n_features: int, n_classes: int) -> Learner:
+    def _new_learner(self, rows: Rows, n_classes: int) -> Learner:
         rule = rules.PA1(self.C) if self.loss == "hinge" else rules.PA2(self.C)
         return Learner(
             rules.resolve(rule),
             "averaged" if self.average else "last",
-            n_features=n_features,
+            n_features=rows.n_features,
+            dense=rows.indices is None,
             n_classes=n_classes,
             fit_intercept=self.fit_intercept,
             burn_in=int(self.average) if int(self.average) > 1 else 0,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
+from perceptrons.data import Rows
 from perceptrons.learn import READOUTS, Learner
 from perceptrons.models.linear import LinearClassifier
 
@@ -110,7 +111,7 @@ class Perceptron(LinearClassifier):
     150
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "rule": [str, tuple],
         "readout": [StrOptions(set(READOUTS))],
         "fit_intercept": ["boolean"],
@@ -166,11 +167,12 @@ class Perceptron(LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _new_learner(self, n_features: int, n_classes: int) -> Learner:
+    def _new_learner(self, rows: Rows, n_classes: int) -> Learner:
         return Learner(
             rules.resolve(self.rule),
             self.readout,
-            n_features=n_features,
+            n_features=rows.n_features,
+            dense=rows.indices is None,
             n_classes=n_classes,
             eta=self.eta0,
             fit_intercept=self.fit_intercept,
@@ -183,9 +185,10 @@ class Perceptron(LinearClassifier):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters; with `deep` also those of the rule, as ``rule__C``."""
         params: dict[str, Any] = super().get_params(deep=False)
-        if deep and (isinstance(self.rule, tuple) or self.rule in rules.RULES):
-            rule = self.rule if isinstance(self.rule, tuple) else rules.RULES[self.rule]()
-            params.update({f"rule__{name}": value for name, value in rule._asdict().items()})
+        if deep:
+            rule = rules.RULES.get(self.rule, tuple)() if isinstance(self.rule, str) else self.rule
+            if hasattr(rule, "_asdict"):
+                params.update({f"rule__{name}": value for name, value in rule._asdict().items()})
         return params
 
     def set_params(self, **params: Any) -> Self:

@@ -66,16 +66,14 @@ def _as_is(X: Any) -> bool:
 def labels(model: Any, y: Any, rows: Rows, input_name: str = "y") -> Array:
     """Labels as an array with one axis, as many as rows and none missing."""
     if y is None:
-        raise ValueError(
-            f"This {type(model).__name__} estimator requires y to be passed, but the target y is None."
-        )
+        raise ValueError(f"This {type(model).__name__} estimator requires y to be passed, but the target y is None.")
     y = column_or_1d(y, warn=True)
     check_consistent_length(rows.sq_norm, y)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
         what = "NaN" if np.isnan(y[row]) else "infinity"
         raise ValueError(f"Input {input_name} contains {what} at row {row}. Remove rows without a label first.")
-    return y  # type: ignore[no-any-return]
+    return np.asarray(y)
 
 
 def distinct(y: Array) -> Array:
@@ -88,19 +86,19 @@ def distinct(y: Array) -> Array:
     return classes
 
 
-def encode(y: Array, classes: Array) -> npt.NDArray[np.int32]:
-    """The number of each label's class; a label of no class is an error."""
+def encode(y: Array, classes: Array) -> Array:
+    """The number of each label's class, in as few bytes as classes allow; a label of no class is an error."""
+    codes: Array
     if len(classes) == 2:
-        codes = (y == classes[1]).astype(np.int32)
+        codes = (y == classes[1]).view(np.uint8)
     else:
-        codes = np.searchsorted(classes, y).astype(np.int32)
+        codes = np.searchsorted(classes, y)
         codes[codes == len(classes)] = 0
+        codes = codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
     unknown = np.flatnonzero(classes[codes] != y)
     if unknown.size:
         row = int(unknown[0])
-        raise ValueError(
-            f"label {y[row]!r} at row {row} is none of the classes that were learned: {_some(classes)}"
-        )
+        raise ValueError(f"label {y[row]!r} at row {row} is none of the classes that were learned: {_some(classes)}")
     return codes
 
 
@@ -140,4 +138,4 @@ def weights(
         total *= per_class[encode(y, classes)]
     if not total.any():
         raise ValueError("sample_weight must be > 0 for at least one row, got zeros only")
-    return total  # type: ignore[no-any-return]
+    return total
