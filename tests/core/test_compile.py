@@ -29,7 +29,8 @@ class Half(NamedTuple):
         return {length} if margin <= 0.0 else 0.0
 import numpy as np
 from perceptrons import Perceptron
-print(Perceptron(rule=Half(), fit_intercept=False).partial_fit(np.array([[2.0, 4.0]]), [1], classes=[0, 1]).coef_.tolist())
+X = np.array([[2.0, 4.0]])
+print(Perceptron(rule=Half(), fit_intercept=False).partial_fit(X, [1], classes=[0, 1]).coef_.tolist())
 """
 
 

@@ -93,14 +93,16 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
                 if far != U(order[p, q]) + FAR:
                     ahead(values, indices, indptr, U(order[p, q + AGAIN]))
             i = U(order[p, q])
+            example_weight = 1.0
+            if weight is not None:
+                example_weight = weight[i]
             code = U(codes[i])
             score(values, indices, indptr, i, how.bias, w, scores)
             margin, rival, answer = judge(scores, code, how.tie_positive, w)
             if predicted is not None:
                 predicted[i] = answer
-            example_weight = 1.0
-            if weight is not None:
-                example_weight = weight[i]
+            if example_weight == 0.0:
+                continue
             step = how.eta * tau(how.rule, margin, scaled(w, sq_norm[i] + how.bias), example_weight)
             if not is_finite(margin + step):
                 counts[OVERFLOW] = i + 1.0

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from perceptrons.core.rows import GOOD, NOT_CANONICAL, survey
 
 Array = npt.NDArray[Any]
+Arrays = tuple[Array, Array | None, Array | None]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Rows:
     sq_norm: npt.NDArray[np.float64]
 
     @property
-    def arrays(self) -> tuple[Array, Array | None, Array | None]:
+    def arrays(self) -> Arrays:
         """What a kernel takes."""
         return self.values, self.indices, self.indptr
 
@@ -40,10 +41,20 @@ class Rows:
     def take(self, where: Array) -> Rows:
         """A copy of the rows at `where`."""
         if self.indptr is None:
-            arrays: tuple[Array, Array | None, Array | None] = _readonly(self.values[where]), None, None
+            arrays: Arrays = _readonly(self.values[where]), None, None
         else:
             arrays = _csr(self.matrix()[where])
         return Rows(*arrays, self.n_features, self.sq_norm[where])
+
+    @staticmethod
+    def joined(parts: list[Rows]) -> Rows:
+        """One copy of rows of one layout, below each other."""
+        matrices = [part.matrix() for part in parts]
+        if parts[0].indices is None:
+            arrays: Arrays = _readonly(np.vstack(matrices)), None, None
+        else:
+            arrays = _csr(sp.vstack(matrices, format="csr"))
+        return Rows(*arrays, parts[0].n_features, np.concatenate([part.sq_norm for part in parts]))
 
     def columns(self) -> Array | None:
         """The features that occur, each once; None when that could be all of them."""
@@ -76,7 +87,7 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X") -
     ValueError: Input X contains NaN at row 1, column 1. Remove or impute such values first.
     """
     sparse = sp.issparse(X)
-    arrays: tuple[Array, Array | None, Array | None] = _csr(X) if sparse else (_readonly(X), None, None)
+    arrays: Arrays = _csr(X) if sparse else (_readonly(X), None, None)
     sq_norm, verdict, row = survey(*arrays, np.uint64(X.shape[1]))
     if verdict == NOT_CANONICAL:
         outside = np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))

@@ -69,6 +69,26 @@ class Learner:
         shape = (self.n_features + 1,) if n_classes <= 2 else (self.n_features + 1, n_classes)
         return np.zeros(shape, order=self.layout)
 
+    def adopt(
+        self,
+        rule: Any,
+        readout: str,
+        eta: float = 1.0,
+        fit_intercept: bool = True,
+        tie: str = "mistake",
+        burn_in: int = 0,
+    ) -> None:
+        """Go on with another rule, step or tie; readout and bias are there to stay."""
+        for name, now, then in (
+            ("readout", READOUTS[readout], type(self.readout)),
+            ("fit_intercept", float(fit_intercept), self.bias),
+        ):
+            if now != then:
+                raise ValueError(
+                    f"{name} was changed after learning had begun: fit without warm_start, or change it back"
+                )
+        self.rule, self.eta, self.tie_positive = rule, float(eta), tie == "positive"
+
     # -- learning ---------------------------------------------------------------------------------------------
 
     def set_start(self, w: Floats) -> None:
@@ -116,7 +136,7 @@ class Learner:
             kernel(*examples.flat, order, how, self.w, kept, self.counts, mistakes, predicted)
         finally:
             if voted and self.counts[LOGGED]:
-                self.readout = self.readout.add(examples.rows, log[: int(self.counts[LOGGED])].copy())
+                self.readout.add(examples.rows, log[: int(self.counts[LOGGED])].copy())
             if waiting:
                 self.burn_in -= order.size
                 if self.burn_in <= 0:
@@ -178,7 +198,7 @@ class Learner:
         self.kept, self.start, self.origin = spread(self.kept), spread(self.start), spread(self.origin)
         self.counts[TAU] *= scale
         if isinstance(self.readout, Voted):
-            self.readout = self.readout.remap(codes, scale)
+            self.readout = self.readout.remapped(codes, scale)
         self.n_classes = n_classes
         self._read = (-1.0, self.w)
 
@@ -188,15 +208,18 @@ class Learner:
         """What `restore` needs to undo learning that touches the weights of these features only (None: all)."""
         part: Any = slice(None) if columns is None else np.append(columns, self.n_features)
         kept = None if self.kept is None else self.kept[part].copy()
-        return dict(vars(self)), part, self.w[part].copy(), kept, self.counts.copy()
+        mark = self.readout.mark() if isinstance(self.readout, Voted) else None
+        return dict(vars(self)), part, self.w[part].copy(), kept, self.counts.copy(), mark
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Be as at the time of the snapshot."""
-        fields, part, w, kept, counts = snapshot
+        fields, part, w, kept, counts, mark = snapshot
         vars(self).update(fields)
         self.w[part], self.counts[:] = w, counts
         if kept is not None:
             self.kept[part] = kept
+        if mark is not None:
+            self.readout.back_to(mark)
         self._read = (-1.0, self.w)
 
     def scale(self, factor: float) -> None:
@@ -210,7 +233,7 @@ class Learner:
     def seal(self) -> None:
         """Let go of the rows learned from, but for those that a voted readout needs."""
         if isinstance(self.readout, Voted):
-            self.readout = self.readout.seal()
+            self.readout.seal()
 
     # -- reading ----------------------------------------------------------------------------------------------
 
@@ -230,8 +253,7 @@ class Learner:
         """Scores of all rows, one column for two classes; the share of votes when they vote."""
         if isinstance(self.readout, Voted):
             total = max(1.0, self.counts[AVERAGED])
-            self.seal()
-            return np.asarray(self.ballot(rows).count(self.readout.steps, self.counts[AVERAGED]) / total)
+            return np.asarray(self.ballot(rows).count(self.readout.merged(), self.counts[AVERAGED]) / total)
         scores: Floats = passes.decide(*rows.arrays, self.bias, self.weights)
         return scores
 

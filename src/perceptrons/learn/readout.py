@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -63,48 +62,85 @@ class Step(NamedTuple):
     log: Floats
 
 
-@dataclass(frozen=True)
 class Voted:
     """All hypotheses, each by the step that made it. Weight vectors are never stored."""
 
     marker: ClassVar[Any] = keeping.Voted()
-    steps: tuple[Step, ...] = field(default=())
-    source: Rows | None = None  # rows that the unsealed logs count in
-    logs: tuple[Floats, ...] = field(default=())
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.source: Rows | None = None  # rows that the logs not yet sealed count in
+        self.logs: list[Floats] = []
 
     def begin(self, w: Floats) -> Floats | None:
         return None
 
-    def add(self, source: Rows, log: Floats) -> Voted:
-        """With one more piece of log about rows of `source`."""
-        voted = self if self.source is source or self.source is None else self.seal()
-        return replace(voted, source=source, logs=(*voted.logs, log))
+    def add(self, source: Rows, log: Floats) -> None:
+        """One more piece of log, about rows of `source`."""
+        if self.source is not source:
+            self.seal()
+        self.source = source
+        self.logs.append(log)
 
-    def seal(self) -> Voted:
-        """With a copy of the rows that made updates instead of all rows."""
-        if self.source is None:
-            return self
-        return replace(self, steps=(*self.steps, *self.unsealed(0)), source=None, logs=())
+    def seal(self) -> None:
+        """Keep a copy of the rows that made updates, and let go of all others."""
+        self.steps += self.unsealed(0)
+        self.source, self.logs = None, []
 
-    def unsealed(self, first: int) -> tuple[Step, ...]:
-        """The updates of the unsealed logs from number `first` on, with copies of their rows."""
+    def unsealed(self, first: int) -> list[Step]:
+        """The updates of the logs not yet sealed, from number `first` on, with copies of their rows."""
         log = np.concatenate([np.empty((0, keeping.COLUMNS)), *self.logs[first:]])
         if self.source is None or len(log) == 0:
-            return ()
+            return []
         rows, column = np.unique(log[:, keeping.ROW].astype(np.intp), return_inverse=True)
         log[:, keeping.ROW] = column
-        return (Step(self.source.take(rows), log),)
+        return [Step(self.source.take(rows), log)]
 
-    def remap(self, codes: npt.NDArray[np.intp], scale: float) -> Voted:
-        """With the classes renumbered and every step scaled."""
-        voted = self.seal()
-        steps = []
-        for rows, log in voted.steps:
+    def mark(self) -> tuple[int, int, Rows | None]:
+        """Where this is now, for `back_to`."""
+        return len(self.steps), len(self.logs), self.source
+
+    def back_to(self, mark: tuple[int, int, Rows | None]) -> None:
+        """Forget what came after the mark."""
+        del self.steps[mark[0] :], self.logs[mark[1] :]
+        self.source = mark[2]
+
+    def remapped(self, codes: npt.NDArray[np.intp], scale: float) -> Voted:
+        """The same with the classes renumbered and every step scaled."""
+        self.seal()
+        new = Voted()
+        for rows, log in self.steps:
             log = log.copy()
             log[:, [keeping.UP, keeping.DOWN]] = codes[log[:, [keeping.UP, keeping.DOWN]].astype(np.intp)]
             log[:, keeping.STEP] *= scale
-            steps.append(Step(rows, log))
-        return replace(voted, steps=tuple(steps))
+            new.steps.append(Step(rows, log))
+        return new
+
+    def merged(self) -> list[Step]:
+        """All updates, those about rows of one layout together; a stream leaves many small pieces."""
+        self.seal()
+        groups: list[list[Step]] = []
+        for step in self.steps:
+            if groups and (groups[-1][0].rows.indices is None) == (step.rows.indices is None):
+                groups[-1].append(step)
+            else:
+                groups.append([step])
+        self.steps = [_joined(group) for group in groups]
+        return self.steps
+
+
+def _joined(group: list[Step]) -> Step:
+    """One step of several about rows of one layout."""
+    if len(group) == 1:
+        return group[0]
+    logs = []
+    offset = 0
+    for rows, log in group:
+        log = log.copy()
+        log[:, keeping.ROW] += offset
+        offset += len(rows)
+        logs.append(log)
+    return Step(Rows.joined([step.rows for step in group]), np.concatenate(logs))
 
 
 class Ballot:
@@ -130,7 +166,7 @@ class Ballot:
             self.votes[np.arange(len(self.votes)), self.scores.argmax(axis=1)] += lasts
         self.since = until
 
-    def count(self, steps: tuple[Step, ...], seen: float) -> Floats:
+    def count(self, steps: list[Step], seen: float) -> Floats:
         """The votes after these further updates, `seen` examples having been processed in all."""
         for rows, log in steps:
             self._in_force(log[0, keeping.AT])

@@ -107,9 +107,8 @@ class HeldOut:
         self.learner, self.examples = learner, examples
         self.counted = 0  # pieces of the log whose votes are in
         if isinstance(learner.readout, Voted):
-            learner.readout = learner.readout.seal()
             self.ballot = learner.ballot(examples.rows)
-            self.ballot.count(learner.readout.steps, learner.counts[AVERAGED])
+            self.ballot.count(learner.readout.merged(), learner.counts[AVERAGED])
 
     def error(self) -> float:
         """Share of rows that the readout gets wrong now."""

@@ -37,13 +37,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     warm_start: bool
     verbose: int
 
-    def _new_learner(self, rows: Rows, n_classes: int) -> Learner:
-        """A learner for rows like these that has seen nothing."""
-        raise NotImplementedError
+    init = "zeros"
 
-    def _random_start(self) -> bool:
-        """Whether weights start at random."""
-        return False
+    def _settings(self) -> dict[str, Any]:
+        """What a learner takes: rule, readout, eta, fit_intercept, tie, burn_in."""
+        raise NotImplementedError
 
     # -- learning ---------------------------------------------------------------------------------------------
 
@@ -84,14 +82,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         classes = validation.distinct(y)
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got 1 class: {classes[0]!r}")
-        learner = self._new_learner(rows, len(classes))
+        settings = self._settings()
         if self._continues():
-            known = self.classes_
+            known, learner = self.classes_, copy.deepcopy(self._learner)
             classes = validation.union(known, classes)
-            learner = copy.deepcopy(self._learner)
             _grow(learner, known, classes)
+            learner.adopt(**settings)
             learner.set_origin()
-        weight = validation.weights(self, learner.rule, sample_weight, self.class_weight, y, classes, rows)
+        else:
+            learner = new_learner(settings, rows, len(classes))
+        weight = validation.weights(settings["rule"], sample_weight, self.class_weight, y, classes, rows)
         examples = Examples(rows, validation.encode(y, classes), weight)
         random = check_random_state(self.random_state)
         self._start(learner, coef_init, intercept_init, random)
@@ -150,7 +150,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
         first = not hasattr(self, "_learner")
         fresh = copy.copy(self) if first else self
-        if getattr(self, "readout", None) == "pocket":
+        settings = self._settings()
+        if settings["readout"] == "pocket":
             raise ValueError("readout='pocket' weighs hypotheses on all training rows: use fit, or another readout")
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -158,49 +159,47 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             )
         rows = validation.features(fresh, X, reset=first)
         y = validation.labels(self, y, rows)
-        known = np.empty(0) if first else self.classes_
+        current = np.empty(0) if first else self.classes_
+        known = current
         if classes is not None:
             known = validation.union(known, validation.distinct(np.asarray(classes)))
-        seen = _order_of_appearance(y, known)
-        final = validation.union(known, y[seen]) if seen.size else known
-        learner = self._new_learner(rows, len(known)) if first else self._learner
+        new = validation.new_classes(y, known)
+        final = validation.union(known, y[new]) if new else known
         class_weight = self.class_weight and {c: self.class_weight.get(c, 1.0) for c in final.tolist()}
-        weight = validation.weights(self, learner.rule, sample_weight, class_weight, y, final, rows)
+        weight = validation.weights(settings["rule"], sample_weight, class_weight, y, final, rows)
+        learner = new_learner(settings, rows, len(current)) if first else self._learner
         columns = rows.columns()
         before = learner.snapshot(columns)
         predicted = np.zeros(len(rows), dtype=np.int32) if predict else None
-        guesses = None if predicted is None else np.empty(len(rows), dtype=final.dtype)
-        current = known if first else self.classes_
-        mistakes = 0.0
+        guesses = np.empty(len(rows), dtype=final.dtype)
+        run = Run(mistakes=[0], stop="stream")
         try:
-            if classes is not None and not first:
-                _grow(learner, current, known)
-                current = known
-            # A class exists from its first example on: learn up to there, make room, go on.
-            for begin, end in zip([0, *seen], [*seen, len(rows)], strict=True):
-                if begin in seen:
-                    larger = validation.union(current, y[begin : begin + 1])
-                    _grow(learner, current, larger)
-                    current = larger
+            learner.adopt(**settings)
+            # A class exists from its announcement or first example on: learn up to there, make room, go on.
+            for begin, end in zip([0, *new], [*new, len(rows)], strict=True):
                 if begin == end:
                     continue
+                if begin in new:
+                    known = validation.union(known, y[begin : begin + 1])
+                _grow(learner, current, known)
+                current = known
                 part = validation.encode(y[begin:end], current)
                 codes = np.zeros(len(rows), dtype=part.dtype)
                 codes[begin:end] = part
-                examples = Examples(rows, codes, weight)
-                order = examples.order()
-                order = order[(order >= begin) & (order < end)] if seen.size else order
-                mistakes += learner.once(examples, order, predicted)
-                if predicted is not None and guesses is not None:
+                order = np.arange(begin, end, dtype=np.uint32)
+                run.mistakes[0] += int(learner.once(Examples(rows, codes, weight), order, predicted))
+                if predicted is not None:
                     guesses[begin:end] = current[predicted[begin:end]]
             learner.check_finite(columns)
-        except ValueError:
+        except KeyboardInterrupt:
+            if len(current):
+                self._commit(fresh, learner, current, run)
+            raise
+        except Exception:
             learner.restore(before)
             raise
-        learner.seal()
-        run = Run(mistakes=[int(mistakes)], stop="stream")
-        self._commit(fresh, learner, final, run)
-        return guesses
+        self._commit(fresh, learner, current, run)
+        return guesses if predict else None
 
     def _continues(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_learner")
@@ -208,7 +207,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _start(self, learner: Learner, coef: Any, intercept: Any, random: np.random.RandomState) -> None:
         """Give the learner the weights to start from, when they are not zeros."""
         if coef is None and intercept is None:
-            if self._random_start() and not self._continues():
+            if self.init == "random" and not self._continues():
                 w = random.standard_normal(learner.w.shape)
                 w[-1] *= learner.bias
                 learner.set_start(w)
@@ -365,16 +364,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _order_of_appearance(y: Array, known: Array) -> npt.NDArray[np.intp]:
-    """The rows at which labels occur first that are not known."""
-    try:
-        found, first = np.unique(y, return_index=True)
-    except TypeError as error:
-        raise ValueError(f"labels must be of types that can be sorted together: {error}") from error
-    return np.sort(first[~np.isin(found, known)])
+def new_learner(settings: dict[str, Any], rows: Rows, n_classes: int) -> Learner:
+    """A learner for rows like these that has seen nothing."""
+    return Learner(**settings, n_features=rows.n_features, n_classes=n_classes, dense=rows.indices is None)
 
 
 def _grow(learner: Learner, known: Array, classes: Array) -> None:
     """Make room in the learner for all `classes`."""
     if len(classes) > len(known):
-        learner.grow(len(classes), np.searchsorted(classes, known))
+        learner.grow(len(classes), np.searchsorted(classes, known) if len(known) else np.empty(0, dtype=np.intp))

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Self
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.data import Rows
-from perceptrons.learn import Learner
 from perceptrons.models.linear import LinearClassifier
 
 
@@ -57,12 +55,12 @@ class PassiveAggressiveClassifier(LinearClassifier):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import load_iris
     >>> from perceptrons import PassiveAggressiveClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = PassiveAggressiveClassifier(C=0.01, average=True, random_state=0).partial_fit(X / X.max(axis=0), y)
-    >>> model.score(X / X.max(axis=0), y) > 0.9
-    True
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = PassiveAggressiveClassifier(C=0.1, average=True, random_state=0).fit(X, y == 0)
+    >>> model.converged_, model.score(X, y == 0)
+    (True, 1.0)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -132,14 +130,10 @@ class PassiveAggressiveClassifier(LinearClassifier):
         super().fit(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)
         return self
 
-    def _new_learner(self, rows: Rows, n_classes: int) -> Learner:
-        rule = rules.PA1(self.C) if self.loss == "hinge" else rules.PA2(self.C)
-        return Learner(
-            rules.resolve(rule),
-            "averaged" if self.average else "last",
-            n_features=rows.n_features,
-            dense=rows.indices is None,
-            n_classes=n_classes,
-            fit_intercept=self.fit_intercept,
-            burn_in=int(self.average) if int(self.average) > 1 else 0,
-        )
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "rule": rules.resolve(rules.PA1(self.C) if self.loss == "hinge" else rules.PA2(self.C)),
+            "readout": "averaged" if self.average else "last",
+            "fit_intercept": self.fit_intercept,
+            "burn_in": int(self.average) if int(self.average) > 1 else 0,
+        }

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.data import Rows
-from perceptrons.learn import READOUTS, Learner
+from perceptrons.learn import READOUTS
 from perceptrons.models.linear import LinearClassifier
 
 
@@ -167,20 +166,14 @@ class Perceptron(LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _new_learner(self, rows: Rows, n_classes: int) -> Learner:
-        return Learner(
-            rules.resolve(self.rule),
-            self.readout,
-            n_features=rows.n_features,
-            dense=rows.indices is None,
-            n_classes=n_classes,
-            eta=self.eta0,
-            fit_intercept=self.fit_intercept,
-            tie=self.tie,
-        )
-
-    def _random_start(self) -> bool:
-        return self.init == "random"
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "rule": rules.resolve(self.rule),
+            "readout": self.readout,
+            "eta": self.eta0,
+            "fit_intercept": self.fit_intercept,
+            "tie": self.tie,
+        }
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters; with `deep` also those of the rule, as ``rule__C``."""

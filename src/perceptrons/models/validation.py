@@ -43,9 +43,17 @@ def features(model: Any, X: Any, *, reset: bool, input_name: str = "X") -> Rows:
         )
     names = getattr(X, "columns", None)
     rows = as_rows(X_checked, None if names is None else list(names), input_name)
+    if _known_width(model, X_checked, names, reset):
+        return rows
     # The model changes last: bad input leaves it as it was.
     validate_data(model, X if names is not None else X_checked, reset=reset, skip_check_array=True)
     return rows
+
+
+def _known_width(model: Any, X: Any, names: Any, reset: bool) -> bool:
+    """Whether there is nothing to compare but the number of features, and it is right: the way of a stream."""
+    nameless = names is None and not hasattr(model, "feature_names_in_")
+    return nameless and not reset and bool(X.shape[1] == getattr(model, "n_features_in_", None))
 
 
 def _as_is(X: Any) -> bool:
@@ -67,13 +75,15 @@ def labels(model: Any, y: Any, rows: Rows, input_name: str = "y") -> Array:
     """Labels as an array with one axis, as many as rows and none missing."""
     if y is None:
         raise ValueError(f"This {type(model).__name__} estimator requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(rows.sq_norm, y)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        row = int(np.flatnonzero(~np.isfinite(y))[0])
-        what = "NaN" if np.isnan(y[row]) else "infinity"
+    array = np.asarray(y) if isinstance(y, list) else y
+    if not isinstance(array, np.ndarray) or array.ndim != 1:
+        array = column_or_1d(y, warn=True)
+    check_consistent_length(rows.sq_norm, array)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        what = "NaN" if np.isnan(array[row]) else "infinity"
         raise ValueError(f"Input {input_name} contains {what} at row {row}. Remove rows without a label first.")
-    return np.asarray(y)
+    return np.asarray(array)
 
 
 def distinct(y: Array) -> Array:
@@ -81,25 +91,54 @@ def distinct(y: Array) -> Array:
     try:
         classes = np.unique(y)
     except TypeError as error:
-        raise ValueError(f"labels must be of types that can be sorted together: {error}") from error
+        raise _unsortable(error) from error
     check_classification_targets(classes)
     return classes
 
 
 def encode(y: Array, classes: Array) -> Array:
     """The number of each label's class, in as few bytes as classes allow; a label of no class is an error."""
+    codes, unknown = _codes(y, classes)
+    if unknown.size:
+        row = int(unknown[0])
+        raise ValueError(
+            f"label {y[row : row + 1].tolist()[0]!r} at row {row} is none of the classes that were learned: {_some(classes)}"
+        )
+    return codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
+
+
+def new_classes(y: Array, known: Array) -> list[int]:
+    """The rows at which labels of no known class occur first, in order."""
+    if len(known):
+        union(known, y[:1])  # refuses labels of another type
+        _, unknown = _codes(y, known)
+    else:
+        unknown = np.arange(len(y))
+    if unknown.size == 0:
+        return []
+    try:
+        _, first = np.unique(y[unknown], return_index=True)
+    except TypeError as error:
+        raise _unsortable(error) from error
+    return sorted(unknown[first].tolist())
+
+
+def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
+    """The number of each label's class, and the rows whose label is none of them."""
     codes: Array
     if len(classes) == 2:
         codes = (y == classes[1]).view(np.uint8)
     else:
-        codes = np.searchsorted(classes, y)
+        try:
+            codes = np.searchsorted(classes, y)
+        except TypeError as error:
+            raise _unsortable(error) from error
         codes[codes == len(classes)] = 0
-        codes = codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
-    unknown = np.flatnonzero(classes[codes] != y)
-    if unknown.size:
-        row = int(unknown[0])
-        raise ValueError(f"label {y[row]!r} at row {row} is none of the classes that were learned: {_some(classes)}")
-    return codes
+    return codes, np.flatnonzero(classes[codes] != y)
+
+
+def _unsortable(error: TypeError) -> ValueError:
+    return ValueError(f"labels must be of types that can be sorted together: {error}")
 
 
 def union(classes: Array, more: Array) -> Array:
@@ -117,7 +156,7 @@ def _some(classes: Array) -> str:
 
 
 def weights(
-    model: Any, rule: Any, sample_weight: Any, class_weight: Any, y: Array, classes: Array, rows: Rows
+    rule: Any, sample_weight: Any, class_weight: Any, y: Array, classes: Array, rows: Rows
 ) -> npt.NDArray[np.float64] | None:
     """One weight a row from weights of examples and of classes; None when there are neither."""
     if sample_weight is None and class_weight is None:
@@ -137,5 +176,5 @@ def weights(
         per_class = compute_class_weight(class_weight, classes=classes, y=y)
         total *= per_class[encode(y, classes)]
     if not total.any():
-        raise ValueError("sample_weight must be > 0 for at least one row, got zeros only")
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     return total
