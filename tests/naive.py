@@ -171,7 +171,7 @@ class Naive:
         """Pass after pass in the order of the rows, until one makes no mistake and all rows are right after it."""
         self.classes = sorted(set(y))
         weight = np.ones(len(y)) if weight is None else np.asarray(weight)
-        self.examples = [(x, c) for x, c, v in zip(augmented(X, self.fit_intercept), y, weight, strict=True) if v > 0]
+        self.examples = list(zip(augmented(X, self.fit_intercept), y, weight, strict=True))
         for _ in range(max_iter):
             before = self.n_mistakes
             self.partial_fit(X, y, weight)
@@ -182,8 +182,8 @@ class Naive:
         return self
 
     def errors(self, w):
-        """Mistakes of a hypothesis on all training rows."""
-        return sum(self.wrong(w, x, label) for x, label in self.examples)
+        """Mistakes of a hypothesis on all training rows; with weights, a row counts as many times as it weighs."""
+        return sum(weight for x, label, weight in self.examples if self.wrong(w, x, label))
 
     # -- readouts ---------------------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class Naive:
         return self.w
 
     def averaged(self, after=0):
-        """Mean of the hypotheses over every example processed, without the first `after` of them."""
+        """Mean of the hypotheses over every example processed, but for the first `after` of them."""
         return np.mean([step.after for step in self.steps[after:]], axis=0)
 
     def pocket(self):

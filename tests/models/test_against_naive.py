@@ -76,7 +76,10 @@ def assert_same(model, twin, Q, layout="float64"):
     exact_mean = twin.n_seen & (twin.n_seen - 1) == 0  # division by a power of two
     exact = not twin.rule.startswith("pa") and (model.readout != "averaged" or exact_mean)
     check = np.testing.assert_array_equal if exact else close
-    assert (model.n_seen_, model.n_mistakes_, model.n_updates_) == (twin.n_seen, twin.n_mistakes, twin.n_updates)
+    assert (model.n_seen_, model.n_mistakes_) == (twin.n_seen, twin.n_mistakes)
+    # A row that PA has just brought to a margin of 1 may, when met again, lack a rounding error or not.
+    either = sum(abs(step.margin - 1) < 1e-9 for step in twin.steps) if twin.rule.startswith("pa") else 0
+    assert abs(model.n_updates_ - twin.n_updates) <= either
     np.testing.assert_array_equal(model.classes_, twin.classes)
     if model.readout != "voted":
         w = getattr(twin, model.readout)()
@@ -187,6 +190,27 @@ def test_tie_positive(rule, n_classes):
             assert_same_fit(model, twin, X, y, Q)
 
 
+@pytest.mark.parametrize("readout", READOUTS)
+@pytest.mark.parametrize("rule", RULES)
+def test_rows_of_zeros(rule, readout):
+    """Without a bias they are mistakes for ever; PA cannot step there, and does not divide by zero."""
+    for seed in range(3):
+        X, y, Q = data(rule, 2, seed)
+        X[np.random.default_rng(seed).random(len(y)) < 0.3] = 0
+        for fit_intercept in (True, False):
+            model, twin = pair(rule, readout, fit_intercept, max_iter=PASSES)
+            assert_same_fit(model, twin, X, y, Q)
+
+
+def test_a_mistake_without_a_step_ends_a_run_of_right_answers():
+    """The first hypothesis, (1, 0), is right twice in a row. The second, (1, 1), is right once, wrong on the row of
+    zeros, and right twice: no longer a run, so the pocket does not try it."""
+    X = np.array([[1, 0], [-1, 0], [1, 0], [0, 1], [1, 0], [0, 0], [1, 0], [0, -1]], dtype=float)
+    y = np.array(["bee", "ant", "bee", "bee", "bee", "bee", "bee", "ant"])
+    model, twin = pair("pa", "pocket", fit_intercept=False, max_iter=1)
+    assert_same_fit(model, twin, X, y, X)
+
+
 # Weights make other variants of the compiled pass: each rule that takes them, each readout, both numbers of classes.
 WEIGHTED = [
     ("perceptron", "last", 2),
@@ -202,15 +226,16 @@ WEIGHTED = [
 
 @pytest.mark.parametrize(("rule", "readout", "n_classes"), WEIGHTED)
 def test_sample_weight(rule, readout, n_classes):
-    """Weights scale the step or C; an example counts once in means and votes whatever its weight; 0 leaves it out."""
-    X, y, Q = data(rule, n_classes)
-    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 4.0], size=len(y))
-    model, twin = pair(rule, readout, max_iter=PASSES)
-    assert_same_fit(model, twin, X, y, Q, weight=weight)
-    if readout != "pocket":
-        model, twin = pair(rule, readout)
-        twin.partial_fit(X, y, weight)
-        assert_same(model.partial_fit(X, y, sample_weight=weight), twin, Q)
+    """Weights scale the step or C. An example counts once in means and votes whatever its weight; 0 leaves it out."""
+    for seed in range(6):
+        X, y, Q = data(rule, n_classes, seed)
+        weight = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 8.0], size=len(y))
+        model, twin = pair(rule, readout, max_iter=PASSES)
+        assert_same_fit(model, twin, X, y, Q, weight=weight)
+        if readout != "pocket":
+            model, twin = pair(rule, readout, classes=NAMES[:n_classes])
+            twin.partial_fit(X, y, weight)
+            assert_same(model.partial_fit(X, y, classes=NAMES[:n_classes], sample_weight=weight), twin, Q)
 
 
 @pytest.mark.parametrize("rule", ["perceptron", "pa1"])
@@ -271,10 +296,15 @@ def test_margin_bound_is_the_length_of_the_mean_step(rule, n_classes):
 
 # -- streams ------------------------------------------------------------------------------------------------------
 
-STREAMS = [("perceptron", "averaged"), ("perceptron", "voted"), ("margin", "voted"), ("pa", "voted")] + [
+STREAMS = [
+    ("perceptron", "averaged"),
+    ("perceptron", "voted"),
+    ("margin", "voted"),
+    ("pa", "voted"),
     ("pa1", "last"),
     ("pa2", "averaged"),
 ]
+TIES = st.sampled_from(["mistake", "positive"])
 CUTS = st.sets(st.integers(1, 15), max_size=6).map(sorted)
 
 
@@ -292,7 +322,7 @@ def test_chunks_with_classes_announced(rule, readout, n_classes, cuts, seed, fit
 
 
 @pytest.mark.parametrize(("rule", "readout"), STREAMS)
-@given(cuts=CUTS, seed=st.integers(0, 1000), arrivals=st.permutations(range(4)), tie=st.sampled_from(["mistake"]))
+@given(cuts=CUTS, seed=st.integers(0, 1000), arrivals=st.permutations(range(4)), tie=TIES)
 @settings(max_examples=40, deadline=None)
 def test_chunks_with_classes_that_appear_later(rule, readout, cuts, seed, arrivals, tie):
     """One class, then two, then more: whether a class is first met inside a chunk or at its start."""
@@ -320,11 +350,22 @@ def late(arrivals, seed):
 def test_chunks_with_weights(rule, readout, cuts, seed):
     X, y, Q = data(rule, 2, seed)
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 2.0], size=len(y))
-    weight[0] = 1
+    weight[[0, *cuts]] = 1  # a chunk without any weight has a test of its own
     model, twin = pair(rule, readout, classes=NAMES[:2])
     twin.partial_fit(X, y, weight)
     for rows, labels, weights in zip(*(np.split(part, cuts) for part in (X, y, weight)), strict=True):
         model.partial_fit(rows, labels, classes=NAMES[:2], sample_weight=weights)
+    assert_same(model, twin, Q)
+
+
+def test_a_chunk_without_weight_changes_nothing():
+    """Rows of weight 0 are left out, and cutting a stream into other chunks changes nothing: so they may be a chunk."""
+    X, y, Q = data("perceptron", 2)
+    weight = np.repeat([1.0, 0.0, 1.0], [6, 4, 6])
+    model, twin = pair("perceptron", classes=NAMES[:2])
+    twin.partial_fit(X, y, weight)
+    for part in (slice(6), slice(6, 10), slice(10, 16)):
+        model.partial_fit(X[part], y[part], classes=NAMES[:2], sample_weight=weight[part])
     assert_same(model, twin, Q)
 
 
@@ -344,7 +385,7 @@ def test_partial_fit_goes_on_after_fit(rule, n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("rule", ["perceptron", "pa1"])
 def test_predict_then_learn(rule, n_classes, tie):
-    """Predictions are those of the hypothesis before each row, whatever the readout; learning is that of partial_fit."""
+    """Predictions are those of the hypothesis before each row, whatever the readout; it learns like partial_fit."""
     X, y, Q = data(rule, n_classes)
     for readout in STREAMING:
         model, twin = pair(rule, readout, classes=NAMES[:n_classes], tie=tie)
@@ -394,14 +435,25 @@ def test_passive_aggressive(loss, rule, n_classes):
         assert (model.n_seen_, model.n_updates_) == (reference.n_seen_, reference.n_updates_)
 
 
+@pytest.mark.parametrize("announced", [True, False])
 @given(cuts=CUTS, after=st.integers(2, 15))
 @settings(max_examples=30, deadline=None)
-def test_a_mean_that_begins_later_does_so_in_any_chunks(cuts, after):
+def test_a_mean_that_begins_later_does_so_in_any_chunks(announced, cuts, after):
+    """Examples count from the first one, also while only one class is known."""
     X, y, _ = data("pa1", 2)
+    y[:4] = "ant"
+    classes = NAMES[:2] if announced else None
     model = PassiveAggressiveClassifier(C=0.1, average=after)
-    twin = Naive("pa1", C=0.1, classes=NAMES[:2])
+    twin = Naive("pa1", C=0.1, classes=NAMES[:2] if announced else ())
     twin.partial_fit(X, y)
     for rows, labels in zip(np.split(X, cuts), np.split(y, cuts), strict=True):
-        model.partial_fit(rows, labels, classes=NAMES[:2])
-    w = np.column_stack([model.coef_, model.intercept_])
-    close(w, twin.averaged(after))
+        model.partial_fit(rows, labels, classes=classes)
+    close(np.column_stack([model.coef_, model.intercept_]), twin.averaged(after))
+
+
+def test_before_a_mean_begins_the_last_hypothesis_predicts():
+    X, y, _ = data("pa1", 2)
+    model = PassiveAggressiveClassifier(C=0.1, average=17).partial_fit(X, y, classes=NAMES[:2])
+    twin = Naive("pa1", C=0.1, classes=NAMES[:2])
+    twin.partial_fit(X, y)
+    close(np.column_stack([model.coef_, model.intercept_]), twin.last())

@@ -1,0 +1,54 @@
+"""Makes picture.png, which the README shows.   python docs/picture.py   (needs matplotlib)"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.linear_model import Perceptron as TheirPerceptron
+
+from perceptrons import Perceptron
+
+INK, BLUE, ORANGE = "#222222", "#0072B2", "#D55E00"  # told apart by colour-blind people, and in grey by their shade
+
+
+def separable(random: np.random.Generator, margin: float) -> tuple[np.ndarray, np.ndarray]:
+    """2,000 normal rows of 20 features, those nearer than `margin` to a hyperplane left out."""
+    X = random.normal(size=(2000, 20))
+    w = random.normal(size=20)
+    distance = X @ w / np.linalg.norm(w)
+    keep = np.abs(distance) > margin
+    return X[keep], (distance[keep] > 0).astype(int)
+
+
+def main() -> None:
+    random = np.random.default_rng(0)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+    margins = np.array([0.2, 0.1, 0.05, 0.02, 0.01, 0.005])
+    errors: dict[str, list[float]] = {"scikit-learn": [], "perceptrons": []}
+    for margin in margins:
+        trials = [separable(random, margin) for _ in range(10)]
+        for name, model in (("scikit-learn", TheirPerceptron()), ("perceptrons", Perceptron())):
+            errors[name].append(np.mean([(model.fit(X, y).predict(X) != y).sum() for X, y in trials]))
+    for (name, line), style, colour in zip(errors.items(), ("s--", "o-"), (ORANGE, BLUE), strict=True):
+        left.plot(margins, line, style, color=colour, label=name)
+    left.set(xscale="log", xlabel="margin of the rows", ylabel="training errors left (mean of 10)")
+    left.set_xticks(margins, [f"{margin:g}" for margin in margins])
+    left.minorticks_off()
+    left.invert_xaxis()
+    left.set_title("Separable rows, 2,000 × 20, default settings")
+    left.legend()
+
+    X = random.normal(size=(3000, 40))
+    y = (X @ random.normal(size=40) + 4 * random.normal(size=3000) > 0).astype(int)
+    for readout, style, colour in (("last", ":", ORANGE), ("averaged", "-", BLUE), ("voted", "--", INK)):
+        model = Perceptron(readout=readout, tol=None, max_iter=30)
+        model.fit(X[:1000], y[:1000], X_val=X[1000:], y_val=y[1000:])
+        right.plot(np.arange(1, 31), model.validation_errors_, style, color=colour, label=readout)
+    right.set(xlabel="pass", ylabel="error on held-out rows", ylim=(0, None))
+    right.set_title("Noisy rows: which hypothesis to keep")
+    right.legend(title="readout")
+    figure.savefig(Path(__file__).parent / "picture.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""What every rule must satisfy, run over the registry: a new rule is tested by its registration alone."""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perceptrons import Perceptron
+from perceptrons.learn import READOUTS
+from perceptrons.rules import RULES, resolve, takes_weights
+
+numbers = st.floats(-50, 50)
+
+
+@pytest.mark.parametrize("name", RULES)
+@settings(deadline=None)
+@given(margin=numbers, sq_norm=st.just(0.0) | st.floats(1e-6, 1e6), weight=st.floats(0, 100))
+def test_steps_are_finite_and_never_backwards(name, margin, sq_norm, weight):
+    step = resolve(name).tau(margin, sq_norm, weight)
+    assert 0 <= step < np.inf
+
+
+@pytest.mark.parametrize("name", RULES)
+@settings(deadline=None)
+@given(margin=st.floats(-50, 0), sq_norm=st.floats(1e-6, 1e6))
+def test_every_mistake_makes_a_step(name, margin, sq_norm):
+    assert resolve(name).tau(margin, sq_norm, 1.0) > 0
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_examples_far_on_the_right_side_make_none(name):
+    assert resolve(name).tau(1e9, 1.0, 1.0) == 0
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rows_of_zeros_do_no_harm(name):
+    model = Perceptron(rule=name, fit_intercept=False).partial_fit(np.zeros((3, 2)), [0, 1, 0])
+    assert (model.coef_ == 0).all() and model.n_mistakes_ == 2  # the first row knew one class only
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@settings(deadline=None, max_examples=25)
+@given(
+    x=st.lists(st.integers(-4, 4), min_size=3, max_size=3), w=st.lists(numbers, min_size=4, max_size=4), y=st.booleans()
+)
+def test_the_compiled_step_is_the_formula(name, layout, x, w, y):
+    """w += τ·y·x and b += τ·y, with τ computed by Python from the margin and ‖x‖² + 1."""
+    x, w, sign = np.array(x, dtype=float), np.array(w), 2 * y - 1
+    model = Perceptron(rule=name, max_iter=1, tol=None, shuffle=False)
+    # A row of zeros gives fit its second class.
+    model.fit(layout(np.array([x, np.zeros(3)])), [y, not y], coef_init=w[:3], intercept_init=w[3:])
+    tau = resolve(name).tau(sign * (w[:3] @ x + w[3]), x @ x + 1, 1.0)
+    b = w[3] + tau * sign
+    second = resolve(name).tau(-sign * b, 1.0, 1.0)  # it moves the bias only
+    np.testing.assert_allclose(model.coef_[0], w[:3] + tau * sign * x, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.intercept_[0], b - second * sign, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_say_where_they_are_from(name):
+    assert re.search(r"\b(19|20)\d\d\b", RULES[name].__doc__) and "τ" in RULES[name].__doc__
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if takes_weights(RULES[name])])
+def test_weights_of_one_change_nothing(name):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.integers(3, size=50)
+    plain, weighted = (Perceptron(rule=name, max_iter=3).fit(X, y, weight) for weight in (None, np.ones(50)))
+    np.testing.assert_array_equal(plain.coef_, weighted.coef_)
+    heavy = Perceptron(rule=name, max_iter=3).fit(X, y, np.full(50, 0.01))
+    assert not np.allclose(plain.coef_, heavy.coef_)
+
+
+class Capped(NamedTuple):
+    """A rule of a user's: as far as the hinge loss, but no further than `most`."""
+
+    most: float = 2.0
+
+    def tau(self, margin, sq_norm, weight):
+        return min(self.most, max(0.0, 1.0 - margin)) * weight
+
+
+@pytest.mark.parametrize("readout", READOUTS)
+def test_a_rule_of_ones_own_works_everywhere(readout):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.integers(3, size=40)
+    for rows, labels in ((X, y), (sp.csr_array(X), y), (X, y > 0)):
+        model = Perceptron(rule=Capped(0.5), readout=readout, max_iter=3).fit(rows, labels)
+        assert model.n_updates_ > model.n_mistakes_ > 0
+        assert model.predict(rows).shape == (40,)
+    assert model.set_params(rule__most=1).get_params()["rule__most"] == 1
+
+
+def test_what_is_no_rule_is_refused():
+    for rule in (3.0, (1.0,), PlainTuple(1.0)):
+        with pytest.raises((TypeError, ValueError), match="rule"):
+            Perceptron(rule=rule).fit([[1.0], [2.0]], [0, 1])
+
+
+class PlainTuple(NamedTuple):
+    C: float
