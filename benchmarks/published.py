@@ -27,7 +27,8 @@ def main(folder: Path) -> None:
     X, y = load_svmlight_file(str(path))
     X = X.toarray()
     print(
-        f"\nOnline mistake rate, svmguide3 ({len(y)} rows), 10 permutations\n{'rule':<16}{'ours':>8}{'LIBOL':>8}{'off by':>8}   bar"
+        f"\nOnline mistake rate, svmguide3 ({len(y)} rows), 10 permutations\n"
+        f"{'rule':<16}{'ours':>8}{'LIBOL':>8}{'off by':>8}   bar"
     )
     for rule, published in TABLE.items():
         rates = []

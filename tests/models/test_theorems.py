@@ -76,8 +76,11 @@ def separable(seed, fit_intercept, n_classes=2, n=20):
 def noisy(seed, n=20):
     """Rows of small integers and labels of two classes, some of them wrong, and the hypothesis they came from."""
     problem = separable(seed, fit_intercept=True, n=n)
-    wrong = np.random.default_rng(seed).random(len(problem.y)) < 0.1
-    return problem._replace(y=np.where(wrong, 1 - problem.y, problem.y))
+    random = np.random.default_rng(seed)
+    while True:
+        y = np.where(random.random(len(problem.y)) < 0.1, 1 - problem.y, problem.y)
+        if len(set(y)) == 2:
+            return problem._replace(y=y)
 
 
 def weights(model):

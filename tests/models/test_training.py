@@ -191,7 +191,7 @@ def test_initial_weights_are_checked():
     np.testing.assert_allclose(model.coef_, start)
     np.testing.assert_allclose(model.intercept_, [1, 2, 3])
     for keywords in ({"coef_init": start.T}, {"intercept_init": [1, 2]}, {"coef_init": start * np.nan}):
-        with pytest.raises(ValueError, match="coef_init must be|intercept_init must be"):
+        with pytest.raises(ValueError, match=r"(coef|intercept)_init must be"):
             Perceptron().fit(X, y, **keywords)
     with pytest.raises(ValueError, match="intercept_init must be 0"):
         Perceptron(fit_intercept=False).fit(X, y, intercept_init=[1, 2, 3])
@@ -247,7 +247,8 @@ threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     model.fit(X, y)
 except KeyboardInterrupt:
-    print(model.n_iter_ >= 1, model.n_seen_ >= len(X), model.predict(X[:5]).shape, len(model.mistakes_) == model.n_iter_)
+    print(model.n_iter_ >= 1, model.n_seen_ >= len(X), len(model.mistakes_) == model.n_iter_)
+    print(model.predict(X[:5]).shape)
     print(model.partial_fit(X[:10], y[:10]).n_seen_ > len(X))
 """
 
@@ -255,7 +256,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("readout", ["averaged", "voted"])
 def test_ctrl_c_leaves_a_usable_model(readout):
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", INTERRUPTED, readout], capture_output=True, text=True)
-    assert done.stdout.split("\n")[:2] == ["True True (5,) True", "True"], done.stderr
+    assert done.stdout.split("\n")[:3] == ["True True True", "(5,)", "True"], done.stderr
 
 
 def test_ctrl_c_is_heard_soon():

@@ -2,8 +2,8 @@
 
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import Learner
-from perceptrons.learn.progress import Progress
+from perceptrons.learn.progress import Progress, unconverged
 from perceptrons.learn.readout import READOUTS
 from perceptrons.learn.training import Run, train
 
-__all__ = ["READOUTS", "Examples", "Learner", "Progress", "Run", "train"]
+__all__ = ["READOUTS", "Examples", "Learner", "Progress", "Run", "train", "unconverged"]

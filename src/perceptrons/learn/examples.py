@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class Examples:
         """What a pass takes: rows, then classes, weights and squared lengths."""
         return (*self.rows.arrays, self.codes, self.weight, self.rows.sq_norm)
 
-    @property
+    @cached_property
     def sq_radius(self) -> float:
         """max ‖x‖² over the rows that count."""
         sq_norm = self.rows.sq_norm

@@ -171,7 +171,7 @@ class Learner:
 
     def check_finite(self, columns: npt.NDArray[np.intp] | None = None) -> None:
         """Refuse weights that have overflowed, of the given features or of all."""
-        part = slice(None) if columns is None else columns
+        part = self._part(columns)
         if not np.isfinite(self.w[part]).all() or (self.kept is not None and not np.isfinite(self.kept[part]).all()):
             raise overflow("in this pass")
 
@@ -202,11 +202,15 @@ class Learner:
         self.n_classes = n_classes
         self._read = (-1.0, self.w)
 
+    def _part(self, columns: npt.NDArray[np.intp] | None) -> Any:
+        """The rows of w that belong to these features (None: all) and to the bias."""
+        return slice(None) if columns is None else np.append(columns, self.n_features)
+
     # -- going back -------------------------------------------------------------------------------------------
 
     def snapshot(self, columns: npt.NDArray[np.intp] | None = None) -> tuple[Any, ...]:
         """What `restore` needs to undo learning that touches the weights of these features only (None: all)."""
-        part: Any = slice(None) if columns is None else np.append(columns, self.n_features)
+        part = self._part(columns)
         kept = None if self.kept is None else self.kept[part].copy()
         mark = self.readout.mark() if isinstance(self.readout, Voted) else None
         return dict(vars(self)), part, self.w[part].copy(), kept, self.counts.copy(), mark

@@ -1,4 +1,4 @@
-"""What `verbose` prints between passes: now and then, never a flood."""
+"""What is said about a run: between passes, now and then but never a flood, and when it ends unconverged."""
 
 from __future__ import annotations
 
@@ -29,3 +29,21 @@ class Progress:
             f"({run.mistakes[-1] / max(1, self.n_rows):.2%}){held_out}, "
             f"margin at most {learner.margin_bound:.3g}, {now - self.begun:.1f} s"
         )
+
+
+def unconverged(name: str, learner: Learner, run: Run, tol: float | None, max_iter: int) -> str:
+    """What is proved about a run that ended without convergence, and what to do next."""
+    size = f"margin <= {learner.margin_bound:.3g} with R = {learner.radius:.3g}"
+    if run.stop == "margin":
+        reason = (
+            f"stopped after {run.n_iter} passes by tol={tol:g}: if these rows are linearly separable at all, their "
+            f"margin relative to R is below tol ({size})"
+        )
+        advice = "a smaller tol if they should be separable"
+    else:
+        reason = f"stopped by max_iter={max_iter} before converging (so far {size})"
+        advice = "a larger max_iter"
+    return (
+        f"{name} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
+        f"Try {advice}, an averaged, voted or pocket readout, or nonlinear features (a kernel)."
+    )

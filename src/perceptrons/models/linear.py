@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.data import Rows
-from perceptrons.learn import Examples, Learner, Progress, Run, train
-from perceptrons.models import validation
+from perceptrons.learn import Examples, Learner, Progress, Run, train, unconverged
+from perceptrons.models import preparation, validation
 
 Array = npt.NDArray[Any]
 
@@ -94,8 +94,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         weight = validation.weights(settings["rule"], sample_weight, self.class_weight, y, classes, rows)
         examples = Examples(rows, validation.encode(y, classes), weight)
         random = check_random_state(self.random_state)
-        self._start(learner, coef_init, intercept_init, random)
-        examples, held_out = self._hold_out(fresh, examples, X_val, y_val, classes, random)
+        if coef_init is not None or intercept_init is not None:
+            learner.set_start(preparation.given_weights(learner, coef_init, intercept_init))
+        elif self.init == "random" and not self._continues():
+            learner.set_start(preparation.random_weights(learner, random))
+        held_out = None
+        if X_val is not None or y_val is not None:
+            held_out = preparation.held_out(fresh, X_val, y_val, classes)
+        elif self.early_stopping:
+            examples, held_out = preparation.split(examples, self.validation_fraction, random)
         run = Run()
         try:
             train(
@@ -115,7 +122,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             raise
         self._commit(fresh, learner, classes, run)
         if run.stop in ("margin", "max_iter"):
-            warnings.warn(self._unconverged(run), ConvergenceWarning, stacklevel=2)
+            text = unconverged(type(self).__name__, learner, run, self.tol, self.max_iter)
+            warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -204,53 +212,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _continues(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_learner")
 
-    def _start(self, learner: Learner, coef: Any, intercept: Any, random: np.random.RandomState) -> None:
-        """Give the learner the weights to start from, when they are not zeros."""
-        if coef is None and intercept is None:
-            if self.init == "random" and not self._continues():
-                w = random.standard_normal(learner.w.shape)
-                w[-1] *= learner.bias
-                learner.set_start(w)
-            return
-        w = learner.w.copy()
-        lines = 1 if w.ndim == 1 else w.shape[1]
-        for name, given, part in (("coef_init", coef, slice(-1)), ("intercept_init", intercept, slice(-1, None))):
-            if given is None:
-                continue
-            given, target = np.asarray(given, dtype=np.float64), w[part]
-            if given.size != target.size or given.shape[:1] not in ((lines,), (given.size,)):
-                expected = f"({lines}, {len(w) - 1})" if name == "coef_init" else f"({lines},)"
-                raise ValueError(f"{name} must be of shape {expected}, got {given.shape}")
-            if not np.isfinite(given).all():
-                raise ValueError(f"{name} must be finite, got NaN or infinity")
-            target[:] = given.reshape(lines, -1).T.reshape(target.shape)
-        if intercept is not None and not self.fit_intercept and w[-1:].any():
-            raise ValueError("intercept_init must be 0 with fit_intercept=False")
-        learner.set_start(w)
-
-    def _hold_out(
-        self, fresh: Any, examples: Examples, X_val: Any, y_val: Any, classes: Array, random: np.random.RandomState
-    ) -> tuple[Examples, Examples | None]:
-        """Training and held-out examples: those passed to fit, or a fraction of the rows, every class in it."""
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val go together: pass both or neither")
-        if X_val is not None:
-            rows = validation.features(fresh, X_val, reset=False, input_name="X_val")
-            y_val = validation.labels(self, y_val, rows, "y_val")
-            return examples, Examples(rows, validation.encode(y_val, classes))
-        if not self.early_stopping:
-            return examples, None
-        from sklearn.model_selection import StratifiedShuffleSplit  # slow to import, seldom needed
-
-        split = StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=random)
-        _, held = next(split.split(np.zeros((len(examples.codes), 1)), examples.codes))
-        # Weight 0 leaves these rows out of training without a copy of all the others.
-        weight = np.ones(len(examples.rows)) if examples.weight is None else examples.weight.copy()
-        weight[held] = 0.0
-        if not weight.any():
-            raise ValueError(f"validation_fraction={self.validation_fraction} leaves no rows to learn from")
-        return Examples(examples.rows, examples.codes, weight), Examples(examples.rows.take(held), examples.codes[held])
-
     def _commit(self, fresh: Any, learner: Learner, classes: Array, run: Run) -> None:
         """Become the fitted model."""
         learner.seal()
@@ -265,24 +226,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.converged_ = run.converged
         self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
         self.validation_errors_ = np.array(run.validation_errors)
-
-    def _unconverged(self, run: Run) -> str:
-        """What to say about a run that ended without convergence."""
-        learner = self._learner
-        size = f"margin <= {learner.margin_bound:.3g} with R = {learner.radius:.3g}"
-        if run.stop == "margin":
-            reason = (
-                f"stopped after {run.n_iter} passes by tol={self.tol:g}: if these rows are linearly separable at all, "
-                f"their margin relative to R is below tol ({size})"
-            )
-            advice = "a smaller tol if they should be separable"
-        else:
-            reason = f"stopped by max_iter={self.max_iter} before converging (so far {size})"
-            advice = "a larger max_iter"
-        return (
-            f"{type(self).__name__} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in "
-            f"the best. Try {advice}, an averaged, voted or pocket readout, or nonlinear features (a kernel)."
-        )
 
     # -- prediction -------------------------------------------------------------------------------------------
 

@@ -101,9 +101,8 @@ def encode(y: Array, classes: Array) -> Array:
     codes, unknown = _codes(y, classes)
     if unknown.size:
         row = int(unknown[0])
-        raise ValueError(
-            f"label {y[row : row + 1].tolist()[0]!r} at row {row} is none of the classes that were learned: {_some(classes)}"
-        )
+        label = y[row : row + 1].tolist()[0]
+        raise ValueError(f"label {label!r} at row {row} is none of the classes that were learned: {_some(classes)}")
     return codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
 
 

@@ -1,0 +1,64 @@
+"""What `fit` sets up before the first pass: weights to start from, and rows to hold out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.learn import Examples, Learner
+from perceptrons.models import validation
+
+Floats = npt.NDArray[np.float64]
+
+
+def given_weights(learner: Learner, coef: Any, intercept: Any) -> Floats:
+    """Weights to start from: those given, of the shapes of `coef_` and `intercept_`, else the learner's."""
+    w = np.copy(learner.w)
+    lines = 1 if w.ndim == 1 else w.shape[1]
+    for name, given, part in (("coef_init", coef, slice(-1)), ("intercept_init", intercept, slice(-1, None))):
+        if given is None:
+            continue
+        given, target = np.asarray(given, dtype=np.float64), w[part]
+        if given.size != target.size or given.shape[:1] not in ((lines,), (given.size,)):
+            expected = f"({lines}, {len(w) - 1})" if name == "coef_init" else f"({lines},)"
+            raise ValueError(f"{name} must be of shape {expected}, got {given.shape}")
+        if not np.isfinite(given).all():
+            raise ValueError(f"{name} must be finite, got NaN or infinity")
+        target[:] = given.reshape(lines, -1).T.reshape(target.shape)
+    if learner.bias == 0.0 and w[-1:].any():
+        raise ValueError("intercept_init must be 0 with fit_intercept=False")
+    return w
+
+
+def random_weights(learner: Learner, random: np.random.RandomState) -> Floats:
+    """Weights to start from: normal random numbers."""
+    w: Floats = random.standard_normal(learner.w.shape)
+    w[-1] *= learner.bias
+    return w
+
+
+def held_out(model: Any, X_val: Any, y_val: Any, classes: validation.Array) -> Examples:
+    """The held-out examples that were passed to fit."""
+    if X_val is None or y_val is None:
+        raise ValueError("X_val and y_val go together: pass both or neither")
+    rows = validation.features(model, X_val, reset=False, input_name="X_val")
+    y_val = validation.labels(model, y_val, rows, "y_val")
+    return Examples(rows, validation.encode(y_val, classes))
+
+
+def split(examples: Examples, fraction: float, random: np.random.RandomState) -> tuple[Examples, Examples]:
+    """Examples to learn from, and a fraction of each class to hold out.
+
+    Weight 0 leaves the latter out of training without a copy of all the others.
+    """
+    from sklearn.model_selection import StratifiedShuffleSplit  # slow to import, seldom needed
+
+    shuffle = StratifiedShuffleSplit(test_size=fraction, random_state=random)
+    _, held = next(shuffle.split(np.zeros((len(examples.codes), 1)), examples.codes))
+    weight = np.ones(len(examples.rows)) if examples.weight is None else examples.weight.copy()
+    weight[held] = 0.0
+    if not weight.any():
+        raise ValueError(f"validation_fraction={fraction} leaves no rows to learn from")
+    return Examples(examples.rows, examples.codes, weight), Examples(examples.rows.take(held), examples.codes[held])
