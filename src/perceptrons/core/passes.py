@@ -32,8 +32,7 @@ from perceptrons.core.spaces import judge, move, scaled, score, scratch
 # a row is asked for twice: processors drop requests while too many are under way.
 AGAIN, NEAR, FAR = U(3), U(8), U(16)
 
-
-GOLDEN = U(0x9E3779B97F4A7C15)
+GOLDEN = U(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio: SplitMix64's stride
 
 
 class How(NamedTuple):
@@ -123,7 +122,7 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
         mistakes[p] += counts[MISTAKES] - mistakes_before
         counts[PASSES] += 1.0
         counts[QUIET] = 1.0 if counts[UPDATES] == updates_before else 0.0
-        if mistakes[p] == 0.0 or norm(w) < how.give_up * counts[TAU]:
+        if mistakes[p] == 0.0 or (how.give_up > 0.0 and norm(w) < how.give_up * counts[TAU]):
             return
 
 

@@ -122,20 +122,21 @@ class Learner:
     ) -> int:
         """Passes over the lines of `order` until one has no mistake, or ‖w‖ < give_up·Στ; returns how many."""
         self.sq_radius = max(self.sq_radius, examples.sq_radius)
-        if self.n_classes < 2:  # nothing else can be predicted
-            self.counts[[SEEN, AVERAGED]] += order.size
-            return len(order)
+        self.counts[[LOGGED, PASSES]] = 0.0
         waiting = self.burn_in > 0
         voted = isinstance(self.readout, Voted)
         log = np.empty((order.size if voted else 0, keeping.COLUMNS))
         readout, kept = (Last(), None) if waiting else (self.readout, log if voted else self.kept)
-        self.counts[[LOGGED, PASSES]] = 0.0
         how = passes.How(self.rule, readout.marker, self.eta, self.bias, self.tie_positive, give_up)
-        kernel = passes.learn.for_rule(self.rule)
         try:
-            kernel(*examples.flat, order, how, self.w, kept, self.counts, mistakes, predicted)
-        finally:
-            if voted and self.counts[LOGGED]:
+            if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
+                self.counts[[SEEN, AVERAGED]] += order.size
+                self.counts[PASSES] = len(order)
+            else:
+                kernel = passes.learn.for_rule(self.rule)
+                kernel(*examples.flat, order, how, self.w, kept, self.counts, mistakes, predicted)
+        finally:  # Ctrl-C during the call is raised when it returns: w has moved, the rest must follow
+            if self.counts[LOGGED]:
                 self.readout.add(examples.rows, log[: int(self.counts[LOGGED])].copy())
             if waiting:
                 self.burn_in -= order.size
@@ -184,9 +185,9 @@ class Learner:
         """
         scale = 0.5 if self.n_classes == 2 and n_classes > 2 else 1.0
 
-        def spread(old: Floats | None) -> Floats | None:
+        def spread(old: Floats) -> Floats:
             new = self._zeros(n_classes)
-            if old is None or new.shape == old.shape:
+            if new.shape == old.shape:
                 return old
             if old.ndim == 2:
                 new[:, codes] = old
@@ -194,8 +195,10 @@ class Learner:
                 new[:, codes[1]], new[:, codes[0]] = scale * old, -scale * old
             return new
 
-        self.w = spread(self.w)  # type: ignore[assignment]
-        self.kept, self.start, self.origin = spread(self.kept), spread(self.start), spread(self.origin)
+        self.w = spread(self.w)
+        self.kept, self.start, self.origin = (
+            None if array is None else spread(array) for array in (self.kept, self.start, self.origin)
+        )
         self.counts[TAU] *= scale
         if isinstance(self.readout, Voted):
             self.readout = self.readout.remapped(codes, scale)
