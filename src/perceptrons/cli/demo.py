@@ -21,10 +21,11 @@ def main() -> None:
     """Train every readout on three quarters of the rows and print a table."""
     X, y = load_breast_cancer(return_X_y=True)
     train, test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
-    print(f"Breast cancer (Wisconsin): {len(train)} rows to learn from, {len(test)} held out, {X.shape[1]} features.\n")
+    print(f"Breast cancer (Wisconsin): {len(train)} rows to learn from, {len(test)} held out, {X.shape[1]} features.")
+    print("The first run compiles each pass once; later runs do not.\n")
     print(f"{'':<24}{'training':>9}{'held-out':>9}")
     print(
-        f"{'perceptron':<12}{'readout':<12}{'error':>9}{'error':>9}{'converged':>11}{'passes':>8}{'updates':>9}{'seconds':>9}"
+        f"{'rule':<12}{'readout':<12}{'error':>9}{'error':>9}{'converged':>11}{'passes':>8}{'updates':>9}{'seconds':>9}"
     )
     for readout in ("last", "averaged", "voted", "pocket"):
         for rule in ("perceptron", "pa1"):
@@ -38,7 +39,8 @@ def main() -> None:
             fitted = model[-1]
             print(
                 f"{rule:<12}{readout:<12}{1 - model.score(train, y_train):>9.1%}{1 - model.score(test, y_test):>9.1%}"
-                f"{'yes' if fitted.converged_ else 'no':>11}{fitted.n_iter_:>8}{fitted.n_updates_:>9}{seconds:>9.3f}"
+                f"{'yes' if fitted.converged_ else 'no':>11}{fitted.n_iter_:>8}{fitted.n_updates_:>9}{seconds:>9.3f}",
+                flush=True,
             )
 
 
