@@ -201,15 +201,10 @@ BAD = {
     "negative weight": (
         X,
         y,
-        "sample_weight must be >= 0, got -1.0 at row 2",
+        "sample_weight must be >= 0 and finite, got -1.0 at row 2",
         {"sample_weight": np.r_[1, 1, -1, [1] * 27]},
     ),
-    "weights of zero": (
-        X,
-        y,
-        "Sample weights must contain at least one non-zero number",
-        {"sample_weight": np.zeros(30)},
-    ),
+    "infinite weight": (X, y, "sample_weight must be >= 0 and finite, got inf", {"sample_weight": np.full(30, np.inf)}),
     "number of weights": (X, y, "sample_weight.shape", {"sample_weight": np.ones(7)}),
 }
 
@@ -239,6 +234,11 @@ def test_wrong_widths():
             call(X[:, :4])
     with pytest.raises(ValueError, match="X has 4 features"):
         Perceptron(early_stopping=True).fit(X, y, X_val=X[:, :4], y_val=y)
+
+
+def test_weights_of_zero_only():
+    with pytest.raises(ValueError, match="Sample weights must contain at least one non-zero number"):
+        Perceptron().fit(X, y, sample_weight=np.zeros(30))
 
 
 def test_one_class_only_in_fit():

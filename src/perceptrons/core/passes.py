@@ -19,6 +19,7 @@ from perceptrons.core.keeping import (
     OVERFLOW,
     PASSES,
     QUIET,
+    RUN,
     SEEN,
     TAU,
     UPDATES,
@@ -119,6 +120,8 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
                 keep_right(
                     how.readout, values, indices, indptr, codes, weight, how.bias, how.tie_positive, w, kept, counts
                 )
+            else:
+                counts[RUN] = 0.0  # a mistake on a row of zeros
         mistakes[p] += counts[MISTAKES] - mistakes_before
         counts[PASSES] += 1.0
         counts[QUIET] = 1.0 if counts[UPDATES] == updates_before else 0.0

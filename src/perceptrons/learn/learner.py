@@ -140,9 +140,8 @@ class Learner:
                 self.readout.add(examples.rows, log[: int(self.counts[LOGGED])].copy())
             if waiting:
                 self.burn_in -= order.size
-                if self.burn_in <= 0:
-                    self.counts[AVERAGED] = 0.0
-                    self.kept = self.readout.begin(self.w)
+                self.counts[AVERAGED] = 0.0
+                self.kept = self.readout.begin(self.w) if self.burn_in <= 0 else self.kept
         if self.counts[OVERFLOW]:
             raise overflow(f"at row {int(self.counts[OVERFLOW]) - 1}")
         return int(self.counts[PASSES])
@@ -278,6 +277,13 @@ class Learner:
         to_positive = self.tie_positive and not isinstance(self.readout, Voted)
         positive = scores[:, 0] >= 0 if to_positive else scores[:, 0] > 0
         return np.asarray(positive, dtype=np.intp)
+
+    def in_force(self, rows: Rows) -> npt.NDArray[np.intp]:
+        """The classes that the w in force predicts, whatever the readout."""
+        scores = passes.decide(*rows.arrays, self.bias, self.w)
+        if self.n_classes == 2:
+            return np.asarray(scores[:, 0] >= 0 if self.tie_positive else scores[:, 0] > 0, dtype=np.intp)
+        return np.asarray(scores.argmax(axis=1))
 
     def errors(self, examples: Examples) -> float:
         """Mistakes of the w in force on these examples."""

@@ -92,6 +92,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         else:
             learner = new_learner(settings, rows, len(classes))
         weight = validation.weights(settings["rule"], sample_weight, self.class_weight, y, classes, rows)
+        if weight is not None and not weight.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
         examples = Examples(rows, validation.encode(y, classes), weight)
         random = check_random_state(self.random_state)
         if coef_init is not None or intercept_init is not None:
@@ -183,14 +185,19 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         run = Run(mistakes=[0], stop="stream")
         try:
             learner.adopt(**settings)
+            _grow(learner, current, known)
+            current = known
             # A class exists from its announcement or first example on: learn up to there, make room, go on.
             for begin, end in zip([0, *new], [*new, len(rows)], strict=True):
                 if begin == end:
                     continue
+                first_guess = y[begin]
                 if begin in new:
-                    known = validation.union(known, y[begin : begin + 1])
-                _grow(learner, current, known)
-                current = known
+                    if predict and len(current):  # the label comes after the prediction, and so does its class
+                        first_guess = current[learner.in_force(rows.take(np.array([begin])))[0]]
+                    known = validation.union(current, y[begin : begin + 1])
+                    _grow(learner, current, known)
+                    current = known
                 part = validation.encode(y[begin:end], current)
                 codes = np.zeros(len(rows), dtype=part.dtype)
                 codes[begin:end] = part
@@ -198,6 +205,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 run.mistakes[0] += int(learner.once(Examples(rows, codes, weight), order, predicted))
                 if predicted is not None:
                     guesses[begin:end] = current[predicted[begin:end]]
+                    if begin in new:
+                        guesses[begin] = first_guess
             learner.check_finite(columns)
         except KeyboardInterrupt:
             if len(current):

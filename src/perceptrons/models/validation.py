@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_array,
     check_consistent_length,
     column_or_1d,
@@ -167,13 +166,14 @@ def weights(
         )
     total = np.ones(len(rows))
     if sample_weight is not None:
-        total = _check_sample_weight(sample_weight, rows.sq_norm, dtype=np.float64, copy=True)
-        if (total < 0).any():
-            row = int(np.flatnonzero(total < 0)[0])
-            raise ValueError(f"sample_weight must be >= 0, got {total[row]} at row {row}")
+        given = np.asarray(sample_weight, dtype=np.float64)
+        if given.shape not in ((), (len(rows),)):
+            raise ValueError(f"sample_weight.shape == {given.shape}, expected {(len(rows),)}!")
+        total *= given
+        bad = np.flatnonzero(~((total >= 0) & (total < np.inf)))
+        if bad.size:
+            raise ValueError(f"sample_weight must be >= 0 and finite, got {total[bad[0]]} at row {bad[0]}")
     if class_weight is not None:
         per_class = compute_class_weight(class_weight, classes=classes, y=y)
         total *= per_class[encode(y, classes)]
-    if not total.any():
-        raise ValueError("Sample weights must contain at least one non-zero number.")
     return total
