@@ -498,7 +498,7 @@ def test_normalized(n_classes, seed, fit_intercept, readout):
     before = weights(model)
     unit = model.normalized()
     assert np.linalg.norm(unit.coef_) == pytest.approx(1, rel=1e-12)
-    np.testing.assert_allclose(weights(unit) * np.linalg.norm(model.coef_), before, rtol=1e-12)
+    np.testing.assert_allclose(weights(unit) * np.linalg.norm(model.coef_), before, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(weights(model), before)
     np.testing.assert_array_equal(unit.predict(Q), model.predict(Q))
     assert unit.margin_bound_ == pytest.approx(model.margin_bound_)
