@@ -122,7 +122,7 @@ def resolve(rule: Any) -> Any:
         if rule not in RULES:
             raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))} or a rule object, got {rule!r}")
         rule = RULES[rule]()
-    if not (hasattr(rule, "_fields") and hasattr(rule, "tau")):
+    if isinstance(rule, type) or not (hasattr(rule, "_fields") and hasattr(rule, "tau")):
         raise TypeError(f"rule must be a name or a NamedTuple with a method tau, such as PA1(C=0.1), got {rule!r}")
     resolved: Any = type(rule)(*map(float, rule))
     if hasattr(resolved, "check"):

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from perceptrons import PassiveAggressiveClassifier, Perceptron
 from perceptrons.data import as_rows
@@ -197,7 +198,14 @@ BAD = {
     "no labels": (X, None, "requires y to be passed"),
     "nan label": (X, np.where(y, 1.0, np.nan), "Input y contains NaN at row"),
     "continuous": (X, X[:, 0] + 0.5 * np.arange(30) / 7, "Unknown label type"),
-    "unsortable": (X, np.array([None, "a"], dtype=object)[y], "sorted together|labels do not match"),
+    "no label": (X, np.array([None, "a"], dtype=object)[y], "Input y contains None at row"),
+    "nan among text": (X, ["a"] * 7 + [float("nan")] + ["b"] * 22, "Input y contains NaN at row 7"),
+    "pandas' NA": (
+        X,
+        pd.Series(["a"] * 7 + [pd.NA] + ["b"] * 22, dtype="string"),
+        "Input y contains (<NA>|NaN|nan) at row 7",
+    ),
+    "unsortable": (X, np.array([3, "a"], dtype=object)[y], r"sorted together|labels do not match"),
     "negative weight": (
         X,
         y,
@@ -251,7 +259,7 @@ def test_labels_that_do_not_match():
     before = state(model)
     with pytest.raises(ValueError, match=r"labels do not match: known classes are 0, 1 \(int64\), got 'b'"):
         model.partial_fit(X, np.where(y, "a", "b"))
-    with pytest.raises(ValueError, match="label 5 at row 0 is none of the classes that were learned: 0, 1"):
+    with pytest.raises(ValueError, match="label 5 at row 0 of y_val is none of the classes: 0, 1"):
         model.fit(X, y, X_val=X, y_val=np.full(30, 5))
     for now, then in zip(state(model), before, strict=True):
         np.testing.assert_array_equal(now, then)
@@ -281,6 +289,33 @@ def test_plain_pa_refuses_weights():
             Perceptron(rule="pa").fit(X, y, **keywords)
     with pytest.raises(ValueError, match="the rule PA takes no sample_weight and no class_weight"):
         Perceptron(rule="pa", class_weight="balanced").fit(X, y)
+
+
+def test_bad_class_weights_are_named():
+    for value in (-1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match=f"class_weight must be >= 0 and finite, got {value} for class 1"):
+            Perceptron(class_weight={1: value}).fit(X, y)
+
+
+def test_announced_classes():
+    assert Perceptron().partial_fit(X, y, classes={0, 1, 2}).classes_.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="classes must be a list of labels, got 2"):
+        Perceptron().partial_fit(X, y, classes=2)
+
+
+def test_parameters_are_checked_in_every_call():
+    model = Perceptron().partial_fit(X, y)
+    for wrong in ({"eta0": -1.0}, {"tie": "nope"}, {"readout": "nope"}, {"rule": "nope"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            clone(model).set_params(**wrong).fit(X, y)
+        fitted = Perceptron().partial_fit(X, y).set_params(**wrong)
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            fitted.partial_fit(X, y)
+
+
+def test_sparse_rows_with_one_axis():
+    with pytest.raises(ValueError, match=r"Expected 2D|2D array|dimension"):
+        Perceptron().fit(sp.coo_array(X[0]).tocsr(), [1])
 
 
 def test_balanced_weights_need_all_labels():

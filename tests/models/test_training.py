@@ -131,7 +131,9 @@ def test_early_stopping_goes_back_to_the_best_hypothesis(readout, own):
     passes = Perceptron(readout=readout, max_iter=int(best) + 1, tol=None, early_stopping=True, n_iter_no_change=10**6)
     again = passes.fit(X[:300], y[:300], **keywords)
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
-    assert model.n_seen_ == again.n_seen_
+    # Counts are of all that was done, though some of it was not kept.
+    assert model.n_mistakes_ == model.mistakes_.sum()
+    assert model.n_seen_ == model.n_iter_ * again.n_seen_ // again.n_iter_
     if own:
         np.testing.assert_allclose(1 - model.score(X[300:], y[300:]), errors.min())
 
@@ -224,6 +226,92 @@ def test_unfitted():
         assert not hasattr(Perceptron(), ask)
     with pytest.raises(NotFittedError):
         Perceptron().predict([[1.0]])
+
+
+def test_no_step_is_possible():
+    """Mistakes on rows of zeros move nothing: another pass would do the same, and so would ten million."""
+    for rule in ("pa", "pa1", "pa2"):
+        with pytest.warns(ConvergenceWarning, match="made mistakes but no step"):
+            model = Perceptron(rule=rule, fit_intercept=False).fit([[1.0], [-1.0], [0.0]], [1, 0, 1])
+        assert not model.converged_ and model.n_iter_ < 1000
+    with pytest.warns(ConvergenceWarning, match="by tol"):
+        model = Perceptron(fit_intercept=False).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+    assert model.n_iter_ < 10 and model.margin_bound_ == 0
+
+
+def test_the_bound_survives_normalizing():
+    """The rows have margin 1, whatever the weights began with."""
+    for keywords in ({"coef_init": [[-3.0, 4.0]]}, {}):
+        model = Perceptron(fit_intercept=False, init="random").fit([[1.0, 0], [-1.0, 0]], [1, 0], **keywords)
+        assert model.margin_bound_ >= 1
+        assert model.normalized().margin_bound_ >= 1
+
+
+@pytest.mark.parametrize("size", [1e170, 1e-170])
+def test_normalizing_weights_of_any_size(size):
+    X, y = separable(100, 3, 0.1)
+    model = Perceptron(fit_intercept=False, eta0=size).fit(X, y)
+    unit = model.normalized()
+    np.testing.assert_allclose(np.linalg.norm(unit.coef_), 1)
+    np.testing.assert_array_equal(unit.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("readout", ["averaged", "voted"])
+def test_given_weights_begin_anew(readout):
+    X, y = noisy(40, 2)
+    settings = {"readout": readout, "max_iter": 2, "shuffle": False, "tol": None}
+    start = {"coef_init": [[3.0, -3.0]], "intercept_init": [0.0]}
+    warm = Perceptron(warm_start=True, **settings).fit(X, y).fit(X, y, **start)
+    fresh = Perceptron(**settings).fit(X, y, **start)
+    np.testing.assert_array_equal(warm.decision_function(X), fresh.decision_function(X))
+
+
+def test_votes_are_counted_in_double_precision():
+    X, y = separable(60, 3, 0.05)
+    narrow = (X * 1e20).astype(np.float32)  # products overflow float32
+    fits = [Perceptron(readout="voted", max_iter=3).fit(rows, y) for rows in (narrow, narrow.astype(np.float64))]
+    np.testing.assert_array_equal(fits[0].predict(narrow), fits[1].predict(narrow))
+
+
+def test_rows_of_weight_zero_do_not_count():
+    rows, labels, weight = np.array([[1.0], [1.0], [2.0]]), [0, 0, 1], [0, 1, 1]
+    model = Perceptron(readout="averaged").partial_fit(rows, labels, sample_weight=weight)
+    without = Perceptron(readout="averaged").partial_fit(rows[1:], labels[1:])
+    assert model.n_seen_ == without.n_seen_ == 2
+    np.testing.assert_array_equal(model.coef_, without.coef_)
+    X, y = noisy(20)
+    some = np.r_[0, np.ones(19)]
+    late = PassiveAggressiveClassifier(average=2).partial_fit(X, y, [0, 1], some)
+    np.testing.assert_allclose(
+        late.coef_, PassiveAggressiveClassifier(average=2).partial_fit(X[1:], y[1:], [0, 1]).coef_
+    )
+
+
+def test_few_features_of_a_wide_mean():
+    """Scores of a few sparse rows are combined from two sums, not from the mean of all weights."""
+    X = sp.random_array((50, 400), density=0.05, format="csr", rng=rng)
+    y = rng.integers(2, size=50)
+    model = Perceptron(readout="averaged").partial_fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X[:5]), model.decision_function(X)[:5])
+    np.testing.assert_allclose(model.decision_function(X[:5]), X[:5] @ model.coef_[0] + model.intercept_)
+
+
+def test_the_warning_points_at_the_caller():
+    X, y = noisy()
+    for model in (Perceptron(max_iter=1), PassiveAggressiveClassifier(max_iter=1)):
+        with pytest.warns(ConvergenceWarning) as caught:
+            model.fit(X, y)
+        assert caught[0].filename == __file__
+
+
+def test_verbose_counts_the_rows_learned_from(capsys):
+    X, y = noisy(60)
+    model = Perceptron(max_iter=4, tol=None, verbose=2, early_stopping=True, validation_fraction=0.5).fit(X, y)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert f"{model.mistakes_[0]} mistakes ({model.mistakes_[0] / 30:.2%})" in first
+    Perceptron(max_iter=20, tol=None, verbose=2).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 20 and all("no held-out rows" in line for line in lines)
 
 
 def test_verbose(capsys):

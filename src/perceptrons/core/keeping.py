@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from numba.extending import overload, register_jitable
 
+from perceptrons.core.compile import OPTIONS
 from perceptrons.core.rows import JIT, U, n_rows
 from perceptrons.core.spaces import judge, move, score, scratch
 
@@ -32,7 +33,7 @@ from perceptrons.core.spaces import judge, move, score, scratch
 ) = range(14)
 
 # Columns of the log of updates.
-AT, ROW, STEP, UP, DOWN, BEFORE, COLUMNS = range(7)
+AT, ROW, STEP, UP, DOWN, COLUMNS = range(6)
 
 
 class Last(NamedTuple):
@@ -44,7 +45,7 @@ class Averaged(NamedTuple):
 
 
 class Voted(NamedTuple):
-    """Keep a line for each update: when, which row, how long, up and down for which class, margin before."""
+    """Keep a line for each update: when, which row, how long, up and down for which class."""
 
 
 class Pocket(NamedTuple):
@@ -55,42 +56,41 @@ def is_a(readout, kind):
     return issubclass(readout.instance_class, kind)
 
 
-def keep_step(readout, values, indices, indptr, i, step, bias, code, rival, margin, kept, counts):
+def keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
     """After an update; changes kept and counts in place."""
 
 
 @overload(keep_step, jit_options=JIT)
-def _keep_step(readout, values, indices, indptr, i, step, bias, code, rival, margin, kept, counts):
+def _keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
     if is_a(readout, Averaged):
 
-        def averaged(readout, values, indices, indptr, i, step, bias, code, rival, margin, kept, counts):
+        def averaged(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
             move(values, indices, indptr, i, step * counts[AVERAGED], bias, code, rival, kept)
 
         return averaged
 
     if is_a(readout, Voted):
 
-        def voted(readout, values, indices, indptr, i, step, bias, code, rival, margin, kept, counts):
+        def voted(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
             line = U(counts[LOGGED])
             kept[line, AT] = counts[AVERAGED]
             kept[line, ROW] = i
             kept[line, STEP] = step
             kept[line, UP] = code
             kept[line, DOWN] = rival
-            kept[line, BEFORE] = margin
             counts[LOGGED] += 1.0
 
         return voted
 
     if is_a(readout, Pocket):
 
-        def pocket(readout, values, indices, indptr, i, step, bias, code, rival, margin, kept, counts):
+        def pocket(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
             counts[RUN] = 0.0
             counts[TRIED] = 0.0
 
         return pocket
 
-    def last(readout, values, indices, indptr, i, step, bias, code, rival, margin, kept, counts):
+    def last(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
         pass
 
     return last
@@ -124,7 +124,7 @@ def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_posit
     return others
 
 
-@register_jitable(**JIT)
+@register_jitable(**OPTIONS)  # not inlined: it is seldom called, and would take ten seconds to compile into a pass
 def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, limit):
     """The mistakes of w on all rows, by their weights if they have any; stops counting at `limit`."""
     scores = scratch(w)

@@ -75,7 +75,7 @@ def norm(w):
 
 @Kernel
 def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, counts, mistakes, predicted):
-    """Pass after pass, a line of `order` each, until one has no mistake or margins are proved too small.
+    """Pass after pass, a line of `order` each, until one has no mistake or no step, or margins are proved too small.
 
     Updates w, kept, counts, mistakes (one entry a pass) and predicted (unless None) in place.
     """
@@ -115,7 +115,7 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
                 move(values, indices, indptr, i, step, how.bias, code, rival, w)
                 counts[UPDATES] += 1.0
                 counts[TAU] += step
-                keep_step(how.readout, values, indices, indptr, i, step, how.bias, code, rival, margin, kept, counts)
+                keep_step(how.readout, values, indices, indptr, i, step, how.bias, code, rival, kept, counts)
             elif margin > 0.0:
                 keep_right(
                     how.readout, values, indices, indptr, codes, weight, how.bias, how.tie_positive, w, kept, counts
@@ -125,7 +125,8 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
         mistakes[p] += counts[MISTAKES] - mistakes_before
         counts[PASSES] += 1.0
         counts[QUIET] = 1.0 if counts[UPDATES] == updates_before else 0.0
-        if mistakes[p] == 0.0 or (how.give_up > 0.0 and norm(w) < how.give_up * counts[TAU]):
+        stuck = mistakes[p] == 0.0 or counts[QUIET] == 1.0
+        if stuck or (how.give_up > 0.0 and norm(w) < how.give_up * counts[TAU]):
             return
 
 

@@ -38,6 +38,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.sq_norm)
 
+    @property
+    def touched(self) -> int:
+        """An upper bound on the number of features that occur."""
+        return self.n_features if self.indices is None else self.indices.size
+
     def take(self, where: Array) -> Rows:
         """A copy of the rows at `where`."""
         if self.indptr is None:
@@ -58,7 +63,7 @@ class Rows:
 
     def columns(self) -> Array | None:
         """The features that occur, each once; None when that could be all of them."""
-        if self.indices is None or self.indices.size >= self.n_features:
+        if self.indices is None or self.touched >= self.n_features:
             return None
         return np.unique(self.indices).astype(np.intp)
 
@@ -72,8 +77,8 @@ class Rows:
         return matrix
 
     def gram(self, other: Rows, bias: float) -> npt.NDArray[np.float64]:
-        """Inner products of these rows with others, the constant of the bias included."""
-        products = self.matrix() @ other.matrix().T
+        """Inner products of these rows with others, in float64, the constant of the bias included."""
+        products = self.matrix() @ other.matrix().T.astype(np.float64)
         if sp.issparse(products):
             products = products.toarray()
         return np.asarray(products, dtype=np.float64) + bias

@@ -31,6 +31,10 @@ class Examples:
         sq_norm = self.rows.sq_norm
         return float((sq_norm if self.weight is None else sq_norm[self.weight > 0]).max(initial=0.0))
 
+    def count(self, order: npt.NDArray[Any]) -> int:
+        """How many of these rows count."""
+        return order.size if self.weight is None else int(np.count_nonzero(self.weight[order]))
+
     def order(self) -> npt.NDArray[Any]:
         """The numbers of the rows that count: those whose weight is not 0."""
         kind = np.uint32 if len(self.rows) < 1 << 32 else np.uint64

@@ -25,7 +25,7 @@ from perceptrons.core.keeping import (
 )
 from perceptrons.data import Rows
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.readout import READOUTS, Ballot, Floats, Last, Pocket, Voted
+from perceptrons.learn.readout import READOUTS, Averaged, Ballot, Floats, Last, Pocket, Voted
 
 SLICE = 1 << 25  # values that one call of a kernel may read, about 50 ms: Ctrl-C is heard in between
 LOG_LINES = 1 << 16  # rows that one call may visit when every update is logged
@@ -94,7 +94,7 @@ class Learner:
     def set_start(self, w: Floats) -> None:
         """Begin with these weights, before the first example."""
         self.w[:] = w
-        self.start = self.origin = np.copy(self.w) if self.w.any() else None
+        self.start, self.origin = (np.copy(self.w), np.copy(self.w)) if self.w.any() else (None, None)
         self.kept = self.readout.begin(self.w)
         self._read = (-1.0, self.w)
 
@@ -123,6 +123,7 @@ class Learner:
         """Passes over the lines of `order` until one has no mistake, or ‖w‖ < give_up·Στ; returns how many."""
         self.sq_radius = max(self.sq_radius, examples.sq_radius)
         self.counts[[LOGGED, PASSES]] = 0.0
+        seen = self.counts[SEEN]
         waiting = self.burn_in > 0
         voted = isinstance(self.readout, Voted)
         log = np.empty((order.size if voted else 0, keeping.COLUMNS))
@@ -130,7 +131,7 @@ class Learner:
         how = passes.How(self.rule, readout.marker, self.eta, self.bias, self.tie_positive, give_up)
         try:
             if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
-                self.counts[[SEEN, AVERAGED]] += order.size
+                self.counts[[SEEN, AVERAGED]] += examples.count(order)
                 self.counts[PASSES] = len(order)
             else:
                 kernel = passes.learn.for_rule(self.rule)
@@ -139,7 +140,7 @@ class Learner:
             if self.counts[LOGGED]:
                 self.readout.add(examples.rows, log[: int(self.counts[LOGGED])].copy())
             if waiting:
-                self.burn_in -= order.size
+                self.burn_in -= int(self.counts[SEEN] - seen)
                 self.counts[AVERAGED] = 0.0
                 self.kept = self.readout.begin(self.w) if self.burn_in <= 0 else self.kept
         if self.counts[OVERFLOW]:
@@ -194,15 +195,13 @@ class Learner:
                 new[:, codes[1]], new[:, codes[0]] = scale * old, -scale * old
             return new
 
-        self.w = spread(self.w)
-        self.kept, self.start, self.origin = (
-            None if array is None else spread(array) for array in (self.kept, self.start, self.origin)
-        )
-        self.counts[TAU] *= scale
-        if isinstance(self.readout, Voted):
-            self.readout = self.readout.remapped(codes, scale)
-        self.n_classes = n_classes
-        self._read = (-1.0, self.w)
+        arrays = {name: getattr(self, name) for name in ("w", "kept", "start", "origin")}
+        larger = {name: None if array is None else spread(array) for name, array in arrays.items()}
+        readout = self.readout.remapped(codes, scale) if isinstance(self.readout, Voted) else self.readout
+        counts = self.counts.copy()
+        counts[TAU] *= scale
+        # All at once: Ctrl-C must not find half of it done.
+        vars(self).update(larger, readout=readout, counts=counts, n_classes=n_classes, _read=(-1.0, larger["w"]))
 
     def _part(self, columns: npt.NDArray[np.intp] | None) -> Any:
         """The rows of w that belong to these features (None: all) and to the bias."""
@@ -244,7 +243,7 @@ class Learner:
     # -- reading ----------------------------------------------------------------------------------------------
 
     @property
-    def votes(self) -> bool:
+    def by_vote(self) -> bool:
         """Whether many hypotheses predict together, so that there are no weights to read."""
         return isinstance(self.readout, Voted)
 
@@ -260,6 +259,11 @@ class Learner:
         if isinstance(self.readout, Voted):
             total = max(1.0, self.counts[AVERAGED])
             return np.asarray(self.ballot(rows).count(self.readout.merged(), self.counts[AVERAGED]) / total)
+        total = self.counts[AVERAGED]
+        if isinstance(self.readout, Averaged) and total and rows.touched < self.n_features:
+            # The mean of all weights would take longer than these few: combine two scores instead.
+            sums, final = (passes.decide(*rows.arrays, self.bias, w) for w in (self.kept, self.w))
+            return np.asarray(((total + 1) * final - sums) / total)
         scores: Floats = passes.decide(*rows.arrays, self.bias, self.weights)
         return scores
 
@@ -270,20 +274,17 @@ class Learner:
 
     def predict(self, scores: Floats) -> npt.NDArray[np.intp]:
         """The classes that scores stand for. An even vote goes to the first class, whatever `tie` says."""
-        if scores.shape[1] > 1:
+        return self._classes(scores, self.tie_positive and not self.by_vote)
+
+    def _classes(self, scores: Floats, tie_positive: bool) -> npt.NDArray[np.intp]:
+        """Two classes: the sign. Several: the largest, the first of equals."""
+        if self.n_classes != 2:
             return np.asarray(scores.argmax(axis=1))
-        if self.n_classes == 1:
-            return np.zeros(len(scores), dtype=np.intp)
-        to_positive = self.tie_positive and not isinstance(self.readout, Voted)
-        positive = scores[:, 0] >= 0 if to_positive else scores[:, 0] > 0
-        return np.asarray(positive, dtype=np.intp)
+        return np.asarray(scores[:, 0] >= 0 if tie_positive else scores[:, 0] > 0, dtype=np.intp)
 
     def in_force(self, rows: Rows) -> npt.NDArray[np.intp]:
         """The classes that the w in force predicts, whatever the readout."""
-        scores = passes.decide(*rows.arrays, self.bias, self.w)
-        if self.n_classes == 2:
-            return np.asarray(scores[:, 0] >= 0 if self.tie_positive else scores[:, 0] > 0, dtype=np.intp)
-        return np.asarray(scores.argmax(axis=1))
+        return self._classes(passes.decide(*rows.arrays, self.bias, self.w), self.tie_positive)
 
     def errors(self, examples: Examples) -> float:
         """Mistakes of the w in force on these examples."""
@@ -305,11 +306,12 @@ class Learner:
         if total == 0.0:
             return float("inf")
         moved = self.w if self.origin is None else self.w - self.origin
-        start = 0.0 if self.origin is None else float(np.linalg.norm(self.origin))
+        with np.errstate(over="ignore"):  # steps that vanish beside the start prove nothing: the bound is infinite
+            start = 0.0 if self.origin is None else float(np.linalg.norm(self.origin / total))
         epsilon, roundings = np.finfo(np.float64).eps, self.counts[UPDATES] + 4
         radius = self.radius * (1.0 if self.w.ndim == 1 else np.sqrt(2.0))
-        length = np.linalg.norm(moved) / total * (1 + (moved.size + roundings) * epsilon)
-        return float(length + 2 * roundings * epsilon * (radius + start / total))
+        length = np.linalg.norm(moved / total) * (1 + (moved.size + roundings) * epsilon)
+        return float(length + 2 * roundings * epsilon * (radius + start))
 
 
 def overflow(where: str) -> ValueError:

@@ -23,10 +23,10 @@ class Progress:
         if now < self.next and not self.each and run.stop == "interrupted":
             return
         self.next = now + EVERY
-        held_out = f", held-out error {run.validation_errors[-1]:.2%}" if run.validation_errors else ""
+        held_out = f"held-out error {run.validation_errors[-1]:.2%}" if run.validation_errors else "no held-out rows"
         print(
             f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} mistakes "
-            f"({run.mistakes[-1] / max(1, self.n_rows):.2%}){held_out}, "
+            f"({run.mistakes[-1] / max(1, self.n_rows):.2%}), {held_out}, "
             f"margin at most {learner.margin_bound:.3g}, {now - self.begun:.1f} s"
         )
 
@@ -40,6 +40,12 @@ def unconverged(name: str, learner: Learner, run: Run, tol: float | None, max_it
             f"margin relative to R is below tol ({size})"
         )
         advice = "a smaller tol if they should be separable"
+    elif run.stop == "stuck":
+        reason = (
+            f"stopped after {run.n_iter} passes: the last one made mistakes but no step, because the rows that are "
+            "wrong are zero, or too short to step along"
+        )
+        advice = "to leave these rows out or to rescale them"
     else:
         reason = f"stopped by max_iter={max_iter} before converging (so far {size})"
         advice = "a larger max_iter"

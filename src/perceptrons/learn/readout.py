@@ -15,7 +15,7 @@ from perceptrons.core.keeping import AVERAGED
 from perceptrons.data import Rows
 
 Floats = npt.NDArray[np.float64]
-BLOCK = 1 << 22  # entries of the largest table of inner products that votes are counted from
+BLOCK = 1 << 22  # entries of the largest table of inner products, and of dense rows, that votes are counted from
 
 
 class Last:
@@ -172,7 +172,7 @@ class Ballot:
             self._in_force(log[0, keeping.AT])
             lasts = np.diff(log[:, keeping.AT], append=log[-1, keeping.AT])  # the last one is still in force
             column = log[:, keeping.ROW].astype(np.uintp)
-            height = max(1, BLOCK // len(rows))
+            height = max(1, BLOCK // max(len(rows), rows.n_features if rows.indices is None else 1))
             for top in range(0, len(self.rows), height):
                 part = slice(top, top + height)
                 block = self.rows.take(np.arange(len(self.rows))[part]) if height < len(self.rows) else self.rows

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core import passes
-from perceptrons.core.keeping import AVERAGED, QUIET
+from perceptrons.core.keeping import AVERAGED, MISTAKES, QUIET, SEEN, UPDATES
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import Learner
 from perceptrons.learn.readout import Voted
@@ -25,7 +25,7 @@ class Run:
     mistakes: list[int] = field(default_factory=list)
     validation_errors: list[float] = field(default_factory=list)
     converged: bool = False
-    stop: str = "interrupted"  # or "converged", "margin", "validation", "max_iter"
+    stop: str = "interrupted"  # or "converged", "margin", "stuck", "validation", "max_iter"
 
     @property
     def n_iter(self) -> int:
@@ -43,6 +43,7 @@ def train(
     validation: Examples | None = None,
     patience: int | None = None,
     report: Callable[[Learner, Run], None] | None = None,
+    one_by_one: bool = False,
 ) -> None:
     """Train `learner` on `examples`, keeping `run` up to date.
 
@@ -50,46 +51,53 @@ def train(
     tol: stop when the margin is proved to be below tol·R: ‖w‖/(R·Στ) < tol. None: never.
     validation: its error is taken after each pass.
     patience: stop after so many passes without a smaller validation error, and go back to the best hypothesis.
-    report: called between passes.
+    report: called between passes; with `one_by_one` after every pass, else several may go by.
     """
     learner.fill_pocket(examples)
     order = examples.order()
     held_out = None if validation is None else HeldOut(learner, validation)
     # Many passes over a small data set are one call of a kernel, unless something is to be done between them.
     values = examples.rows.values.size + len(order)
-    together = 1 if held_out or learner.origin is not None or learner.burn_in else max(1, BATCH // values)
+    in_between = held_out is not None or one_by_one or learner.origin is not None or learner.burn_in > 0
+    together = 1 if in_between else max(1, BATCH // values)
     best, lines = None, 1
-    while run.n_iter < max_iter and run.stop == "interrupted":
-        lines = min(lines, together, max_iter - run.n_iter)
-        orders = _orders(order, lines, seed, run.n_iter)
-        if lines == 1:
-            run.mistakes.append(int(learner.once(examples, orders[0])))
-        else:
-            mistakes = np.zeros(lines)
-            give_up = (tol or 0.0) * np.sqrt(examples.sq_radius + learner.bias)
-            done = learner.repeat(examples, orders, mistakes, give_up=give_up)
-            run.mistakes += mistakes[:done].astype(int).tolist()
-        if run.mistakes[-1] == 0 and (learner.counts[QUIET] or learner.errors(examples) == 0):
-            run.converged, run.stop = True, "converged"
-            learner.converge()
-        elif tol is not None and learner.margin_bound < tol * learner.radius:
-            run.stop = "margin"
-        if held_out is not None:
-            run.validation_errors.append(held_out.error())
-            if patience is not None:
+    try:
+        while run.n_iter < max_iter and run.stop == "interrupted":
+            lines = min(lines, together, max_iter - run.n_iter)
+            orders = _orders(order, lines, seed, run.n_iter)
+            if lines == 1:
+                run.mistakes.append(int(learner.once(examples, orders[0])))
+            else:
+                mistakes = np.zeros(lines)
+                give_up = (tol or 0.0) * np.sqrt(examples.sq_radius + learner.bias)
+                done = learner.repeat(examples, orders, mistakes, give_up=give_up)
+                run.mistakes += mistakes[:done].astype(int).tolist()
+            if run.mistakes[-1] == 0 and (learner.counts[QUIET] or learner.errors(examples) == 0):
+                run.converged, run.stop = True, "converged"
+                learner.converge()
+            elif learner.counts[QUIET]:
+                run.stop = "stuck"
+            elif tol is not None and learner.margin_bound <= tol * learner.radius:
+                run.stop = "margin"
+            if held_out is not None:
                 errors = run.validation_errors
-                if best is None or errors[-1] <= best[0]:  # of equals the latest, which has learned most
-                    best = errors[-1], learner.snapshot(), run.converged
-                if len(errors) - 1 - int(np.argmin(errors)) >= patience and run.stop == "interrupted":
-                    run.stop = "validation"
-        if report is not None:
-            report(learner, run)
-        lines *= 2
-    if run.stop == "interrupted":
-        run.stop = "max_iter"
-    if best is not None:
-        learner.restore(best[1])
-        run.converged = best[2]
+                errors.append(held_out.error())
+                if patience is not None:
+                    if best is None or errors[-1] <= best[0]:  # of equals the latest, which has learned most
+                        best = errors[-1], learner.snapshot(), run.converged
+                    if len(errors) - 1 - int(np.argmin(errors)) >= patience and run.stop == "interrupted":
+                        run.stop = "validation"
+            if report is not None:
+                report(learner, run)
+            lines *= 2
+        if run.stop == "interrupted":
+            run.stop = "max_iter"
+    finally:
+        if best is not None:
+            counts = learner.counts[[SEEN, MISTAKES, UPDATES]]
+            learner.restore(best[1])
+            learner.counts[[SEEN, MISTAKES, UPDATES]] = counts  # what was done, not what is kept
+            run.converged = best[2]
 
 
 def _orders(order: npt.NDArray[Any], lines: int, seed: int | None, first: int) -> npt.NDArray[Any]:

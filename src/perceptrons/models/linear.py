@@ -37,7 +37,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     warm_start: bool
     verbose: int
 
-    init = "zeros"
+    init: str = "zeros"  # unless an estimator has the parameter
 
     def _settings(self) -> dict[str, Any]:
         """What a learner takes: rule, readout, eta, fit_intercept, tie, burn_in."""
@@ -63,7 +63,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             C-ordered float32 and float64 arrays and CSR matrices are read in place.
         y : array-like of shape (n_samples,)
-            Labels of any type that can be sorted.
+            Labels: numbers, booleans, text or dates.
         sample_weight : array-like of shape (n_samples,), optional
             Scales the step, or C for PA-I and PA-II. Rows of weight 0 are left out.
         X_val, y_val : optional
@@ -77,13 +77,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         fresh = copy.copy(self)  # bad input must not change this model
-        rows = validation.features(fresh, X, reset=not self._continues())
+        given = coef_init is not None or intercept_init is not None
+        goes_on = bool(self.warm_start) and hasattr(self, "_learner") and not given
+        rows = validation.features(fresh, X, reset=not goes_on)
         y = validation.labels(self, y, rows)
         classes = validation.distinct(y)
         if len(classes) < 2:
-            raise ValueError(f"The number of classes has to be greater than one; got 1 class: {classes[0]!r}")
+            raise ValueError(f"The number of classes has to be greater than one; got 1 class: {classes.tolist()[0]!r}")
         settings = self._settings()
-        if self._continues():
+        if goes_on:
             known, learner = self.classes_, copy.deepcopy(self._learner)
             classes = validation.union(known, classes)
             _grow(learner, known, classes)
@@ -96,9 +98,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("Sample weights must contain at least one non-zero number.")
         examples = Examples(rows, validation.encode(y, classes), weight)
         random = check_random_state(self.random_state)
-        if coef_init is not None or intercept_init is not None:
+        if given:
             learner.set_start(preparation.given_weights(learner, coef_init, intercept_init))
-        elif self.init == "random" and not self._continues():
+        elif self.init == "random" and not goes_on:
             learner.set_start(preparation.random_weights(learner, random))
         held_out = None
         if X_val is not None or y_val is not None:
@@ -116,16 +118,18 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 tol=self.tol,
                 validation=held_out,
                 patience=self.n_iter_no_change if self.early_stopping else None,
-                report=Progress(type(self).__name__, len(rows), self.verbose > 1) if self.verbose else None,
+                report=Progress(type(self).__name__, len(examples.order()), self.verbose > 1) if self.verbose else None,
+                one_by_one=self.verbose > 1,
             )
             learner.check_finite()
         except KeyboardInterrupt:
             self._commit(fresh, learner, classes, run)
             raise
         self._commit(fresh, learner, classes, run)
-        if run.stop in ("margin", "max_iter"):
+        if run.stop in ("margin", "stuck", "max_iter"):
             text = unconverged(type(self).__name__, learner, run, self.tol, self.max_iter)
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            # Point at the caller: above this are scikit-learn's wrapper and, where there is one, an overriding fit.
+            warnings.warn(text, ConvergenceWarning, stacklevel=3 if type(self).fit is LinearClassifier.fit else 4)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -151,7 +155,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
         """Learn like `partial_fit`, and return what was predicted for each row before learning from it.
 
-        Predictions are those of the hypothesis in force, whose mistakes `n_mistakes_` counts, whatever the readout.
+        Predictions are those of the hypothesis in force, whose mistakes `n_mistakes_` counts, whatever the readout. A
+        class that has not been announced is not predicted before its first example; the very first row of a stream
+        without announced classes, for which there is nothing to predict, gets its own label.
         """
         predictions = self._learn_once(X, y, classes, sample_weight, predict=True)
         assert predictions is not None
@@ -160,6 +166,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
         first = not hasattr(self, "_learner")
         fresh = copy.copy(self) if first else self
+        if not first:
+            self._validate_params()  # they may have been set since; scikit-learn looks at them in the first call only
         settings = self._settings()
         if settings["readout"] == "pocket":
             raise ValueError("readout='pocket' weighs hypotheses on all training rows: use fit, or another readout")
@@ -172,7 +180,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         current = np.empty(0) if first else self.classes_
         known = current
         if classes is not None:
-            known = validation.union(known, validation.distinct(np.asarray(classes)))
+            known = validation.union(known, validation.announced(classes))
         new = validation.new_classes(y, known)
         final = validation.union(known, y[new]) if new else known
         class_weight = self.class_weight and {c: self.class_weight.get(c, 1.0) for c in final.tolist()}
@@ -209,7 +217,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                         guesses[begin] = first_guess
             learner.check_finite(columns)
         except KeyboardInterrupt:
-            if len(current):
+            if len(current) != learner.n_classes:  # heard while room was made for a class
+                learner.restore(before)
+            elif len(current):
                 self._commit(fresh, learner, current, run)
             raise
         except Exception:
@@ -217,9 +227,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             raise
         self._commit(fresh, learner, current, run)
         return guesses if predict else None
-
-    def _continues(self) -> bool:
-        return bool(self.warm_start) and hasattr(self, "_learner")
 
     def _commit(self, fresh: Any, learner: Learner, classes: Array, run: Run) -> None:
         """Become the fitted model."""
@@ -256,11 +263,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def normalized(self) -> Self:
         """The same model with ‖w‖ = 1: decision values are then signed distances from the boundary."""
         check_is_fitted(self)
-        length = float(np.linalg.norm(self.coef_))
-        if length == 0.0:
+        coef = self.coef_
+        largest = float(np.abs(coef).max())
+        if largest == 0.0:
             raise ValueError("all weights are 0: there is no boundary, and nothing to normalize")
         model = copy.deepcopy(self)
-        model._learner.scale(1.0 / length)
+        model._learner.scale(1.0 / largest)  # first, so that no square leaves the range of floats
+        model._learner.scale(1.0 / float(np.linalg.norm(coef / largest)))
         return model
 
     # -- reports ----------------------------------------------------------------------------------------------
@@ -277,7 +286,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _lines(self, part: slice) -> npt.NDArray[np.float64]:
         check_is_fitted(self)
-        if self._learner.votes:
+        if self._learner.by_vote:
             raise AttributeError("readout='voted' has no coef_ and no intercept_: many hypotheses vote")
         w = self._learner.weights[part]
         return w[np.newaxis] if w.ndim == 1 else w.T

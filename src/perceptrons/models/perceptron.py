@@ -39,13 +39,13 @@ class Perceptron(LinearClassifier):
     max_iter : int, default=10_000_000
         The largest number of passes. The default is more than `tol` ever lets happen.
     tol : float or None, default=1e-3
-        Stop when the margin is proved to be smaller than `tol` relative to R. None: never.
+        Stop when the margin is proved to be smaller than `tol` relative to R; looked at after each pass. None: never.
     shuffle : bool, default=True
         A new random order in each pass.
     random_state : int, RandomState or None, default=0
         Seeds the shuffling, the random start and the choice of held-out rows.
     init : {"zeros", "random"}, default="zeros"
-        Weights before the first example.
+        Weights before the first example of `fit`; streams begin with zeros.
     tie : {"mistake", "positive"}, default="mistake"
         A score of 0 counts as a mistake for either label; or as a prediction of `classes_[1]` (with several
         classes, of the first of the best), in training and prediction alike.
@@ -110,8 +110,8 @@ class Perceptron(LinearClassifier):
     150
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "rule": [str, tuple],
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "rule": "no_validation",  # rules.resolve says what is wrong with it
         "readout": [StrOptions(set(READOUTS))],
         "fit_intercept": ["boolean"],
         "eta0": [Interval(Real, 0, None, closed="neither")],
@@ -180,7 +180,7 @@ class Perceptron(LinearClassifier):
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
             rule = rules.RULES.get(self.rule, tuple)() if isinstance(self.rule, str) else self.rule
-            if hasattr(rule, "_asdict"):
+            if isinstance(rule, tuple) and hasattr(rule, "_asdict"):
                 params.update({f"rule__{name}": value for name, value in rule._asdict().items()})
         return params
 
@@ -190,7 +190,7 @@ class Perceptron(LinearClassifier):
         super().set_params(**own)
         parts = {name.removeprefix("rule__"): value for name, value in params.items() if name not in own}
         if parts:
-            rule = rules.RULES[self.rule]() if isinstance(self.rule, str) else self.rule
+            rule = rules.resolve(self.rule)
             unknown = [name for name in parts if name not in rule._fields]
             if unknown:
                 raise ValueError(

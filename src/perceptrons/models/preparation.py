@@ -21,7 +21,8 @@ def given_weights(learner: Learner, coef: Any, intercept: Any) -> Floats:
         if given is None:
             continue
         given, target = np.asarray(given, dtype=np.float64), w[part]
-        if given.size != target.size or given.shape[:1] not in ((lines,), (given.size,)):
+        right = (lines, target.size // lines) if name == "coef_init" else (lines,)
+        if given.shape != right and not (lines == 1 and given.shape in (right[1:], (1,))):
             expected = f"({lines}, {len(w) - 1})" if name == "coef_init" else f"({lines},)"
             raise ValueError(f"{name} must be of shape {expected}, got {given.shape}")
         if not np.isfinite(given).all():
@@ -45,7 +46,7 @@ def held_out(model: Any, X_val: Any, y_val: Any, classes: validation.Array) -> E
         raise ValueError("X_val and y_val go together: pass both or neither")
     rows = validation.features(model, X_val, reset=False, input_name="X_val")
     y_val = validation.labels(model, y_val, rows, "y_val")
-    return Examples(rows, validation.encode(y_val, classes))
+    return Examples(rows, validation.encode(y_val, classes, "y_val"))
 
 
 def split(examples: Examples, fraction: float, random: np.random.RandomState) -> tuple[Examples, Examples]:
@@ -56,7 +57,13 @@ def split(examples: Examples, fraction: float, random: np.random.RandomState) ->
     from sklearn.model_selection import StratifiedShuffleSplit  # slow to import, seldom needed
 
     shuffle = StratifiedShuffleSplit(test_size=fraction, random_state=random)
-    _, held = next(shuffle.split(np.zeros((len(examples.codes), 1)), examples.codes))
+    try:
+        _, held = next(shuffle.split(np.zeros((len(examples.codes), 1)), examples.codes))
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction={fraction} of {len(examples.codes)} rows cannot hold every class ({error}). Use a "
+            "larger fraction, or pass X_val and y_val to fit."
+        ) from error
     weight = np.ones(len(examples.rows)) if examples.weight is None else examples.weight.copy()
     weight[held] = 0.0
     if not weight.any():

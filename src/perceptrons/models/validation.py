@@ -58,7 +58,7 @@ def _known_width(model: Any, X: Any, names: Any, reset: bool) -> bool:
 def _as_is(X: Any) -> bool:
     """Whether passes can read X in place, so that scikit-learn's slower checks are not needed."""
     if sp.issparse(X):
-        return bool(X.format == "csr" and X.dtype in FLOATS and min(X.shape) > 0)
+        return bool(X.format == "csr" and X.ndim == 2 and X.dtype in FLOATS and min(X.shape) > 0)
     return (
         isinstance(X, np.ndarray)
         and X.dtype in FLOATS
@@ -74,6 +74,7 @@ def labels(model: Any, y: Any, rows: Rows, input_name: str = "y") -> Array:
     """Labels as an array with one axis, as many as rows and none missing."""
     if y is None:
         raise ValueError(f"This {type(model).__name__} estimator requires y to be passed, but the target y is None.")
+    _refuse_missing(y if isinstance(y, list) else (), input_name)  # NumPy would make text of them
     array = np.asarray(y) if isinstance(y, list) else y
     if not isinstance(array, np.ndarray) or array.ndim != 1:
         array = column_or_1d(y, warn=True)
@@ -82,7 +83,20 @@ def labels(model: Any, y: Any, rows: Rows, input_name: str = "y") -> Array:
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         what = "NaN" if np.isnan(array[row]) else "infinity"
         raise ValueError(f"Input {input_name} contains {what} at row {row}. Remove rows without a label first.")
+    if array.dtype == object:
+        _refuse_missing(array, input_name)
+        numbers = np.array(array.tolist())
+        array = numbers if numbers.dtype.kind in "biuf" and numbers.ndim == 1 else array
     return np.asarray(array)
+
+
+def _refuse_missing(values: Any, input_name: str) -> None:
+    """Refuse labels that stand for none: None, NaN, and what pandas has for them."""
+    for row, value in enumerate(values):
+        absent = value is None or type(value).__name__ in ("NAType", "NaTType")
+        if absent or (isinstance(value, float) and value != value):
+            what = "NaN" if isinstance(value, float) else value
+            raise ValueError(f"Input {input_name} contains {what} at row {row}. Remove rows without a label first.")
 
 
 def distinct(y: Array) -> Array:
@@ -95,13 +109,13 @@ def distinct(y: Array) -> Array:
     return classes
 
 
-def encode(y: Array, classes: Array) -> Array:
+def encode(y: Array, classes: Array, input_name: str = "y") -> Array:
     """The number of each label's class, in as few bytes as classes allow; a label of no class is an error."""
     codes, unknown = _codes(y, classes)
     if unknown.size:
         row = int(unknown[0])
         label = y[row : row + 1].tolist()[0]
-        raise ValueError(f"label {label!r} at row {row} is none of the classes that were learned: {_some(classes)}")
+        raise ValueError(f"label {label!r} at row {row} of {input_name} is none of the classes: {_some(classes)}")
     return codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
 
 
@@ -146,11 +160,28 @@ def union(classes: Array, more: Array) -> Array:
             f"labels do not match: known classes are {_some(classes)} ({classes.dtype}), "
             f"got {_some(more)} ({more.dtype}). Use labels of one type in every call."
         )
-    return distinct(np.concatenate([classes, more])) if len(classes) else distinct(more)
+    if len(classes) == 0:
+        return distinct(more)
+    both = np.concatenate([classes, more])
+    if both.dtype.kind == "f" and "f" not in (classes.dtype.kind, more.dtype.kind):
+        raise ValueError(f"labels do not match: {classes.dtype} and {more.dtype} have no common integer type")
+    return distinct(both)
+
+
+def announced(classes: Any) -> Array:
+    """The classes that `partial_fit` was told of."""
+    array = np.asarray(sorted(classes) if isinstance(classes, (set, frozenset)) else classes)
+    if array.ndim != 1:
+        raise ValueError(f"classes must be a list of labels, got {classes!r}")
+    return distinct(array)
 
 
 def _some(classes: Array) -> str:
     return ", ".join(map(repr, classes[:5].tolist())) + (", …" if len(classes) > 5 else "")
+
+
+def _not_a_weight(numbers: Array) -> Array:
+    return np.flatnonzero(~((numbers >= 0) & (numbers < np.inf)))
 
 
 def weights(
@@ -170,10 +201,14 @@ def weights(
         if given.shape not in ((), (len(rows),)):
             raise ValueError(f"sample_weight.shape == {given.shape}, expected {(len(rows),)}!")
         total *= given
-        bad = np.flatnonzero(~((total >= 0) & (total < np.inf)))
+        bad = _not_a_weight(total)
         if bad.size:
             raise ValueError(f"sample_weight must be >= 0 and finite, got {total[bad[0]]} at row {bad[0]}")
     if class_weight is not None:
         per_class = compute_class_weight(class_weight, classes=classes, y=y)
+        bad = _not_a_weight(per_class)
+        if bad.size:
+            label = classes.tolist()[bad[0]]
+            raise ValueError(f"class_weight must be >= 0 and finite, got {per_class[bad[0]]} for class {label!r}")
         total *= per_class[encode(y, classes)]
     return total
