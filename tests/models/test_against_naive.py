@@ -217,7 +217,7 @@ WEIGHTED = [
     ("margin", "averaged", 3),
     ("pa1", "voted", 2),
     ("pa2", "pocket", 3),
-    ("perceptron", "pocket", 2),
+    ("perceptron", "pocket", 3),
     ("margin", "voted", 3),
     ("pa1", "last", 3),
     ("pa2", "averaged", 2),
