@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-DATA ?= ../shared/data
+DATA ?=
 
 .PHONY: demo test lint bench clean
 

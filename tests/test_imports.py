@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import perceptrons
 
 PACKAGE = Path(perceptrons.__file__).parent
@@ -55,9 +57,5 @@ def test_importing_the_package_loads_nothing_heavy():
 
 def test_public_names():
     assert {"Perceptron", "PassiveAggressiveClassifier"} <= set(dir(perceptrons))
-    try:
-        perceptrons.Perzeptron  # noqa: B018
-    except AttributeError as error:
-        assert "Perzeptron" in str(error)
-    else:
-        raise AssertionError("a name that does not exist was found")
+    with pytest.raises(AttributeError, match="has no attribute 'Perzeptron'"):
+        getattr(perceptrons, "Perz" + "eptron")

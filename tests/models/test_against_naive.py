@@ -457,3 +457,19 @@ def test_before_a_mean_begins_the_last_hypothesis_predicts():
     twin = Naive("pa1", C=0.1, classes=NAMES[:2])
     twin.partial_fit(X, y)
     close(np.column_stack([model.coef_, model.intercept_]), twin.last())
+
+
+def test_the_pocket_counts_mistakes_by_their_weights():
+    """On data where counting every mistake as one would keep another hypothesis."""
+    telling = 0
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        X, y = random.integers(-3, 4, size=(40, 2)).astype(float), random.integers(2, size=40)
+        weight = np.where(y == 1, 1.0, 0.0625)
+        twin = Naive("perceptron").fit(X, y, 6, weight)
+        model = Perceptron(readout="pocket", shuffle=False, tol=None, max_iter=6).fit(X, y, weight)
+        ours = np.append(model.coef_[0], model.intercept_)
+        np.testing.assert_array_equal(ours, np.ravel(twin.pocket()))
+        twin.examples = [(x, label, 1.0) for x, label, _ in twin.examples]
+        telling += not np.array_equal(ours, np.ravel(twin.pocket()))
+    assert telling > 0
