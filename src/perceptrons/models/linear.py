@@ -166,9 +166,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
         first = not hasattr(self, "_learner")
         fresh = copy.copy(self) if first else self
-        if not first:
-            self._validate_params()  # they may have been set since; scikit-learn looks at them in the first call only
         settings = self._settings()
+        if not first and settings != self._learned_with:
+            self._validate_params()  # scikit-learn looks at them in the first call only
         if settings["readout"] == "pocket":
             raise ValueError("readout='pocket' weighs hypotheses on all training rows: use fit, or another readout")
         if isinstance(self.class_weight, str):
@@ -237,6 +237,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             elif hasattr(self, name):
                 delattr(self, name)
         self._learner = learner
+        self._learned_with = self._settings()
         self.classes_ = classes
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged

@@ -125,7 +125,7 @@ def encode(y: Array, classes: Array, input_name: str = "y") -> Array:
 def new_classes(y: Array, known: Array) -> list[int]:
     """The rows at which labels of no known class occur first, in order."""
     if len(known):
-        union(known, y[:1])  # refuses labels of another type
+        _refuse_other_types(known, y)
         _, unknown = _codes(y, known)
     else:
         unknown = np.arange(len(y))
@@ -157,18 +157,23 @@ def _unsortable(error: TypeError) -> ValueError:
 
 
 def union(classes: Array, more: Array) -> Array:
-    """Known and new classes, sorted. Numbers and text do not mix: NumPy would turn the numbers into text."""
-    if len(classes) and (classes.dtype.kind in "biuf") != (more.dtype.kind in "biuf"):
-        raise ValueError(
-            f"labels do not match: known classes are {_some(classes)} ({classes.dtype}), "
-            f"got {_some(more)} ({more.dtype}). Use labels of one type in every call."
-        )
+    """Known and new classes, sorted."""
     if len(classes) == 0:
         return distinct(more)
+    _refuse_other_types(classes, more)
     both = np.concatenate([classes, more])
     if both.dtype.kind == "f" and "f" not in (classes.dtype.kind, more.dtype.kind):
         raise ValueError(f"labels do not match: {classes.dtype} and {more.dtype} have no common integer type")
     return distinct(both)
+
+
+def _refuse_other_types(classes: Array, more: Array) -> None:
+    """Numbers and text do not mix: NumPy would turn the numbers into text."""
+    if (classes.dtype.kind in "biuf") != (more.dtype.kind in "biuf"):
+        raise ValueError(
+            f"labels do not match: known classes are {_some(classes)} ({classes.dtype}), "
+            f"got {_some(more)} ({more.dtype}). Use labels of one type in every call."
+        )
 
 
 def announced(classes: Any) -> Array:
