@@ -264,6 +264,22 @@ def test_the_margin_bound_when_classes_appear_later(rule, seed, fit_intercept):
     assert problem.gamma * (1 - 1e-12) <= model.margin_bound_ <= problem.reach * (1 + 1e-6)
 
 
+def test_the_margin_bound_of_two_classes_becomes_that_of_three():
+    """y·x = (−1, ∓10) have the mean (−1, 0), so w = (−2, 0) after two steps, and the bound is 1 for two classes.
+
+    In the joint space it is √2, and there is a separator with nearly that: the coordinate in common keeps off the
+    third class.
+    """
+    X, y = np.array([[1.0, 10.0], [-1.0, 10.0]]), np.array([0, 1])
+    model = Perceptron(fit_intercept=False).partial_fit(X, y, classes=[0, 1])
+    assert model.margin_bound_ == pytest.approx(1)
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    W = np.array([[1, 0.1], [-1, 0.1], [0, -0.2]])
+    assert model.n_updates_ == 2
+    assert margins(W, X, y).min() / np.linalg.norm(W) > 1.39
+    assert model.margin_bound_ == pytest.approx(sqrt(2))
+
+
 # -- the geometry of a step ---------------------------------------------------------------------------------------
 
 
