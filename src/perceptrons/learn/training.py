@@ -64,7 +64,7 @@ def train(
     try:
         while run.n_iter < max_iter and run.stop == "interrupted":
             lines = min(lines, together, max_iter - run.n_iter)
-            orders = _orders(order, lines, seed, run.n_iter)
+            orders = orders_of(order, lines, seed, run.n_iter)
             if lines == 1:
                 run.mistakes.append(int(learner.once(examples, orders[0])))
             else:
@@ -100,7 +100,7 @@ def train(
             run.converged = best[2]
 
 
-def _orders(order: npt.NDArray[Any], lines: int, seed: int | None, first: int) -> npt.NDArray[Any]:
+def orders_of(order: npt.NDArray[Any], lines: int, seed: int | None, first: int) -> npt.NDArray[Any]:
     """The orders of so many passes from number `first` on."""
     orders = np.tile(order, (lines, 1))
     if seed is not None:

@@ -17,6 +17,7 @@ from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.data import Rows
 from perceptrons.learn import Examples, Learner, Progress, Run, train, unconverged
 from perceptrons.models import preparation, validation
+from perceptrons.models.preparation import Task
 
 Array = npt.NDArray[Any]
 
@@ -76,7 +77,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        fresh = copy.copy(self)  # bad input must not change this model
+        task = self._prepare(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)
+        # Point at the caller: above this are scikit-learn's wrapper and, where there is one, an overriding fit.
+        self._train(task, stacklevel=4 if type(self).fit is LinearClassifier.fit else 5)
+        return self
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, coef_init: Any, intercept_init: Any
+    ) -> Task:
+        """Validate what `fit` was given and set up its run. Changes nothing in this model."""
+        fresh = copy.copy(self)
         given = coef_init is not None or intercept_init is not None
         goes_on = bool(self.warm_start) and hasattr(self, "_learner") and not given
         rows = validation.features(fresh, X, reset=not goes_on)
@@ -107,30 +117,35 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             held_out = preparation.held_out(fresh, X_val, y_val, classes)
         elif self.early_stopping:
             examples, held_out = preparation.split(examples, self.validation_fraction, random)
-        run = Run()
+        seed = random.randint(2**31) if self.shuffle else None
+        return Task(fresh, learner, examples, held_out, classes, seed)
+
+    def _train(self, task: Task, stacklevel: int) -> Run:
+        """Run what was prepared, and become the fitted model."""
+        run, learner = Run(), task.learner
+        n_rows = len(task.examples.order())
         try:
             train(
                 learner,
-                examples,
+                task.examples,
                 run,
-                seed=random.randint(2**31) if self.shuffle else None,
+                seed=task.seed,
                 max_iter=self.max_iter,
                 tol=self.tol,
-                validation=held_out,
+                validation=task.held_out,
                 patience=self.n_iter_no_change if self.early_stopping else None,
-                report=Progress(type(self).__name__, len(examples.order()), self.verbose > 1) if self.verbose else None,
+                report=Progress(type(self).__name__, n_rows, self.verbose > 1) if self.verbose else None,
                 one_by_one=self.verbose > 1,
             )
             learner.check_finite()
         except KeyboardInterrupt:
-            self._commit(fresh, learner, classes, run)
+            self._commit(task.fresh, learner, task.classes, run, n_rows)
             raise
-        self._commit(fresh, learner, classes, run)
+        self._commit(task.fresh, learner, task.classes, run, n_rows)
         if run.stop in ("margin", "stuck", "max_iter"):
             text = unconverged(type(self).__name__, learner, run, self.tol, self.max_iter)
-            # Point at the caller: above this are scikit-learn's wrapper and, where there is one, an overriding fit.
-            warnings.warn(text, ConvergenceWarning, stacklevel=3 if type(self).fit is LinearClassifier.fit else 4)
-        return self
+            warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
+        return run
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -220,16 +235,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             if len(current) != learner.n_classes:  # heard while room was made for a class
                 learner.restore(before)
             elif len(current):
-                self._commit(fresh, learner, current, run)
+                self._commit(fresh, learner, current, run, len(rows))
             raise
         except Exception:
             learner.restore(before)
             raise
-        self._commit(fresh, learner, current, run)
+        self._commit(fresh, learner, current, run, len(rows))
         return guesses if predict else None
 
-    def _commit(self, fresh: Any, learner: Learner, classes: Array, run: Run) -> None:
-        """Become the fitted model."""
+    def _commit(self, fresh: Any, learner: Learner, classes: Array, run: Run, n_rows: int) -> None:
+        """Become the fitted model; `n_rows` is the number of rows in each pass."""
         learner.seal()
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(fresh, name):
@@ -242,6 +257,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
         self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
+        self._n_rows = n_rows  # what the counts of mistakes are a share of
         self.validation_errors_ = np.array(run.validation_errors)
 
     # -- prediction -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,18 @@ from perceptrons.learn import Examples, Learner
 from perceptrons.models import validation
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run of `fit`, ready for its first pass."""
+
+    fresh: Any  # a copy of the model that knows the features
+    learner: Learner
+    examples: Examples
+    held_out: Examples | None
+    classes: validation.Array
+    seed: int | None  # of the random order of each pass; None keeps the order of rows
 
 
 def given_weights(learner: Learner, coef: Any, intercept: Any) -> Floats:
