@@ -26,7 +26,7 @@ from perceptrons.core.keeping import (
     keep_right,
     keep_step,
 )
-from perceptrons.core.rows import JIT, U, ahead, n_rows, point_ahead, prefetch
+from perceptrons.core.rows import JIT, U, abs_dot, ahead, n_rows, point_ahead, prefetch
 from perceptrons.core.spaces import judge, move, scaled, score, scratch
 
 # Rows are prefetched this far ahead of the one in work; what tells where they are, further ahead. In a random order
@@ -161,6 +161,28 @@ def decide(values, indices, indptr, bias, w):
         score(values, indices, indptr, i, bias, w, scores)
         for c in range(U(scores.size)):
             out[i, c] = scores[c]
+    return out
+
+
+@Kernel
+def margins(values, indices, indptr, codes, bias, w, rivals):
+    """The margin of each row, and for several classes its strongest rival; updates rivals (unless None) in place."""
+    scores = scratch(w)
+    out = np.empty(n_rows(values, indices, indptr))
+    for i in range(U(out.size)):
+        score(values, indices, indptr, i, bias, w, scores)
+        out[i], rival, _ = judge(scores, U(codes[i]), False, w)
+        if rivals is not None:
+            rivals[i] = rival
+    return out
+
+
+@Kernel
+def sizes(values, indices, indptr, bias, w):
+    """Σ_j |x_j|·w_j of each row, for one vector w ≥ 0 with the constant's weight last: what bounds rounding errors."""
+    out = np.empty(n_rows(values, indices, indptr))
+    for i in range(U(out.size)):
+        out[i] = abs_dot(values, indices, indptr, i, w) + bias * w[U(w.size) - U(1)]
     return out
 
 

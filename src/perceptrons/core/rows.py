@@ -122,6 +122,31 @@ def _dot(values, indices, indptr, i, w):
     return csr
 
 
+def abs_dot(values, indices, indptr, i, w):
+    """Σ_j |x_ij|·w_j."""
+
+
+@overload(abs_dot, jit_options=JIT)
+def _abs_dot(values, indices, indptr, i, w):
+    if is_dense(indices):
+
+        def dense(values, indices, indptr, i, w):
+            total = 0.0
+            for j in range(U(values.shape[1])):
+                total += abs(values[i, j]) * w[j]
+            return total
+
+        return dense
+
+    def csr(values, indices, indptr, i, w):
+        total = 0.0
+        for position in range(indptr[i], indptr[i + ONE]):
+            total += abs(values[position]) * w[indices[position]]
+        return total
+
+    return csr
+
+
 def dots(values, indices, indptr, i, w, scores):
     """scores += x_i · w, for one weight vector a class; updates scores in place."""
 

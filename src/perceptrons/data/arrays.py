@@ -84,8 +84,10 @@ class Rows:
         return np.asarray(products, dtype=np.float64) + bias
 
 
-def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X") -> Rows:
+def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *, any_length: bool = False) -> Rows:
     """Rows of a C-ordered float array or a CSR matrix; `names` are those of the features, for messages.
+
+    any_length: take rows whose squared length overflows, too; all squared lengths are then given as infinite.
 
     >>> as_rows(np.array([[1.0, 2.0], [3.0, np.nan]]))
     Traceback (most recent call last):
@@ -104,7 +106,12 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X") -
             )
         X = X.copy()  # duplicate entries are summed, as everywhere in SciPy
         X.sum_duplicates()
-        return as_rows(X, names, input_name)
+        return as_rows(X, names, input_name, any_length=any_length)
+    if verdict != GOOD and any_length and np.isfinite(X.data if sparse else X).all():
+        if sparse:
+            X = X.copy()
+            X.sum_duplicates()
+        return Rows(*(_csr(X) if sparse else arrays), X.shape[1], np.full(X.shape[0], np.inf))
     if verdict != GOOD:
         raise ValueError(_not_finite(X, int(row), names, input_name))
     return Rows(*arrays, X.shape[1], sq_norm)

@@ -26,27 +26,31 @@ NARROW = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16)  # float
 
 def features(model: Any, X: Any, *, reset: bool, input_name: str = "X") -> Rows:
     """Rows of X, read in place where possible; the model's names and number of features are set or compared."""
-    if isinstance(X, np.ndarray) and X.dtype in NARROW:
-        X_checked: Any = X.astype(np.float32, order="C")
-    else:
-        X_checked = X
-    if not _as_is(X_checked):
-        X_checked = check_array(
-            X_checked,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            order="C",
-            ensure_all_finite=False,  # as_rows looks for the place
-            estimator=model,
-            input_name=input_name,
-        )
     names = getattr(X, "columns", None)
+    X_checked = readable(X, model, input_name)
     rows = as_rows(X_checked, None if names is None else list(names), input_name)
     if _known_width(model, X_checked, names, reset):
         return rows
     # The model changes last: bad input leaves it as it was.
     validate_data(model, X if names is not None else X_checked, reset=reset, skip_check_array=True)
     return rows
+
+
+def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
+    """X as a float array or CSR matrix, itself where possible; `asker`, an estimator or a name, is for messages."""
+    if isinstance(X, np.ndarray) and X.dtype in NARROW:
+        X = X.astype(np.float32, order="C")
+    if _as_is(X):
+        return X
+    return check_array(
+        X,
+        accept_sparse="csr",
+        dtype=FLOATS,
+        order="C",
+        ensure_all_finite=False,  # as_rows looks for the place
+        estimator=asker,
+        input_name=input_name,
+    )
 
 
 def _known_width(model: Any, X: Any, names: Any, reset: bool) -> bool:

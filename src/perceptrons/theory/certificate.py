@@ -1,0 +1,135 @@
+"""Certificates checked in exact rational arithmetic: plain code that shares nothing with the solver that found them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from perceptrons.data import Rows
+
+
+class CertificateError(ValueError):
+    """A certificate does not hold for the rows that it was checked with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What proves a verdict, one line a block of weights: two classes have one block, several one a class.
+
+    separator, augmented: the separator with the largest margin of the rows, and of the rows with the constant
+        appended; the last weight of each line belongs to the bias. None if not separable.
+    multipliers: (row, class against which it is set, λ); the point Σ λ·z bounds the margin from above, or is 0.
+    """
+
+    separator: Sequence[Sequence[float | Fraction]] | None
+    augmented: Sequence[Sequence[float | Fraction]] | None
+    multipliers: Sequence[tuple[int, int, Fraction]]
+
+
+def check(result: Any, rows: Rows, codes: Sequence[int]) -> None:
+    """Raise CertificateError unless the certificate of `result` holds; `codes` are the numbers of the rows' classes."""
+    if result.separable is None:
+        raise CertificateError(f"there is no verdict to check: {result.reason}")
+    if (len(rows), rows.n_features) != (result.n_rows, result.n_features):
+        raise CertificateError(
+            f"X has {len(rows)} rows of {rows.n_features} features, the certificate is about "
+            f"{result.n_rows} of {result.n_features}"
+        )
+    if len(result.classes) == 1:
+        return  # all rows have the label that the certificate names: nothing is to be separated
+    proof: Certificate = result.certificate
+    blocks = 1 if len(result.classes) == 2 else len(result.classes)
+    weights = [weight for _, _, weight in proof.multipliers]
+    if not weights or min(weights) < 0 or sum(weights) != 1:
+        raise CertificateError("the multipliers are not ≥ 0 with sum 1")
+    point, balance = _combination(rows, codes, proof.multipliers, blocks)
+    if result.fit_intercept and any(balance):
+        raise CertificateError("the multipliers of the classes do not balance: Σ λ·y is not 0")
+    if not result.separable:
+        if any(point):
+            raise CertificateError("the multipliers do not prove it: Σ λ·y·x is not 0")
+        return
+    low, high = (Fraction(bound) for bound in result.margin_bounds)
+    if sum(entry**2 for entry in point) > high**2:
+        raise CertificateError(f"the multipliers do not prove that no margin exceeds {result.margin_bounds[1]}")
+    if proof.separator is None or proof.augmented is None:
+        raise CertificateError("there is no separator")
+    _separates(rows, codes, proof.separator, low, "margin", with_bias=False)
+    _separates(rows, codes, proof.augmented, Fraction(result.augmented_margin), "augmented margin", with_bias=True)
+
+
+def _lines(rows: Rows) -> Iterator[tuple[Sequence[int], Sequence[float]]]:
+    """Features and values of each row, those that are not stored being 0."""
+    if rows.indices is None or rows.indptr is None:
+        every = range(rows.n_features)
+        for line in rows.values:
+            yield every, line.tolist()
+    else:
+        for begin, end in zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True):
+            yield rows.indices[begin:end].tolist(), rows.values[begin:end].tolist()
+
+
+def _separates(
+    rows: Rows,
+    codes: Sequence[int],
+    lines: Sequence[Sequence[float | Fraction]],
+    bound: Fraction,
+    name: str,
+    with_bias: bool,
+) -> None:
+    """Raise unless every row lies on its side, at a distance of at least `bound`."""
+    exact = [[Fraction(weight) for weight in line] for line in lines]
+    scale = math.lcm(*(weight.denominator for line in exact for weight in line))
+    whole = [[int(weight * scale) for weight in line] for line in exact]
+    squares = sum(weight**2 for line in whole for weight in (line if with_bias else line[:-1]))
+    least, where = None, -1
+    for i, (features, values) in enumerate(_lines(rows)):
+        ratios = [value.as_integer_ratio() for value in values]
+        common = max((below for _, below in ratios), default=1)  # denominators are powers of two
+        scores = [
+            sum(above * (common // below) * line[j] for (above, below), j in zip(ratios, features, strict=True))
+            + common * line[-1]
+            for line in whole
+        ]
+        own = codes[i]
+        if len(scores) == 1:
+            value = scores[0] if own else -scores[0]
+        else:
+            value = scores[own] - max(score for rival, score in enumerate(scores) if rival != own)
+        if value <= 0:
+            raise CertificateError(f"row {i} is not on its side of the separator")
+        margin = Fraction(value, common)
+        if least is None or margin < least:
+            least, where = margin, i
+    if least is not None and least**2 < bound**2 * squares:
+        raise CertificateError(f"the {name} of row {where} is below {float(bound)}")
+
+
+def _combination(
+    rows: Rows, codes: Sequence[int], multipliers: Sequence[tuple[int, int, Fraction]], blocks: int
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Σ λ·z: the part of the features, entry by entry, and the part of the bias."""
+    scale = math.lcm(*(weight.denominator for _, _, weight in multipliers))
+    deep = 1 << 1074  # every float is a multiple of 2^−1074
+    point = np.zeros((blocks, rows.n_features), dtype=object)
+    balance = [0] * blocks
+    table = rows.take(np.array([row for row, _, _ in multipliers], dtype=np.intp))
+    for (row, rival, weight), (features, values) in zip(multipliers, _lines(table), strict=True):
+        own, count = codes[row], int(weight * scale)
+        if rival == own or not 0 <= rival < max(2, blocks):
+            raise CertificateError(f"row {row} is set against its own class")
+        signs = [(0, 2 * own - 1)] if blocks == 1 else [(own, 1), (rival, -1)]
+        for block, sign in signs:
+            balance[block] += sign * count
+            for j, value in zip(features, values, strict=True):
+                above, below = value.as_integer_ratio()
+                point[block, j] += sign * count * above * (deep // below)
+    return (
+        [Fraction(int(entry), scale * deep) for entry in point.ravel() if entry],
+        [Fraction(count, scale) for count in balance],
+    )

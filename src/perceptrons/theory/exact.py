@@ -1,0 +1,325 @@
+"""Exact arithmetic: floats are rationals m·2^e, and what is decided here is decided for good.
+
+Linear algebra over the integers is FLINT's (python-flint): its modular algorithms solve hundreds of equations in
+53-bit integers within a second, where elimination by fractions would take hours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis
+
+Whole = npt.NDArray[np.object_]  # of Python's integers
+TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
+REACH = 20_000_000  # lines × columns × pivots of the largest table that the exact simplex method takes on
+
+
+def integers(table: Floats, axis: int | None) -> tuple[Whole, Any]:
+    """The table as integers times powers of two 2^e, one for each column (axis=0) or one for all (None); and e."""
+    fraction, exponent = np.frexp(table)
+    whole = np.ldexp(fraction, 53).astype(np.int64)
+    zero = whole == 0
+    trailing = np.log2(np.where(zero, 1, whole & -whole).astype(np.float64)).astype(np.int64)
+    whole, exponent = whole >> trailing, exponent.astype(np.int64) - 53 + trailing
+    lowest = np.where(zero, 1 << 20, exponent).min(axis=axis, initial=1 << 20)
+    shift = np.where(zero, 0, exponent - lowest)
+    return np.asarray(np.left_shift(whole.astype(object), shift.astype(object))), lowest
+
+
+def power(exponent: int) -> Fraction:
+    """2^exponent."""
+    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
+def dot(values: Sequence[float], weights: Sequence[Fraction]) -> Fraction:
+    """Σ x_j·w_j."""
+    ratios = [value.as_integer_ratio() for value in values]
+    common = max((below for _, below in ratios), default=1)  # all are powers of two
+    scale = math.lcm(*(weight.denominator for weight in weights))
+    total = sum(
+        above * (common // below) * (weight.numerator * (scale // weight.denominator))
+        for (above, below), weight in zip(ratios, weights, strict=True)
+    )
+    return Fraction(total, common * scale)
+
+
+def rationals(hypothesis: Hypothesis) -> Hypothesis:
+    """The same hypothesis, its floats as the rationals they are."""
+    exact = np.vectorize(Fraction, otypes=[object])
+    return Hypothesis(exact(hypothesis.w), exact(hypothesis.b))
+
+
+def sq_length(hypothesis: Hypothesis, free: bool) -> Fraction:
+    """‖w‖², with the bias unless it is free."""
+    numbers = [*hypothesis.w.ravel().tolist(), *([] if free else hypothesis.b.tolist())]
+    return sum((Fraction(number) ** 2 for number in numbers if number), Fraction(0))
+
+
+def margin(constraints: Constraints, hypothesis: Hypothesis, i: int) -> tuple[Fraction, int, int]:
+    """min_r z_ir·v for row i, with the row and the rival that attains it; `hypothesis` is rational."""
+    features, values = constraints.line(i)
+    bias = Fraction(int(constraints.bias))
+    scores = [
+        dot(values, weights) + bias * b for weights, b in zip(hypothesis.w[:, features], hypothesis.b, strict=True)
+    ]
+    own = int(constraints.codes[i])
+    if constraints.blocks == 1:
+        return (scores[0] if own else -scores[0]), i, 1 - own
+    rival = max((r for r in range(len(scores)) if r != own), key=scores.__getitem__)
+    return scores[own] - scores[rival], i, rival
+
+
+def moderate(hypothesis: Hypothesis) -> Hypothesis:
+    """The same rational hypothesis times a power of two, so that its largest entry is about 1."""
+    largest = max(abs(entry) for entry in [*hypothesis.w.ravel(), *hypothesis.b])
+    factor = power(largest.denominator.bit_length() - largest.numerator.bit_length())
+    return Hypothesis(hypothesis.w * factor, hypothesis.b * factor)
+
+
+def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[Fraction, int, int]:
+    """The smallest z·v of all constraints, or a lower bound relatively closer than TIGHT to it; its row and rival.
+
+    Float passes with an error bound leave a few rows that could be the smallest; these are worked out exactly.
+    """
+    floats = hypothesis.floats()
+    with np.errstate(all="ignore"):  # what overflows is no number, and goes on to exact arithmetic
+        values, rivals = constraints.margins(floats)
+        error = constraints.error(floats)
+        low, high = values - error, float((values + error).min())
+    i = int(low.argmin())
+    if low[i] > 0 and low[i] >= (1 - TIGHT) * high:
+        return Fraction(float(low[i])), i, int(rivals[i])
+    exact = rationals(hypothesis)
+    least, i, rival = min(margin(constraints, exact, int(i)) for i in np.flatnonzero(~(low > high)))
+    return least, i, rival
+
+
+def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> list[tuple[int, int]]:
+    """Up to about `most` rows with z·v ≤ 0, exactly, with their rivals; none if and only if v separates all rows."""
+    floats = hypothesis.floats()
+    with np.errstate(all="ignore"):
+        values, _ = constraints.margins(floats)
+        doubtful = np.flatnonzero(~(values > constraints.error(floats)))
+    exact = rationals(hypothesis)
+    found: list[tuple[int, int]] = []
+    for i in doubtful[np.argsort(values[doubtful])]:
+        value, _, rival = margin(constraints, exact, int(i))
+        if value <= 0:
+            found.append((int(i), rival))
+            if len(found) == most:
+                break
+    return found
+
+
+# -- certificates from a set of constraints ---------------------------------------------------------------------
+
+
+def null_vector(chosen: Chosen) -> list[Fraction] | None:
+    """λ > 0 with Σ λ_i z_i = 0 and Σλ = 1, if these constraints have no other multipliers."""
+    from flint import fmpz_mat
+
+    table, _ = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
+    space, nullity = fmpz_mat(table.T.tolist()).nullspace()
+    if nullity != 1:
+        return None
+    vector = [int(line[0]) for line in space.tolist()]
+    total = sum(vector)
+    weights = [Fraction(entry, total) if total else Fraction(0) for entry in vector]
+    return weights if min(weights) > 0 else None
+
+
+def nearest(chosen: Chosen, free: bool) -> tuple[Whole, Whole, list[Fraction]] | None:
+    """The point w = Σ λ_i z_i, Σλ = 1, nearest to 0 of the plane through these constraints, with a bias b; and λ.
+
+    Lagrange: A·Aᵀ·λ + B·b = μ for all constraints, Bᵀ·λ = s·b and Σλ = 1, with s = 0 for a bias that is free, s = 1
+    for one that counts as a weight. So all z·(w, b) are equal. None if λ is not unique.
+    """
+    from flint import fmpq, fmpq_mat
+
+    A = fmpq_mat([[fmpq(*value.as_integer_ratio()) for value in line] for line in chosen.A.tolist()])
+    # Biases of several classes count by their differences only: when they are free, the first is 0.
+    fixed = 1 if free and chosen.B.shape[1] > 1 else 0
+    B = chosen.B[:, fixed:].astype(int).tolist()
+    n, q = len(B), len(B[0])
+    table = [[*line, *biases, -1] for line, biases in zip((A * A.transpose()).tolist(), B, strict=True)]
+    table += [[*(line[c] for line in B), *(0 if free or c != e else -1 for e in range(q)), 0] for c in range(q)]
+    table += [[1] * n + [0] * (q + 1)]
+    try:
+        solution = fmpq_mat(table).solve(fmpq_mat([[0]] * (n + q) + [[1]]))
+    except ZeroDivisionError:
+        return None
+    numbers = [line[0] for line in solution.tolist()]
+    w = (fmpq_mat([numbers[:n]]) * A).tolist()[0]
+    exact = [_fraction(number) for number in [*w, *([0] * fixed), *numbers[n : n + q], *numbers[:n]]]
+    width = len(w)
+    biases = fixed + q
+    return (
+        np.array(exact[:width], dtype=object),
+        np.array(exact[width : width + biases], dtype=object),
+        exact[width + biases :],
+    )
+
+
+def _fraction(number: Any) -> Fraction:
+    return Fraction(int(number.p), int(number.q)) if number else Fraction(0)
+
+
+def hull_point(
+    chosen: Chosen, weights: Sequence[float | Fraction], free: bool
+) -> tuple[list[Fraction], Fraction] | None:
+    """Multipliers λ ≥ 0, Σλ = 1 near the given ones and ‖Σ λ_i z_i‖², which no squared margin exceeds.
+
+    With a free bias λ must also balance the classes, Σ λ_i z_i = 0 in the part of the bias; else that part counts as
+    one more feature. None if the given weights are too far from this.
+    """
+    exact = [Fraction(weight) for weight in weights]
+    if free:
+        _balance(chosen, exact)
+    total = sum(exact)
+    if total == 0 or min(exact) < 0:
+        return None
+    exact = [weight / total for weight in exact]
+    scale = math.lcm(*(weight.denominator for weight in exact))
+    table, exponent = integers(chosen.A if free else np.column_stack([chosen.A, chosen.B]), axis=None)
+    counts = np.array([weight.numerator * (scale // weight.denominator) for weight in exact], dtype=object)
+    square = sum(int(entry) ** 2 for entry in counts @ table)
+    return exact, square * power(2 * int(exponent)) / scale**2
+
+
+def _balance(chosen: Chosen, weights: list[Fraction]) -> None:
+    """Make the weights of constraints for a class equal to those against it, for each class; changes them in place.
+
+    Constraints are edges from a class to a rival, and weights a flow: what is left over at a class is sent along the
+    heaviest edges of a tree to the next class.
+    """
+    if chosen.B.shape[1] == 0:
+        return
+    ends = np.column_stack([chosen.own, chosen.rivals]).tolist()
+    heaviest: dict[tuple[int, int], int] = {}
+    for edge in sorted(range(len(ends)), key=weights.__getitem__):
+        a, b = ends[edge]
+        heaviest[a, b] = heaviest[b, a] = edge
+    excess = {c: Fraction(0) for pair in ends for c in pair}
+    for (a, b), weight in zip(ends, weights, strict=True):
+        excess[a] += weight
+        excess[b] -= weight
+    seen: set[int] = set()
+    for root in excess:
+        tree, queue = [], deque([root] if root not in seen else [])
+        seen.add(root)
+        while queue:
+            here = queue.popleft()
+            for (a, b), edge in heaviest.items():
+                if a == here and b not in seen:
+                    seen.add(b)
+                    queue.append(b)
+                    tree.append((b, here, edge))
+        for c, parent, edge in reversed(tree):
+            weights[edge] += -excess[c] if ends[edge][0] == c else excess[c]
+            excess[parent] += excess[c]
+
+
+# -- the exact simplex method ------------------------------------------------------------------------------------
+
+
+def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fraction]] | Hypothesis | None:
+    """The verdict on all constraints, beginning with those chosen: multipliers of 0, or a separator.
+
+    None if the table grows out of reach.
+    """
+    while True:
+        table, exponents = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
+        if table.size * min(table.shape) > REACH:
+            return None
+        basis, numbers = phase_one(table)
+        if basis is not None:
+            return chosen.keep(np.array(basis)), numbers
+        scaled = [
+            number / power(int(e)) if number else Fraction(0) for number, e in zip(numbers, exponents, strict=True)
+        ]
+        v = np.array(scaled, dtype=object)
+        hypothesis = moderate(constraints.hypothesis(chosen, v[: chosen.A.shape[1]], v[chosen.A.shape[1] :]))
+        worse = violators(constraints, hypothesis, most=2 * len(v))
+        if not worse:
+            return hypothesis
+        at, rivals = np.array(worse, dtype=np.intp).T
+        chosen = constraints.choose(np.append(chosen.at, at), np.append(chosen.rivals, rivals))
+
+
+def phase_one(table: Whole) -> tuple[list[int] | None, list[Fraction]]:
+    """Whether 0 is in the hull of the lines of `table`: (basis, λ) if so, else (None, v) with z·v > 0 for every line.
+
+    Phase one of the simplex method for Σ λ_i z_i = 0, Σλ = 1, λ ≥ 0, without fractions (every entry is a determinant,
+    and `scale` the common denominator), by Bland's rule, which cannot cycle. A basic solution has no other beside it
+    with the same support: none of its lines can be left out.
+    """
+    n, width = table.shape
+    m = width + 1
+    T = np.zeros((m, n + m + 1), dtype=object)  # one column a line, one an artificial variable, the right side
+    T[:width, :n], T[width, :n] = table.T, 1
+    T[np.arange(m), n + np.arange(m)] = 1
+    T[width, -1] = 1
+    basis = list(range(n, n + m))
+    scale = 1
+
+    def pivot(r: int, c: int) -> None:
+        nonlocal T, scale
+        entry, line = T[r, c], T[r].copy()
+        T = (T * entry - np.outer(T[:, c], line)) // scale
+        T[r] = line
+        if entry < 0:
+            T = -T
+        scale, basis[r] = abs(entry), c
+
+    for c in range(n):  # an artificial variable that is 0 can leave for any line
+        for r in range(width):
+            if basis[r] >= n and T[r, c] != 0 and T[r, -1] == 0:
+                pivot(r, c)
+                break
+    while True:
+        artificial = [r for r in range(m) if basis[r] >= n]
+        if all(T[r, -1] == 0 for r in artificial):
+            ends = [r for r in range(m) if basis[r] < n and T[r, -1] > 0]
+            return [basis[r] for r in ends], [Fraction(int(T[r, -1]), int(scale)) for r in ends]
+        gain = T[artificial].sum(axis=0)
+        better = np.flatnonzero(gain[:n] > 0)
+        if better.size == 0:
+            return None, [Fraction(-int(entry)) for entry in gain[n : n + width]]
+        c = int(better[0])
+        _, _, r = min((Fraction(int(T[r, -1]), int(T[r, c])), basis[r], r) for r in range(m) if T[r, c] > 0)
+        pivot(r, c)
+
+
+# -- rounding ----------------------------------------------------------------------------------------------------
+
+
+def root_down(square: Fraction) -> float:
+    """A float that is at most √square, and the next one is not."""
+    root = _root(square)
+    while root > 0 and (math.isinf(root) or Fraction(root) ** 2 > square):
+        root = math.nextafter(root, 0.0)
+    return root
+
+
+def root_up(square: Fraction) -> float:
+    """A float that is at least √square, and the one before is not."""
+    root = root_down(square)
+    return root if Fraction(root) ** 2 == square else math.nextafter(root, math.inf)
+
+
+def _root(square: Fraction) -> float:
+    """√square, to the last bit or one beside it."""
+    bits = max(0, 128 - square.numerator.bit_length() + square.denominator.bit_length())
+    root = Fraction(math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits)
+    try:
+        return max(float(root), math.ulp(0.0)) if root else 0.0
+    except OverflowError:
+        return math.inf

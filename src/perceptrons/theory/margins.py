@@ -1,0 +1,90 @@
+"""Margins of rows, and rows with a constant appended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from perceptrons.models import validation
+from perceptrons.theory.constraints import Constraints, Hypothesis
+from perceptrons.theory.inputs import read
+
+Floats = npt.NDArray[np.float64]
+
+
+def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
+    """The signed geometric margin of each row: its distance from the boundary, negative on the wrong side.
+
+    Two classes: ``y·(w·x + b)/‖w‖``, the second of the sorted labels being +1. Several: ``(score_y − max_{r≠y}
+    score_r)/‖W‖`` with the Frobenius norm, in the joint space of all weight vectors.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    coef : array-like of shape (n_features,), (1, n_features) or (n_classes, n_features), or a fitted linear model
+        A model brings its own intercept and its own classes.
+    intercept : float or array-like of shape (n_classes,), default=0.0
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> margins([[0, 0], [3, 4]], [0, 1], coef=[0.6, 0.8], intercept=-2.0)
+    array([2., 3.])
+    """
+    rows, labels = read(X, y, "margins")
+    if hasattr(coef, "fit"):
+        coef, intercept, classes = _of_model(coef)
+    else:
+        classes = validation.distinct(labels)
+    codes = validation.encode(labels, classes)
+    w = np.asarray(coef, dtype=np.float64)
+    w = w[np.newaxis] if w.ndim == 1 else w
+    blocks = 1 if len(classes) <= 2 else len(classes)
+    if w.shape != (blocks, rows.n_features):
+        raise ValueError(
+            f"coef must be of shape ({blocks}, {rows.n_features}) for {len(classes)} classes and {rows.n_features} "
+            f"features, got {np.shape(coef)}"
+        )
+    b = np.broadcast_to(np.asarray(intercept, dtype=np.float64).ravel(), (blocks,))
+    largest = float(np.abs(w).max())
+    if not np.isfinite(w).all() or not np.isfinite(b).all() or largest == 0.0:
+        raise ValueError("coef must be finite and not all zero, and intercept finite: else there is no boundary")
+    length = largest * float(np.linalg.norm(w / largest))
+    values, _ = Constraints(rows, codes, max(2, len(classes)), bias=True).margins(Hypothesis(w / length, b / length))
+    return values
+
+
+def _of_model(model: Any) -> tuple[Any, Any, Any]:
+    """Weights, biases and classes of a fitted linear model."""
+    if not hasattr(model, "coef_"):
+        raise ValueError(
+            f"{type(model).__name__} has no coef_: it is not fitted, or not one hypothesis (a voted readout, a kernel)"
+        )
+    return model.coef_, model.intercept_, model.classes_
+
+
+def augment(X: Any, value: float = 1.0) -> Any:
+    """The rows with the same constant appended to each, as one more feature; a copy, dense or CSR as X is.
+
+    Separable with an offset becomes separable through the origin, whatever the constant, unless it is 0.
+
+    Examples
+    --------
+    >>> augment([[2.0, 3.0]])
+    array([[2., 3., 1.]])
+    """
+    if not np.isfinite(value) or value == 0:
+        raise ValueError(f"value must be finite and not 0, got {value}")
+    rows = validation.readable(X, "augment")
+    column = np.full((rows.shape[0], 1), value, dtype=rows.dtype)
+    if sp.issparse(rows):
+        kind = sp.csr_array if isinstance(rows, sp.sparray) else sp.csr_matrix
+        return kind(sp.hstack([rows, column], format="csr"))
+    return np.hstack([rows, column])

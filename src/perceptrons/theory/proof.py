@@ -1,0 +1,156 @@
+"""A verdict with its proof: floats find it, exact arithmetic makes it sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from perceptrons.theory import exact
+from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
+from perceptrons.theory.nearest import ZERO, Found, rounds
+
+WIDE = 1e-8  # relative width of an enclosure above which exact arithmetic makes it narrower
+POLISH = 50  # rounds of that
+
+
+@dataclass(frozen=True)
+class Separator:
+    """Proved: `hypothesis` has margin `low` at least, and no hypothesis has a margin above `high`."""
+
+    hypothesis: Hypothesis  # floats of unit length, or rationals where floats would not separate as well
+    low: float
+    high: float
+    chosen: Chosen
+    weights: list[Fraction]  # multipliers of a point of the hull whose length is `high`
+    nearest: tuple[int, int]  # the row that has margin `low`, and its rival
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Proved: Σ λ_i z_i = 0 with λ = `weights` > 0, Σλ = 1, so nothing separates; no constraint can be left out."""
+
+    chosen: Chosen
+    weights: list[Fraction]
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Floats could not tell, and exact arithmetic would take too long."""
+
+    chosen: Chosen
+
+
+Proof = Separator | Contradiction | Undecided
+
+
+def decide(constraints: Constraints, first: Chosen | None = None) -> Proof:
+    """Whether anything separates: some separator, or a contradiction."""
+    return _proved(constraints, free=True, first=first, any_will_do=True)
+
+
+def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = None) -> Proof:
+    """The separator with the largest margin, or a contradiction.
+
+    free: margins are those of the rows; else the bias counts as the weight of a constant feature 1.
+    """
+    return _proved(constraints, free=free, first=first, any_will_do=False)
+
+
+def _proved(constraints: Constraints, *, free: bool, first: Chosen | None, any_will_do: bool) -> Proof:
+    top = last = None
+    for last in rounds(constraints, free=free, first=first):
+        top = last if top is None or last.margin > top.margin else top
+        if any_will_do and last.margin > 0:
+            proof = _by_floats(constraints, last, free)
+            if proof is not None:
+                return proof
+    assert top is not None and last is not None  # there is always a first round
+    if last.distance < ZERO:
+        weights = exact.null_vector(last.chosen)
+        if weights is not None:
+            return Contradiction(last.chosen, weights)
+    answer: Proof | None = _by_floats(constraints, top, free) if top.margin > 0 else None
+    if answer is None:
+        answer = _exactly(constraints, last, free)
+    if isinstance(answer, Separator) and not any_will_do and answer.high > (1 + WIDE) * answer.low:
+        return _narrower(constraints, answer, free)
+    return answer
+
+
+def _by_floats(constraints: Constraints, found: Found, free: bool) -> Separator | None:
+    """The separator found, if it is one."""
+    proof = separator(constraints, found.hypothesis, found.chosen, found.weights.tolist(), free=free)
+    return proof if proof.low > 0 else None
+
+
+def _exactly(constraints: Constraints, found: Found, free: bool) -> Proof:
+    """The verdict by exact arithmetic alone, beginning with the constraints found."""
+    answer = exact.decide(constraints, found.chosen)
+    if answer is None:
+        return Undecided(found.chosen)
+    if not isinstance(answer, Hypothesis):
+        return Contradiction(*answer)
+    return separator(constraints, answer, found.chosen, found.weights.tolist(), free=free)
+
+
+def separator(
+    constraints: Constraints,
+    hypothesis: Hypothesis,
+    chosen: Chosen,
+    weights: Sequence[float | Fraction],
+    *,
+    free: bool,
+) -> Separator:
+    """The enclosure that this hypothesis and these multipliers prove; `low` is 0 if it does not separate."""
+    least, row, rival = exact.smallest_margin(constraints, hypothesis)
+    low = exact.root_down(max(least, Fraction(0)) ** 2 / exact.sq_length(hypothesis, free))
+    point = exact.hull_point(chosen, weights, free)
+    if point is None:  # one row of each of two classes is a point of the hull as well
+        rows = np.array([np.flatnonzero(constraints.codes == code)[0] for code in (0, 1)])
+        chosen = constraints.choose(rows, np.array([1, 0]))
+        point = exact.hull_point(chosen, [1, 1], free)
+        assert point is not None
+    return Separator(hypothesis, low, exact.root_up(point[1]), chosen, point[0], (row, rival))
+
+
+def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separator:
+    """The enclosure made narrower by Wolfe's method (1976) in exact arithmetic, for as long as it is worth it.
+
+    The point of the hull moves towards the nearest one of the plane that its constraints span, leaving out those whose
+    multipliers would fall below 0 on the way; then the worst violator joins.
+    """
+    chosen, weights = wide.chosen, wide.weights
+    lower = upper = wide
+    for _ in range(min(POLISH, 10**7 // len(weights) ** 3)):
+        solution = exact.nearest(chosen, free)
+        if solution is None:
+            break
+        w, b, ahead = solution
+        share = min([Fraction(1), *(old / (old - new) for old, new in zip(weights, ahead, strict=True) if new < 0)])
+        weights = [old + share * (new - old) for old, new in zip(weights, ahead, strict=True)]
+        positive = [weight > 0 for weight in weights]
+        chosen, weights = chosen.keep(np.array(positive)), [weight for weight in weights if weight > 0]
+        if share < 1:
+            continue
+        rational = exact.moderate(constraints.hypothesis(chosen, w, b))
+        for hypothesis in (unit(rational, free), rational):  # as floats, if these are good enough
+            narrow = separator(constraints, hypothesis, chosen, weights, free=free)
+            lower = narrow if narrow.low > lower.low else lower
+            upper = narrow if narrow.high < upper.high else upper
+            if narrow.high <= (1 + 10 * WIDE) * narrow.low:
+                return narrow
+        at, rivals = np.append(chosen.at, narrow.nearest[0]), np.append(chosen.rivals, narrow.nearest[1])
+        chosen, weights = constraints.choose(at, rivals), [*weights, Fraction(0)]
+    return replace(upper, hypothesis=lower.hypothesis, low=lower.low)
+
+
+def unit(hypothesis: Hypothesis, free: bool) -> Hypothesis:
+    """The same in floats with ‖w‖ = 1, the bias counting for the length unless it is free."""
+    w, b = hypothesis.w, hypothesis.b
+    largest = max(np.abs(w).max(), 0 if free else np.abs(b).max())
+    scaled = Hypothesis(w / largest, b / largest).floats()
+    length = np.linalg.norm(scaled.w if free else np.column_stack([scaled.w, scaled.b]))
+    return Hypothesis(scaled.w / length, scaled.b / length)

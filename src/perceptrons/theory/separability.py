@@ -1,0 +1,326 @@
+"""Whether rows can be separated by a hyperplane: a verdict that comes with its certificate."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.data import Rows
+from perceptrons.models import validation
+from perceptrons.theory import exact
+from perceptrons.theory.certificate import Certificate, CertificateError, check
+from perceptrons.theory.constraints import Constraints, Hypothesis, Ints
+from perceptrons.theory.inputs import read, sq_radius
+from perceptrons.theory.proof import Contradiction, Separator, Undecided, best, decide, separator, unit
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Separability:
+    """The verdict of `separability`, with its certificate. `print` gives a short report.
+
+    Attributes
+    ----------
+    separable : bool or None
+        The verdict of exact arithmetic. None: exact arithmetic would take too long, `reason` says why.
+    fit_intercept : bool
+        Whether hypotheses have a bias.
+    other : bool or None
+        The verdict with the other setting of `fit_intercept`.
+    classes : ndarray
+        Sorted; of two, the second is +1.
+    n_rows, n_features : int
+    radius : float
+        R, the length of the longest row, rounded up.
+    reason : str
+        How the verdict came about, in a sentence.
+    coef, intercept : ndarray and float, or of shapes (n_classes, n_features) and (n_classes,)
+        If separable: the best separator, ‖coef‖ = 1 up to rounding.
+    margin, margin_bounds : float and (low, high)
+        The largest margin is enclosed by the bounds: `low` is that of the separator, `high` the length of a point of
+        the hull. `margin` is `low`. With one class all of them are infinite.
+    augmented_margin, augmented_separator : float and ndarray
+        The largest margin through the origin, and the unit vector that attains it, when the constant 1 is appended to
+        the rows (with a bias, its weight is the last): what Novikoff's bound is about.
+    support : ndarray of int
+        The rows that define the margin; or those that already cannot be separated.
+    rivals : ndarray
+        The class that each of these rows is set against.
+    weights : list of Fraction
+        Their multipliers λ, exact: Σ λ_i z_i is the point of the hull nearest to 0; if not separable, it is 0. (Two
+        classes: z_i = y_i·x_i, and Σ λ_i y_i = 0 with a bias.)
+    point : ndarray or None
+        If two classes are not separable: a point that both hulls have in common (without a bias: both cones).
+    irreducible : ndarray of int
+        If not separable: rows that cannot be separated, but without any one of them can.
+    certificate : Certificate
+        What `check` verifies: the separators, as floats or as rationals where floats would not do, or the multipliers.
+    pairs : dict
+        With ``pairwise=True``: one result for each pair of classes.
+    """
+
+    separable: bool | None
+    fit_intercept: bool
+    other: bool | None
+    classes: Array
+    n_rows: int
+    n_features: int
+    radius: float
+    reason: str
+    coef: Array | None = None
+    intercept: Any = None
+    margin: float | None = None
+    margin_bounds: tuple[float, float] | None = None
+    augmented_margin: float | None = None
+    augmented_separator: Array | None = None
+    support: Ints = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    rivals: Array = field(default_factory=lambda: np.empty(0))
+    weights: list[Fraction] = field(default_factory=list)
+    point: Array | None = None
+    irreducible: Ints | None = None
+    certificate: Certificate | None = None
+    pairs: dict[tuple[Any, Any], Separability] = field(default_factory=dict)
+
+    def check(self, X: Any, y: Any) -> bool:
+        """Verify the certificate for these rows in exact rational arithmetic: True, or an error that says what fails.
+
+        It is plain code that shares nothing with the solver, and reads every number of X: some seconds for ten million.
+
+        Raises
+        ------
+        CertificateError
+            If the certificate does not hold for these rows.
+        """
+        rows, labels = read(X, y, "check", any_length=True)
+        try:
+            codes = validation.encode(labels, self.classes)
+        except ValueError as error:
+            raise CertificateError(f"the certificate is about other labels: {error}") from error
+        check(self, rows, codes.tolist())
+        for (a, b), result in self.pairs.items():
+            both = np.flatnonzero((labels == a) | (labels == b))
+            check(result, rows.take(both), (labels[both] == b).tolist())
+        return True
+
+    def __repr__(self) -> str:
+        verdict = {True: f"separable, margin={self.margin}", False: "not separable", None: "undecided"}[self.separable]
+        return f"<Separability: {verdict}, fit_intercept={self.fit_intercept}, {self.n_rows} rows>"
+
+    def __str__(self) -> str:
+        sides = {True: ("with", "without"), False: ("without", "with")}[self.fit_intercept]
+        verdict = {True: "separable", False: "not separable", None: "undecided"}
+        lines = [
+            f"{verdict[self.separable]} {sides[0]} a bias, {verdict[self.other]} {sides[1]} one "
+            f"({self.n_rows:,} rows, {self.n_features:,} features, {len(self.classes)} classes)"
+        ]
+        if self.separable and self.margin_bounds is not None and self.augmented_margin is not None:
+            low, high = self.margin_bounds
+            lines.append(f"  largest margin    {low:.9g}, proved to lie in [{low!r}, {high!r}]")
+            if math.isfinite(low):
+                lines.append(f"  relative to R     {low / self.radius:.3g} with R = {self.radius:.6g}, the longest row")
+                lines.append(f"  augmented margin  {self.augmented_margin:.9g}, the one of Novikoff's bound")
+                lines.append(f"  defined by        {_some(self.support)}")
+        elif self.separable is False and self.irreducible is not None:
+            lines.append(
+                f"  irreducible       {_some(self.irreducible)} cannot be separated; without any one of them they can"
+            )
+            if self.point is not None and self.fit_intercept:
+                lines.append(
+                    f"  both hulls meet   at {np.array2string(self.point, precision=6, threshold=8, edgeitems=3)}"
+                )
+        lines.append(f"  proof             {self.reason}")
+        for (a, b), result in self.pairs.items():
+            margin = f", margin {result.margin:.6g}" if result.separable else ""
+            lines.append(f"  {a!r} | {b!r}: {verdict[result.separable]}{margin}")
+        return "\n".join(lines)
+
+
+def _some(rows: Ints) -> str:
+    """A few row numbers, and how many there are."""
+    shown = ", ".join(map(str, rows[:8].tolist())) + (", …" if len(rows) > 8 else "")
+    return f"{len(rows)} rows: {shown}" if len(rows) > 1 else f"row {shown}"
+
+
+def separability(X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool = False) -> Separability:
+    """Whether a hyperplane separates the classes, proved: with the largest margin, or why none does.
+
+    The verdict is that of exact arithmetic on the floats given, for any finite input: touching hulls (margin 0) are not
+    separable, a margin of 1e-300 is. Floats find the answer on a small working set of rows, and rational arithmetic
+    proves it; should that take too long, the verdict is None.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Read in place where possible.
+    y : array-like of shape (n_samples,)
+        Labels of two or more classes. Several are one problem: each row must score highest for its own class.
+    fit_intercept : bool, default=True
+        Whether the hyperplane may miss the origin.
+    pairwise : bool, default=False
+        Also each pair of classes by itself, as `result.pairs[a, b]`.
+
+    Returns
+    -------
+    Separability
+
+    Examples
+    --------
+    >>> result = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
+    >>> result.separable, round(result.margin, 4), result.other
+    (True, 0.3536, False)
+    >>> exclusive_or = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> print(exclusive_or)
+    not separable with a bias, not separable without one (4 rows, 2 features, 2 classes)
+      irreducible       4 rows: 0, 1, 2, 3 cannot be separated; without any one of them they can
+      both hulls meet   at [0.5 0.5]
+      proof             multipliers of 4 rows, exact rationals, combine them to 0
+    >>> exclusive_or.weights
+    [Fraction(1, 4), Fraction(1, 4), Fraction(1, 4), Fraction(1, 4)]
+    >>> exclusive_or.check([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    True
+    """
+    rows, labels = read(X, y, "separability", any_length=True)
+    classes = validation.distinct(labels)
+    codes = validation.encode(labels, classes)
+    result = _result(rows, codes, classes, bool(fit_intercept))
+    if pairwise:
+        names, pairs = classes.tolist(), {}
+        for a, b in itertools.combinations(range(len(classes)), 2):
+            both = np.flatnonzero((codes == a) | (codes == b))
+            two = (codes[both] == b).astype(np.uint8)
+            pairs[names[a], names[b]] = _result(rows.take(both), two, classes[[a, b]], bool(fit_intercept))
+        result = replace(result, pairs=pairs)
+    return result
+
+
+def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Separability:
+    """The result for rows, the numbers of their classes, and the classes."""
+    facts: dict[str, Any] = {
+        "fit_intercept": fit_intercept,
+        "classes": classes,
+        "n_rows": len(rows),
+        "n_features": rows.n_features,
+        "radius": exact.root_up(sq_radius(rows)),
+    }
+    if len(classes) == 1:
+        none = "one class only: there is nothing to separate"
+        inf = math.inf
+        return Separability(
+            True, other=True, reason=none, margin=inf, margin_bounds=(inf, inf), augmented_margin=inf, **facts
+        )
+    constraints = Constraints(rows, codes, len(classes), fit_intercept)
+    proof = best(constraints)
+    facts["other"] = _other(constraints, proof)
+    if isinstance(proof, Undecided):
+        size = f"{constraints.dimension} unknowns and more than {len(proof.chosen.at)} rows"
+        reason = f"floats cannot tell, the margin is 0 or nearly so; exact arithmetic with {size} would take too long"
+        return Separability(None, reason=reason, **facts)
+    order = np.argsort(proof.chosen.at, kind="stable")
+    at, rivals = proof.chosen.at[order], proof.chosen.rivals[order]
+    weights = [proof.weights[i] for i in order]
+    facts |= {"support": at, "rivals": classes[rivals], "weights": weights}
+    multipliers = list(zip(at.tolist(), rivals.tolist(), weights, strict=True))
+    if isinstance(proof, Contradiction):
+        return Separability(
+            False,
+            reason=f"multipliers of {len(at)} rows, exact rationals, combine them to 0",
+            point=_meeting(rows, codes, at, weights) if len(classes) == 2 else None,
+            irreducible=at if len(classes) == 2 else _irreducible(constraints, np.unique(at)),
+            certificate=Certificate(None, None, multipliers),
+            **facts,
+        )
+    augmented = _augmented(constraints, proof)
+    floats = unit(proof.hypothesis, free=True)
+    w, b = floats.w, floats.b
+    both = unit(augmented.hypothesis, free=False)
+    separator = np.column_stack([both.w, both.b]) if fit_intercept else both.w
+    kind = "floats" if proof.hypothesis.w.dtype == np.float64 else "exact rationals"
+    return Separability(
+        True,
+        reason=f"a separator in {kind}, and a point of the hull with exact multipliers of {len(at)} rows",
+        coef=w[0] if constraints.blocks == 1 else w,
+        intercept=float(b[0]) if constraints.blocks == 1 else b,
+        margin=proof.low,
+        margin_bounds=(proof.low, proof.high),
+        augmented_margin=augmented.low,
+        augmented_separator=separator[0] if constraints.blocks == 1 else separator,
+        certificate=Certificate(_whole(proof.hypothesis), _whole(augmented.hypothesis), multipliers),
+        **facts,
+    )
+
+
+def _augmented(constraints: Constraints, proof: Separator) -> Separator:
+    """The separator that is best when the bias counts as a weight: at least as good as the best one without that."""
+    if not constraints.bias:
+        return proof
+    other = best(constraints, free=False, first=proof.chosen)
+    same = separator(constraints, proof.hypothesis, proof.chosen, proof.weights, free=False)
+    return other if isinstance(other, Separator) and other.low > same.low else same
+
+
+def _other(constraints: Constraints, proof: Separator | Contradiction | Undecided) -> bool | None:
+    """The verdict with the other setting of the bias.
+
+    A separator without a bias is one with it, and multipliers that exclude one with a bias exclude one without.
+    """
+    if isinstance(proof, Separator if not constraints.bias else Contradiction):
+        return not constraints.bias
+    other = decide(replace(constraints, bias=not constraints.bias))
+    return {Separator: True, Contradiction: False, Undecided: None}[type(other)]
+
+
+def _whole(hypothesis: Hypothesis) -> list[list[Any]]:
+    """Weights and bias of each block in one line."""
+    lines: list[list[Any]] = np.column_stack([hypothesis.w, hypothesis.b]).tolist()
+    return lines
+
+
+def _meeting(rows: Rows, codes: Array, at: Ints, weights: list[Fraction]) -> Array:
+    """Σ λ_i x_i/Σ λ_i over the rows of one class, a point in the hull (without a bias: cone) of the other, too."""
+    side = max((0, 1), key=lambda code: sum(weight for i, weight in zip(at, weights, strict=True) if codes[i] == code))
+    mine = [(i, weight) for i, weight in zip(at, weights, strict=True) if codes[i] == side]
+    total = sum(weight for _, weight in mine)
+    point = [Fraction(0)] * rows.n_features
+    lines = rows.take(np.array([i for i, _ in mine])).matrix()
+    for line, (_, weight) in zip(lines if rows.indices is None else lines.toarray(), mine, strict=True):
+        for j in np.flatnonzero(line):
+            point[j] += Fraction(float(line[j])) * weight / total
+    return np.array([float(entry) for entry in point])
+
+
+def _irreducible(constraints: Constraints, at: Ints) -> Ints:
+    """Of rows that cannot be separated, some that cannot either, but could without any one of them.
+
+    A row of several classes brings a constraint for each rival, so that rows can be superfluous although no constraint
+    is: they are left out one by one.
+    """
+    needed: list[int] = []
+    rest = at.tolist()
+    while rest:
+        row = rest.pop()
+        fewer = np.array(sorted([*needed, *rest]), dtype=np.intp)
+        classes, codes = np.unique(constraints.codes[fewer], return_inverse=True)
+        if len(classes) < 2:
+            needed.append(row)
+            continue
+        proof = decide(
+            Constraints(
+                constraints.rows.take(fewer),
+                codes.astype(np.uint8 if len(classes) <= 256 else np.uint32),
+                len(classes),
+                constraints.bias,
+            )
+        )
+        if isinstance(proof, Contradiction):
+            still = set(fewer[proof.chosen.at].tolist())
+            needed, rest = [i for i in needed if i in still], [i for i in rest if i in still]
+        else:
+            needed.append(row)
+    return np.array(sorted(needed), dtype=np.intp)
