@@ -1,0 +1,8 @@
+"""Pictures of models, margins and proofs, by scikit-learn's Display convention. They need matplotlib."""
+
+from perceptrons.plots.boundary import BoundaryDisplay
+from perceptrons.plots.margins import MarginsDisplay
+from perceptrons.plots.mistakes import MistakesDisplay
+from perceptrons.plots.proof import ProofDisplay
+
+__all__ = ["BoundaryDisplay", "MarginsDisplay", "MistakesDisplay", "ProofDisplay"]

@@ -1,0 +1,90 @@
+"""The boundary update by update, as a film."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.plots import style
+from perceptrons.theory.trace import Trace
+
+Floats = npt.NDArray[np.float64]
+SUFFIXES = (".gif", ".mp4", ".html")
+
+
+class Hypothesis:
+    """A linear classifier with given weights: (w, b) of the shape that learners keep."""
+
+    def __init__(self, weights: Floats, classes: npt.NDArray[Any]) -> None:
+        lines = np.atleast_2d(weights.T)
+        self.coef_, self.intercept_, self.classes_ = lines[:, :-1], lines[:, -1], classes
+
+    def decision_function(self, X: Any) -> Floats:
+        scores = np.asarray(X @ self.coef_.T + self.intercept_)
+        return scores[:, 0] if len(self.coef_) == 1 else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)])
+
+
+def check(trace: Trace, frames: int, path: Any) -> None:
+    """Refuse runs that have no film, and files that cannot be written."""
+    if trace.model.n_features_in_ != 2 or trace.weights is None:
+        raise ValueError(f"rows of 2 features can be animated, these have {trace.model.n_features_in_}")
+    if len(trace) == 0:
+        raise ValueError("the run made no update: there is nothing to animate")
+    if frames < 1:
+        raise ValueError(f"frames must be >= 1, got {frames}")
+    if path is None:
+        return
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"path must end in one of {', '.join(SUFFIXES)}, got {Path(path).name!r}")
+    style.pyplot()
+    from matplotlib.animation import FFMpegWriter
+
+    if suffix == ".mp4" and not FFMpegWriter.isAvailable():
+        raise RuntimeError(
+            "writing .mp4 needs the program ffmpeg, which was not found: install it, or write .gif or .html"
+        )
+
+
+def stage() -> Any:
+    """Axes of a new figure that stay where they are while the legend changes."""
+    figure, ax = style.pyplot().subplots(figsize=(9.0, 5.0))
+    figure.subplots_adjust(left=0.08, right=0.7, bottom=0.11, top=0.92)
+    return ax
+
+
+def caption(trace: Trace, k: int) -> str:
+    """What this update is."""
+    kind = {"margin": "right, but by too little"}.get(str(trace.kind[k]), str(trace.kind[k]))
+    return (
+        f"update {trace.update[k]:,} of {trace.n_updates:,}, pass {trace.pass_[k]:,}: "
+        f"row {trace.row[k]:,} ({trace.label[k]}), {kind}"
+    )
+
+
+def film(figure: Any, show: Callable[[int], None], n: int, frames: int, fps: int) -> Any:
+    """An animation that shows all of n updates, or so many of them evenly, the first and the last among them."""
+    from matplotlib.animation import FuncAnimation
+
+    numbers = np.unique(np.linspace(0, n - 1, min(n, frames)).round().astype(np.intp))
+    held = [*numbers.tolist(), *[n - 1] * round(2 * fps)]  # two seconds to look at the end
+    return FuncAnimation(figure, show, held, init_func=lambda: None, interval=1000 / fps)
+
+
+def save(film: Any, path: Any, fps: int) -> None:
+    """Write an animation, in the format that the suffix names."""
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    path = Path(path)
+    if path.suffix.lower() == ".html":
+        path.write_text(film.to_jshtml(fps=fps), encoding="utf-8")
+    else:
+        film.save(path, writer=PillowWriter(fps=fps) if path.suffix.lower() == ".gif" else FFMpegWriter(fps=fps))

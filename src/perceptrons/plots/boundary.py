@@ -1,0 +1,339 @@
+"""Points, half-spaces and the boundary between them, with the weight vector at right angles to it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from perceptrons.plots import animation, style
+from perceptrons.plots.plane import Plane, choose
+from perceptrons.theory.trace import Trace
+
+Floats = npt.NDArray[np.float64]
+GRID = 200  # points of a side of the grid that regions are computed on
+MOST_RINGS = 300  # more would hide what they ring
+SLIM = 0.6  # the shorter side of a picture is at least this part of the longer
+UNEQUAL = 30.0  # where one feature spreads so many times as far as the other, axes of one scale would show a line
+
+
+class BoundaryDisplay:
+    """What a classifier makes of rows, in a plane.
+
+    Two classes with a weight vector: the half-spaces, the boundary, w at right angles to it, and where all rows are
+    right the margin band and the row of each class that is closest. Several classes, and classifiers without `coef_`
+    (kernels, votes, pipelines): their regions. Misclassified rows are ringed. Of rows with more than two features one
+    sees the projection onto a plane, whose axes say how much of the spread it shows; with two classes and a weight
+    vector, or three with one each, every row is seen on its right side.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, 2)
+        The rows in the plane.
+    codes : ndarray of shape (n,)
+        The number of each row's class.
+    classes : sequence
+        Names of the classes.
+    wrong : ndarray of shape (n,)
+        Whether the row is misclassified.
+    names : pair of str
+        Labels of the axes.
+    regions : tuple (x, y, fields)
+        For each class a field over a grid that is positive where the class is predicted.
+    limits : tuple of 4 floats
+        The part of the plane that is shown: left, right, bottom, top.
+    normal, offset : ndarray of shape (2,) and float, or None
+        The signed distance of a point p from the boundary is ``normal·p + offset``.
+    distances : ndarray of shape (n,) or None
+        Signed distances of the rows from the boundary, positive on their right side.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it was drawn
+    points_ : list of PathCollection, one a class
+    wrong_ : PathCollection or None, the rings
+    regions_ : list of QuadContourSet, one a class
+    boundary_ : Line2D, or a list of QuadContourSet where it need not be straight
+    arrow_ : Quiver or None, the weight vector
+    band_ : list of two Line2D, or None
+    closest_ : PathCollection or None
+    closest : ndarray, the numbers of the closest rows
+    margin : float or None, the smallest distance
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.plots import BoundaryDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = BoundaryDisplay.from_estimator(Perceptron().fit(X, y == 0), X, y == 0)
+    >>> display.ax_.get_title()
+    'all 150 rows are right, margin 0.57'
+    """
+
+    def __init__(
+        self,
+        *,
+        points: Floats,
+        codes: npt.NDArray[Any],
+        classes: Any,
+        wrong: npt.NDArray[np.bool_],
+        names: tuple[str, str],
+        regions: tuple[Floats, Floats, list[Floats]],
+        limits: tuple[float, float, float, float],
+        normal: Floats | None = None,
+        offset: float = 0.0,
+        distances: Floats | None = None,
+    ) -> None:
+        self.points, self.codes, self.classes, self.wrong = points, codes, classes, wrong
+        self.names, self.regions, self.limits = names, regions, limits
+        self.normal, self.offset, self.distances = normal, offset, distances
+        self.margin = None if distances is None else float(distances.min())
+        self.closest = np.empty(0, dtype=np.intp)
+        if distances is not None and self.margin is not None and self.margin > 0:
+            rows = (np.flatnonzero(codes == c) for c in np.unique(codes))
+            self.closest = np.array([of[np.argmin(distances[of])] for of in rows])
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Draw a fitted classifier that has `decision_function`, and rows with their labels."""
+        return cls._computed(estimator, X, y).plot(ax)
+
+    @classmethod
+    def _computed(cls, estimator: Any, X: Any, y: Any, limits: Any = None) -> Self:
+        if not hasattr(estimator, "decision_function"):
+            raise TypeError(f"{type(estimator).__name__} has no decision_function, which its boundary is drawn by")
+        rows = X if sp.issparse(X) else np.asarray(X)
+        names = [str(name) for name in getattr(X, "columns", [f"feature {j}" for j in range(rows.shape[1])])]
+        classes, y = np.asarray(estimator.classes_), np.asarray(y)
+        codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+        if (classes[codes] != y).any():
+            label = y[classes[codes] != y].tolist()[0]
+            raise ValueError(f"y has the label {label!r}, which is none of the model's classes: {classes.tolist()}")
+        coef, intercept = weights(estimator)
+        plane = choose(rows, names, coef, intercept, len(classes))
+        points = plane.project(rows)
+        normal = distances = None
+        offset = 0.0
+        if coef is not None and intercept is not None and len(classes) == 2:
+            length = np.linalg.norm(coef[0])
+            normal = plane.directions @ coef[0] / length
+            offset = float((plane.origin @ coef[0] + intercept[0]) / length)
+            distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / length
+        limits = limits or _limits(points, normal, offset)
+        grid = _grid(limits)
+        return cls(
+            points=points,
+            codes=codes,
+            classes=classes,
+            wrong=np.asarray(estimator.predict(X)) != y,
+            names=plane.names,
+            regions=(*grid, _fields(estimator, plane, grid, normal, offset, X)),
+            limits=limits,
+            normal=normal,
+            offset=offset,
+            distances=distances,
+        )
+
+    @classmethod
+    def animate(
+        cls, trace: Trace, X: Any, y: Any, path: Any = None, *, frames: int = 100, fps: int = 4, ax: Any = None
+    ) -> Any:
+        """The boundary after each update of a run over rows of two features, as a matplotlib animation.
+
+        With `path` it is also written: as .gif, as .mp4 where ffmpeg is installed, or as .html, a page with buttons.
+        Of long runs `frames` updates are shown, evenly chosen, the first and the last among them.
+        """
+        animation.check(trace, frames, path)
+        X = np.asarray(X)
+        limits = _limits(X, None, 0.0)
+        ax = animation.stage() if ax is None else ax
+
+        def show(k: int) -> None:
+            assert trace.weights is not None
+            ax.clear()
+            hypothesis = animation.Hypothesis(trace.weights[k], trace.model.classes_)
+            cls._computed(hypothesis, X, y, limits).plot(ax)
+            look = {"s": 260, "marker": "*", "color": "none", "edgecolors": style.INK, "linewidths": 1.4, "zorder": 6}
+            ax.scatter(*X[trace.row[k]], label="row of this update", **look)
+            ax.set_title(animation.caption(trace, k), fontsize="medium")
+            style.legend(ax)
+
+        film = animation.film(ax.figure, show, len(trace), frames, fps)
+        if path is not None:
+            animation.save(film, path, fps)
+        return film
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it, on the given axes or on new ones."""
+        ax = style.axes(ax, figsize=(8.0, 5.0))
+        self.ax_, self.figure_ = ax, ax.figure
+        left, right, bottom, top = self.limits
+        ax.set(xlim=(left, right), ylim=(bottom, top), xlabel=self.names[0], ylabel=self.names[1], title=self._title())
+        spread = np.ptp(self.points, axis=0)
+        slim = spread.min() > 0 and spread.max() / spread.min() > UNEQUAL
+        self.arrow_: Any = None
+        self.band_: Any = None
+        self.closest_: Any = None
+        self._plot_regions()
+        self._plot_points()
+        if self.normal is None:
+            x, y, fields = self.regions
+            some = fields[:1] if len(fields) == 2 else fields
+            self.boundary_: Any = [
+                ax.contour(x, y, field, levels=[0.0], colors=[style.INK], linewidths=1.6) for field in some
+            ]
+            ax.plot([], [], color=style.INK, linewidth=1.6, label="boundary")
+        else:
+            self._plot_line(self.normal, arrow=not slim)
+        if self.normal is not None and not slim:
+            ax.set_aspect("equal", adjustable="box", anchor="W")
+        note = "axes of different scale:\nright angles are not seen" if self.normal is not None and slim else None
+        self.legend_ = style.legend(ax, note)
+        return self
+
+    def _title(self) -> str:
+        wrong, n = np.count_nonzero(self.wrong), len(self.wrong)
+        if wrong:
+            return f"{wrong:,} of these {n:,} rows {'is' if wrong == 1 else 'are'} wrong"
+        margin = "" if self.margin is None else f", margin {self.margin:.2g}"
+        return f"all {n:,} rows are right{margin}"
+
+    def _plot_regions(self) -> None:
+        x, y, fields = self.regions
+        self.regions_: list[Any] = []
+        for c, field in enumerate(fields):
+            if not (field > 0).any():
+                continue
+            colour = style.cycle(style.COLOURS, c)
+            region = self.ax_.contourf(
+                x,
+                y,
+                field,
+                levels=[0.0, field.max()],
+                colors=[colour],
+                alpha=0.13,
+                hatches=[style.cycle(style.HATCHES, c)],
+            )
+            region.set(edgecolor=(colour, 0.25), linewidth=0.0)
+            self.regions_.append(region)
+
+    def _plot_points(self) -> None:
+        ax = self.ax_
+        self.points_: list[Any] = []
+        size = 36.0 if len(self.points) <= 200 else 14.0 if len(self.points) <= 2000 else 6.0
+        most = style.MOST_POINTS // len(self.classes)
+        for c, name in enumerate(self.classes):
+            of = self.codes == c
+            shown = style.drawn(of, most)
+            label = f"{name} ({style.tally(len(shown), int(of.sum()))})"
+            options = {
+                "s": size,
+                "linewidths": 0.5,
+                "edgecolors": "white",
+                "zorder": 3,
+                "rasterized": len(shown) > 1000,
+            }
+            colour, mark = style.cycle(style.COLOURS, c), style.cycle(style.MARKS, c)
+            self.points_.append(ax.scatter(*self.points[shown].T, color=colour, marker=mark, label=label, **options))
+        shown = style.drawn(self.wrong, MOST_RINGS)
+        self.wrong_: Any = None
+        if len(shown):
+            self.wrong_ = ax.scatter(
+                *self.points[shown].T,
+                s=4 * size if size > 10 else 30.0,
+                facecolors="none",
+                edgecolors=style.INK,
+                linewidths=1.0,
+                zorder=4,
+                rasterized=len(shown) > 1000,
+                label=f"misclassified ({style.tally(len(shown), int(self.wrong.sum()))})",
+            )
+
+    def _plot_line(self, normal: Floats, arrow: bool) -> None:
+        """The straight boundary and what belongs to it."""
+        ax = self.ax_
+        left, right, bottom, top = self.limits
+        centre = np.array([(left + right) / 2, (bottom + top) / 2])
+        foot = centre - (normal @ centre + self.offset) * normal  # the boundary's point nearest to the centre
+        along = np.array([-normal[1], normal[0]]) * (right - left + top - bottom)
+        ends = np.array([foot - along, foot + along])
+        (self.boundary_,) = ax.plot(*ends.T, color=style.INK, linewidth=1.8, label="boundary", zorder=2)
+        if self.margin is not None and self.margin > 0:
+            band = [ends + side * self.margin * normal for side in (-1.0, 1.0)]
+            label = f"margin band (± {self.margin:.2g})"
+            self.band_ = [
+                ax.plot(*edge.T, "--", color=style.INK, linewidth=1.0, label=text, zorder=2)[0]
+                for edge, text in zip(band, (label, None), strict=True)
+            ]
+            rows = self.points[self.closest]
+            options = {"s": 130, "marker": "D", "facecolors": "none", "edgecolors": style.INK, "linewidths": 1.2}
+            self.closest_ = ax.scatter(*rows.T, label="closest row of each class", zorder=4, **options)
+            for p in rows:
+                ax.plot(*np.array([p, p - (normal @ p + self.offset) * normal]).T, ":", color=style.INK, linewidth=1.2)
+        if arrow:
+            tip = foot + 0.2 * min(right - left, top - bottom) * normal
+            options = {"angles": "xy", "scale_units": "xy", "scale": 1, "color": style.INK, "width": 0.008, "zorder": 5}
+            self.arrow_ = ax.quiver(*foot, *(tip - foot), **options)
+            ax.text(
+                *(foot + 1.2 * (tip - foot)), "w", ha="center", va="center", fontsize=12, fontweight="bold", zorder=5
+            )
+
+
+def weights(estimator: Any) -> tuple[Floats | None, Floats | None]:
+    """`coef_` and `intercept_` as arrays with one row a score; None where there are none, or only zeros."""
+    coef = getattr(estimator, "coef_", None)
+    if coef is None:
+        return None, None
+    coef = coef.toarray() if sp.issparse(coef) else np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), len(coef))
+    return (coef, intercept) if coef.any() else (None, None)
+
+
+def _limits(points: Floats, normal: Floats | None, offset: float) -> tuple[float, float, float, float]:
+    """The part of the plane to show: all points, and the boundary if it is not too far off."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = float((high - low).max()) or 1.0
+    if normal is not None:
+        centre = (low + high) / 2
+        distance = normal @ centre + offset
+        if abs(distance) < 2 * size:
+            foot = centre - distance * normal
+            low, high = np.minimum(low, foot), np.maximum(high, foot)
+    spread = high - low
+    if spread.min() == 0 or spread.max() / spread.min() <= UNEQUAL:
+        spread = np.maximum(spread, SLIM * (spread.max() or 1.0))
+    centre, half = (low + high) / 2, 0.56 * spread
+    (left, bottom), (right, top) = (centre - half).tolist(), (centre + half).tolist()
+    return left, right, bottom, top
+
+
+def _grid(limits: tuple[float, float, float, float]) -> tuple[Floats, Floats]:
+    left, right, bottom, top = limits
+    x, y = np.meshgrid(np.linspace(left, right, GRID), np.linspace(bottom, top, GRID))
+    return x, y
+
+
+def _fields(
+    estimator: Any, plane: Plane, grid: tuple[Floats, Floats], normal: Floats | None, offset: float, X: Any
+) -> list[Floats]:
+    """For each class what is positive where it is predicted, and smooth where the scores allow it."""
+    points = np.column_stack([grid[0].ravel(), grid[1].ravel()])
+    shape, classes = grid[0].shape, np.asarray(estimator.classes_)
+    if normal is not None:
+        score = (points @ normal + offset).reshape(shape)
+        return [-score, score]
+    rows: Any = plane.lift(points)
+    if hasattr(X, "iloc"):  # a pandas data frame: the model knows the features by name
+        rows = type(X)(rows, columns=X.columns)
+    scores = np.asarray(estimator.decision_function(rows))
+    if scores.ndim == 1:
+        return [-scores.reshape(shape), scores.reshape(shape)]
+    codes = np.searchsorted(classes, estimator.predict(rows))
+    if scores.shape[1] != len(classes) or (scores.argmax(axis=1) != codes).mean() > 0.001:
+        scores = np.eye(len(classes))[codes]  # scores of pairs of classes: all that is known is who wins
+    best = np.sort(scores, axis=1)
+    rival = np.where(scores == best[:, -1:], best[:, -2:-1], best[:, -1:])
+    return [field.reshape(shape) for field in (scores - rival).T]

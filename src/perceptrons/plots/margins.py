@@ -1,0 +1,114 @@
+"""How margins are distributed, of one model or of several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.plots import style
+from perceptrons.theory.margins import margins
+
+Floats = npt.NDArray[np.float64]
+BINS = (8, 40)  # the fewest and the most
+ORDER = (style.COLOURS[1], style.COLOURS[0], *style.COLOURS[2:])
+HATCHES = ("", "///", "...", "xxx")
+FEW = 100  # rows that are marked one by one
+
+
+class MarginsDisplay:
+    """The distribution of the margins of rows: how far they are on the right side of the boundary.
+
+    Parameters
+    ----------
+    margins : dict of ndarrays
+        The margins of the rows, by the name of the model.
+    distances : bool, default=True
+        Whether they are distances from the boundary, ``y·(w·x + b)/‖w‖``; else they are ``y·score``.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it was drawn
+    steps_ : list of StepPatch, one a model
+    zero_ : Line2D, the boundary
+    edges_ : ndarray, the edges of the bins
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.plots import MarginsDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> models = {rule: Perceptron(rule=rule).fit(X, y == 0) for rule in ("perceptron", "pa")}
+    >>> display = MarginsDisplay.from_estimators(models, X, y == 0)
+    >>> print(display.legend_.get_texts()[0].get_text())
+    perceptron: 0 of 150 rows wrong (0.00%), least 0.57
+    """
+
+    def __init__(self, margins: Mapping[str, Floats], *, distances: bool = True) -> None:
+        self.margins, self.distances = dict(margins), distances
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, ax: Any = None) -> Self:
+        """Draw the margins of rows under a fitted classifier that has `decision_function`."""
+        return cls.from_estimators({name or type(estimator).__name__: estimator}, X, y, ax=ax)
+
+    @classmethod
+    def from_estimators(cls, estimators: Mapping[str, Any], X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Draw the margins of rows under several classifiers, by name: before and after, one against another."""
+        straight = {name: hasattr(estimator, "coef_") for name, estimator in estimators.items()}
+        if len(set(straight.values())) > 1:
+            some = [name for name, has in straight.items() if not has]
+            raise ValueError(
+                f"margins of {some} are no distances, since there is no coef_: draw them apart from the others"
+            )
+        distances = all(straight.values())
+        found = {name: margins(X, y, e) if distances else _scores(e, X, y) for name, e in estimators.items()}
+        return cls(found, distances=distances).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it, on the given axes or on new ones."""
+        ax = style.axes(ax, figsize=(7.5, 5.0))
+        self.ax_, self.figure_ = ax, ax.figure
+        together = np.concatenate(list(self.margins.values()))
+        n_bins = int(np.clip(2 * np.sqrt(len(together) / len(self.margins)), *BINS))
+        low, high = min(0.0, float(together.min())), max(0.0, float(together.max()))
+        width = (high - low or 1.0) / n_bins
+        first = min(np.floor(low / width), -1.0 if (together <= 0).any() else 0.0)
+        self.edges_ = width * np.arange(first, np.ceil(high / width) + 1)  # 0 is one of them
+        self.steps_: list[Any] = []
+        for number, (name, values) in enumerate(self.margins.items()):
+            # An edge belongs to the bin on its left: a margin of 0 is a mistake, and is drawn with the others.
+            counts = np.histogram(-values, bins=-self.edges_[::-1])[0][::-1]
+            wrong = np.count_nonzero(values <= 0)
+            share = f"{wrong:,} of {len(values):,} rows wrong ({wrong / len(values):.2%})"
+            label = f"{name}: {share}, least {values.min() + 0.0:.2g}"
+            colour, line = style.cycle(ORDER, number), style.cycle(style.LINES, number)
+            self.steps_.append(
+                ax.stairs(counts / len(values), self.edges_, color=colour, linestyle=line, linewidth=1.8, label=label)
+            )
+            look = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.35), "hatch": style.cycle(HATCHES, number)}
+            ax.stairs(counts / len(values), self.edges_, fill=True, linewidth=0, zorder=0.5, **look)
+            if len(values) <= FEW:
+                height = np.full(len(values), 0.02 + 0.04 * number)
+                marks = {"marker": "|", "markersize": 9, "linestyle": "none", "color": colour}
+                ax.plot(values, height, transform=ax.get_xaxis_transform(), **marks)
+        self.zero_ = ax.axvline(0.0, color=style.INK, linewidth=1.4, label="boundary: at and left of it rows are wrong")
+        what = "distance from the boundary" if self.distances else "score; no distance, since there is no weight vector"
+        ax.set(xlabel=f"margin ({what})", ylabel="share of rows", title="Margins of the rows", ylim=(0, None))
+        self.legend_ = style.legend_below(ax)
+        return self
+
+
+def _scores(estimator: Any, X: Any, y: Any) -> Floats:
+    """Two classes: y·score. Several: the score of the right class less that of its strongest rival."""
+    scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+    codes = np.searchsorted(estimator.classes_, np.asarray(y))
+    if scores.ndim == 1:
+        return np.where(codes == 1, scores, -scores)
+    rows = np.arange(len(codes))
+    right = scores[rows, codes]
+    scores[rows, codes] = -np.inf
+    return np.asarray(right - scores.max(axis=1))

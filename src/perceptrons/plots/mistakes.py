@@ -1,0 +1,113 @@
+"""Mistakes pass by pass, beside the error on rows that were held out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.plots import style
+
+FEW = 40  # passes that are marked one by one
+
+
+class MistakesDisplay:
+    """Mistakes made in each pass over the training rows, and the error on held-out rows after it.
+
+    Parameters
+    ----------
+    mistakes : ndarray of shape (passes,)
+    n_rows : int
+        Rows in each pass.
+    validation_errors : ndarray of shape (passes,), or empty when no rows were held out
+        Shares of the held-out rows.
+    kept : int or None
+        The pass whose hypothesis early stopping went back to.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it was drawn
+    mistakes_ : Line2D
+    held_out_ : Line2D or None
+    kept_ : Line2D or None
+    held_out_ax_ : the axes of the held-out error; beside counts they are axes of their own
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.plots import MistakesDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = MistakesDisplay.from_estimator(Perceptron().fit(X, y == 0))
+    >>> display.mistakes.tolist(), display.n_rows
+    ([7, 0], 150)
+    """
+
+    def __init__(
+        self,
+        *,
+        mistakes: npt.NDArray[Any],
+        n_rows: int,
+        validation_errors: npt.NDArray[np.float64],
+        kept: int | None = None,
+    ) -> None:
+        self.mistakes, self.n_rows, self.validation_errors, self.kept = mistakes, n_rows, validation_errors, kept
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, count: bool = False, ax: Any = None) -> Self:
+        """Draw the last `fit` of a Perceptron or PassiveAggressiveClassifier; mistakes as shares, or as counts."""
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "mistakes_"):
+            raise TypeError(f"{type(estimator).__name__} does not count its mistakes: there is no mistakes_")
+        errors = estimator.validation_errors_
+        kept = len(errors) - int(np.argmin(errors[::-1])) if estimator.early_stopping and len(errors) else None
+        display = cls(mistakes=estimator.mistakes_, n_rows=estimator._n_rows, validation_errors=errors, kept=kept)
+        return display.plot(ax, count=count)
+
+    def plot(self, ax: Any = None, *, count: bool = False) -> Self:
+        """Draw it, on the given axes or on new ones; mistakes as shares of the rows, or as counts."""
+        ax = style.axes(ax, figsize=(7.5, 4.8))
+        self.ax_, self.figure_ = ax, ax.figure
+        passes = np.arange(1, len(self.mistakes) + 1)
+        few = len(passes) <= FEW
+        values = self.mistakes if count else self.mistakes / self.n_rows
+        label = f"mistakes during the pass ({self.n_rows:,} training rows)"
+        marks = {"marker": "o" if few else None, "markersize": 5, "linewidth": 1.6, "clip_on": not few}
+        (self.mistakes_,) = ax.plot(passes, values, "-", color=style.COLOURS[1], label=label, **marks)
+        self.held_out_: Any = None
+        self.kept_: Any = None
+        self.held_out_ax_ = ax
+        if len(self.validation_errors):
+            self._plot_held_out(passes[: len(self.validation_errors)], count, {**marks, "marker": "s" if few else None})
+        ax.set(xlabel="pass", ylabel="mistakes" if count else "share of rows")
+        highest = [values.max()] if self.held_out_ax_ is not ax else [values.max(), *self.validation_errors]
+        ax.set_ylim(0, 1.08 * max(highest) or 1.0)
+        last = f"{self.mistakes[-1]:,} mistake{'' if self.mistakes[-1] == 1 else 's'}"
+        ax.set_title(f"{last} in the last of {len(passes):,} passes" if len(passes) > 1 else f"{last} in one pass")
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        if not count:
+            ax.yaxis.set_major_formatter(_percent)
+        note = None if self.held_out_ else "No rows were held out: how it does on new rows is not known."
+        lines = [line for line in (self.mistakes_, self.held_out_, self.kept_) if line is not None]
+        self.legend_ = style.legend_below(ax, note, handles=lines)
+        return self
+
+    def _plot_held_out(self, passes: npt.NDArray[Any], count: bool, marks: dict[str, Any]) -> None:
+        """The error after each pass; it is a share, so counts have it on an axis of its own."""
+        if count:
+            self.held_out_ax_ = self.ax_.twinx()
+            self.held_out_ax_.set(ylabel="share of held-out rows")
+            self.held_out_ax_.yaxis.set_major_formatter(_percent)
+        errors, ax = self.validation_errors, self.held_out_ax_
+        label = "error on held-out rows after the pass" + (" (right axis)" if count else "")
+        (self.held_out_,) = ax.plot(passes, errors, "--", color=style.COLOURS[0], label=label, **marks)
+        ax.set_ylim(0, 1.08 * errors.max() or 1.0)
+        if self.kept is not None:
+            label = f"kept: the hypothesis after pass {self.kept}, {_percent(errors[self.kept - 1])} held-out error"
+            (self.kept_,) = ax.plot([self.kept], [errors[self.kept - 1]], "D", color=style.INK, label=label, zorder=4)
+
+
+def _percent(share: float, position: int | None = None) -> str:
+    return f"{100 * share:.3g} %"

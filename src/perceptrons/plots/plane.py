@@ -1,0 +1,89 @@
+"""The plane that a picture shows of rows with any number of features."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Floats = npt.NDArray[np.float64]
+
+
+class Plane(NamedTuple):
+    """A plane through `origin`, spanned by two directions of length 1 at right angles to each other."""
+
+    origin: Floats  # (d,)
+    directions: Floats  # (2, d)
+    names: tuple[str, str]  # of the axes
+
+    def project(self, X: Any) -> Floats:
+        """Coordinates of the rows' projections onto the plane."""
+        return np.asarray(X @ self.directions.T - self.directions @ self.origin)
+
+    def lift(self, points: Floats) -> Floats:
+        """Rows that lie at these coordinates of the plane."""
+        return self.origin + points @ self.directions
+
+
+def choose(X: Any, names: list[str], coef: Floats | None, intercept: Floats | None, n_classes: int) -> Plane:
+    """The plane to show: that of the features where there are two.
+
+    Of more features, two classes: w, and the main direction of spread across it; the second coordinate is then
+    the distance from the boundary. Several classes: the two main directions in which their weights differ. Without
+    weights: the two main directions of spread.
+    """
+    d = X.shape[1]
+    if d <= 2:
+        return Plane(np.zeros(d), np.eye(2, d), (names[0], names[1] if d == 2 else ""))
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    if coef is not None and intercept is not None and n_classes == 2:
+        length = np.linalg.norm(coef[0])
+        along = coef[0] / length
+        directions = np.array([_main_direction(X, mean, along[np.newaxis]), along])
+        origin = mean - (mean @ along + intercept[0] / length) * along
+        titles = ("main direction of spread across w", "distance from the boundary, along w")
+    elif coef is not None and n_classes > 2:
+        directions = np.linalg.svd(coef - coef.mean(axis=0), full_matrices=False)[2][:2]
+        origin = mean
+        titles = ("main direction in which the classes' weights differ", "second such direction")
+    else:
+        first = _main_direction(X, mean, np.empty((0, d)))
+        directions = np.array([first, _main_direction(X, mean, first[np.newaxis])])
+        origin = mean
+        titles = ("main direction of spread", "second direction of spread")
+    one, two = (
+        f"{title}\n({share:.0%} of the spread)"
+        for title, share in zip(titles, shares(X, mean, directions), strict=True)
+    )
+    return Plane(origin, directions, (one, two))
+
+
+def _main_direction(X: Any, mean: Floats, across: Floats, turns: int = 100) -> Floats:
+    """The direction of most variance at right angles to the rows of `across`, by the power method.
+
+    Where it has not converged after so many turns, other directions have as much variance.
+    """
+
+    def straight(v: Floats) -> Floats:
+        for _ in range(2):  # the second time removes what rounding left
+            v = v - across.T @ (across @ v)
+        length = np.linalg.norm(v)
+        return v / length if length > 0 else v
+
+    start = v = straight(np.random.default_rng(0).normal(size=X.shape[1]))
+    for _ in range(turns):
+        scores = X @ v - mean @ v
+        v = straight(np.asarray(X.T @ scores, dtype=np.float64) - mean * scores.sum())
+        if not v.any():  # no spread is left
+            return start
+    return v
+
+
+def shares(X: Any, mean: Floats, directions: Floats) -> Floats:
+    """The share of all variance that lies along each direction."""
+    squares = X.multiply(X).mean(axis=0) if sp.issparse(X) else np.mean(np.square(X, dtype=np.float64), axis=0)
+    total = float(np.sum(squares) - mean @ mean)
+    along = np.var(np.asarray(X @ directions.T), axis=0)
+    return along / total if total > 0 else np.ones(2)

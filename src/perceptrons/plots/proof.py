@@ -1,0 +1,179 @@
+"""The two halves of Novikoff's proof at work; and where nothing separates the rows, how a run finds that out."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from perceptrons import rules
+from perceptrons.plots import style
+from perceptrons.theory.trace import Trace
+
+BLUE, ORANGE = style.COLOURS[1], style.COLOURS[0]
+LINES = (
+    *("progress_", "progress_bound_", "sq_norm_", "sq_norm_bound_", "cosine_", "cosine_bound_", "limit_"),
+    *("relative_bound_", "guide_", "tol_", "end_"),
+)
+
+
+class ProofDisplay:
+    """Why a run must stop.
+
+    Separable rows: ``w*·w_k ≥ k·γ`` grows with every update, ``‖w_k‖² ≤ k·R²`` grows slowly, so the cosine between w_k
+    and the best separator w* is at least ``√k·γ/R``; it would pass 1 after (R/γ)² updates. Where the bounds are no
+    theorems for the run (`Trace.reason`), its curves are drawn without them.
+
+    Other rows: ``‖w‖/(R·Στ)``, which no margin relative to R can exceed (both in the space with the constant 1
+    appended), falls below `tol`; there the run gives up.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of `perceptrons.theory.trace`.
+
+    Attributes
+    ----------
+    ax_, axes_, figure_ : where it was drawn; `ax_` is the first of `axes_`
+    progress_, progress_bound_ : Line2D of w*·w_k and of k·γ
+    sq_norm_, sq_norm_bound_ : Line2D of ‖w_k‖² and of k·R²
+    cosine_, cosine_bound_ : Line2D of the cosine and of √k·γ/R
+    limit_ : Line2D at the number of updates that none exceeds
+    relative_bound_, guide_, tol_ : Line2D of ‖w‖/(R·Στ), of what it cannot exceed, and of tol
+    end_ : Line2D with one point, where the run ended
+        Each is None where it is not drawn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.plots import ProofDisplay
+    >>> from perceptrons.theory.trace import trace
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(ProofDisplay.from_trace(trace(Perceptron(), X, y == 0)).axes_)
+    3
+    """
+
+    progress_: Any
+    progress_bound_: Any
+    sq_norm_: Any
+    sq_norm_bound_: Any
+    cosine_: Any
+    cosine_bound_: Any
+    limit_: Any
+    relative_bound_: Any
+    guide_: Any
+    tol_: Any
+    end_: Any
+
+    def __init__(self, trace: Trace) -> None:
+        if len(trace) == 0:
+            raise ValueError("the run made no update: there is nothing to draw")
+        if trace.progress is None and trace.relative_bound is None:
+            raise ValueError(f"there is nothing to draw. {trace.reason} A ratio ‖w‖/(R·Στ) needs a start from zeros.")
+        self.trace = trace
+
+    @classmethod
+    def from_trace(cls, trace: Trace, *, ax: Any = None) -> Self:
+        """Draw the trace of a run; `ax` may be a list of axes, three for separable rows and one for others."""
+        return cls(trace).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it, on the given axes or on new ones: three for separable rows, one for others."""
+        parts = [self._plot_progress, self._plot_sq_norm, self._plot_cosine]
+        parts = [self._plot_ratio] if self.trace.progress is None else parts
+        if ax is None:
+            size = (7.5, 5.5) if len(parts) == 1 else (13.5, 5.5)
+            ax = style.pyplot().subplots(1, len(parts), layout="constrained", figsize=size)[1]
+        self.axes_ = list(np.atleast_1d(ax))
+        if len(self.axes_) != len(parts):
+            raise ValueError(f"this picture takes {len(parts)} axes, got {len(self.axes_)}")
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        for name in LINES:
+            setattr(self, name, None)
+        for part, axes in zip(parts, self.axes_, strict=True):
+            part(axes)
+        return self
+
+    def _curve(self, ax: Any, values: Any, label: str) -> Any:
+        """What was measured after each update."""
+        trace = self.trace
+        (line,) = ax.plot(trace.update, values, color=BLUE, linewidth=1.8, label=label, zorder=3)
+        if len(trace) <= 50:
+            line.set(marker="o", markersize=4)
+        ax.set_xlabel("update k" if trace.stride == 1 else f"update k (one in {trace.stride:,} is drawn)")
+        return line
+
+    def _growth(self) -> tuple[str, str]:
+        """How the most that an update adds to ‖w‖² is written, and its root."""
+        trace = self.trace
+        square, root = ("R^2", "R") if len(trace.model.classes_) == 2 else ("2R^2", r"\sqrt{2}R")
+        if isinstance(rules.resolve(trace.model.rule), rules.Margin):
+            return rf"({square}+2\beta)", rf"\sqrt{{{square}+2\beta}}"
+        return square, root
+
+    # -- separable rows ---------------------------------------------------------------------------------------
+
+    def _plot_progress(self, ax: Any) -> None:
+        trace = self.trace
+        self.progress_ = self._curve(ax, trace.progress, r"$w^\star\!\cdot w_k$")
+        if trace.progress_bound is not None and trace.margin is not None:
+            k = np.array([0, trace.n_updates])
+            label = rf"$k\,\gamma$, with $\gamma$ = {trace.margin:.3g}"
+            (self.progress_bound_,) = ax.plot(k, k * trace.margin, "--", color=ORANGE, label=label)
+        ax.set(ylabel=r"$w^\star\!\cdot w_k$", title="1. Every update leads along $w^\\star$ …")
+        style.legend_below(ax, trace.reason)
+
+    def _plot_sq_norm(self, ax: Any) -> None:
+        trace = self.trace
+        self.sq_norm_ = self._curve(ax, trace.sq_norm, r"$\|w_k\|^2$")
+        if trace.growth is not None:
+            k = np.array([0, trace.n_updates])
+            label = rf"$k\,{self._growth()[0]}$, with R = {trace.radius:.3g}"
+            (self.sq_norm_bound_,) = ax.plot(k, k * trace.growth, "--", color=ORANGE, label=label)
+        ax.set(ylabel=r"$\|w_k\|^2$", title="2. … and $w$ stays short …" if trace.growth else "2. Length of $w$")
+        style.legend_below(ax)
+
+    def _plot_cosine(self, ax: Any) -> None:
+        trace = self.trace
+        assert trace.cosine is not None
+        self.cosine_ = self._curve(ax, trace.cosine, r"$\cos(w^\star, w_k)$")
+        label = f"{style.STOPS[trace.stop]} after update {trace.n_updates:,}"
+        (self.end_,) = ax.plot(trace.update[-1:], trace.cosine[-1:], "D", color=style.INK, label=label, zorder=4)
+        ax.axhline(1.0, color=style.INK, linewidth=1.0)
+        if trace.max_updates is not None and trace.margin is not None and trace.growth is not None:
+            meet = trace.growth / trace.margin**2
+            k = np.geomspace(1.0, meet, 200)
+            label = rf"$\sqrt{{k}}\,\gamma\,/\,{self._growth()[1]}$, by 1 and 2"
+            (self.cosine_bound_,) = ax.plot(k, np.sqrt(k / meet), "--", color=ORANGE, label=label)
+            label = f"at most {trace.max_updates:,} updates"
+            self.limit_ = ax.axvline(meet, linestyle=":", color=style.INK, label=label)
+            ax.set_xscale("log")
+        title = "3. … so it must stop" if self.limit_ else "3. Angle between them"
+        ax.set(ylabel="cosine", title=title, ylim=(None, 1.06))
+        style.legend_below(ax)
+
+    # -- other rows -------------------------------------------------------------------------------------------
+
+    def _plot_ratio(self, ax: Any) -> None:
+        trace = self.trace
+        assert trace.relative_bound is not None
+        self.relative_bound_ = self._curve(ax, trace.relative_bound, r"$\|w_k\|\,/\,(R\,\Sigma\tau)$")
+        if trace.growth is not None:
+            k = np.geomspace(1.0, trace.n_updates, 200)
+            label = rf"at most this, because $\|w_k\|^2\leq k\,{self._growth()[0]}$"
+            (self.guide_,) = ax.plot(k, np.sqrt(trace.growth / k) / trace.radius, "-.", color=ORANGE, label=label)
+        if trace.tol:
+            self.tol_ = ax.axhline(
+                trace.tol, linestyle="--", color=style.INK, label=f"tol = {trace.tol:g}, looked at after each pass"
+            )
+        passes = f"{trace.n_passes:,} pass{'' if trace.n_passes == 1 else 'es'}"
+        label = f"{style.STOPS[trace.stop]} after update {trace.n_updates:,} ({passes})"
+        (self.end_,) = ax.plot(
+            trace.update[-1:], trace.relative_bound[-1:], "D", color=style.INK, label=label, zorder=4
+        )
+        verdict = "Not separable" if trace.separable is False else "No separator known"
+        space = ", both with\nthe constant 1 appended" if trace.model.fit_intercept else ""
+        ax.set(xscale="log", yscale="log", ylabel=f"no margin relative to R is larger{space}")
+        ax.set_title(f"{verdict}: the margin that is still possible falls")
+        style.legend_below(ax, None if trace.separable is False else trace.reason)
