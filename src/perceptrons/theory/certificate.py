@@ -74,6 +74,26 @@ def _lines(rows: Rows) -> Iterator[tuple[Sequence[int], Sequence[float]]]:
             yield rows.indices[begin:end].tolist(), rows.values[begin:end].tolist()
 
 
+def exact_margins(rows: Rows, codes: Sequence[int], lines: Sequence[Sequence[float | Fraction]]) -> Iterator[Fraction]:
+    """min_r z_ir·v of each row for weights `lines`, one a block with the bias last."""
+    exact = [[Fraction(weight) for weight in line] for line in lines]
+    scale = math.lcm(*(weight.denominator for line in exact for weight in line))
+    whole = [[int(weight * scale) for weight in line] for line in exact]
+    for own, (features, values) in zip(codes, _lines(rows), strict=True):
+        ratios = [value.as_integer_ratio() for value in values]
+        common = max((below for _, below in ratios), default=1)  # denominators are powers of two
+        scores = [
+            sum(above * (common // below) * line[j] for (above, below), j in zip(ratios, features, strict=True))
+            + common * line[-1]
+            for line in whole
+        ]
+        if len(scores) == 1:
+            value = scores[0] if own else -scores[0]
+        else:
+            value = scores[own] - max(score for rival, score in enumerate(scores) if rival != own)
+        yield Fraction(value, common * scale)
+
+
 def _separates(
     rows: Rows,
     codes: Sequence[int],
@@ -83,30 +103,11 @@ def _separates(
     with_bias: bool,
 ) -> None:
     """Raise unless every row lies on its side, at a distance of at least `bound`."""
-    exact = [[Fraction(weight) for weight in line] for line in lines]
-    scale = math.lcm(*(weight.denominator for line in exact for weight in line))
-    whole = [[int(weight * scale) for weight in line] for line in exact]
-    squares = sum(weight**2 for line in whole for weight in (line if with_bias else line[:-1]))
-    least, where = None, -1
-    for i, (features, values) in enumerate(_lines(rows)):
-        ratios = [value.as_integer_ratio() for value in values]
-        common = max((below for _, below in ratios), default=1)  # denominators are powers of two
-        scores = [
-            sum(above * (common // below) * line[j] for (above, below), j in zip(ratios, features, strict=True))
-            + common * line[-1]
-            for line in whole
-        ]
-        own = codes[i]
-        if len(scores) == 1:
-            value = scores[0] if own else -scores[0]
-        else:
-            value = scores[own] - max(score for rival, score in enumerate(scores) if rival != own)
-        if value <= 0:
-            raise CertificateError(f"row {i} is not on its side of the separator")
-        margin = Fraction(value, common)
-        if least is None or margin < least:
-            least, where = margin, i
-    if least is not None and least**2 < bound**2 * squares:
+    least, where = min((margin, i) for i, margin in enumerate(exact_margins(rows, codes, lines)))
+    squares = sum(Fraction(weight) ** 2 for line in lines for weight in (line if with_bias else line[:-1]))
+    if least <= 0:
+        raise CertificateError(f"row {where} is not on its side of the separator")
+    if least**2 < bound**2 * squares:
         raise CertificateError(f"the {name} of row {where} is below {float(bound)}")
 
 
