@@ -32,12 +32,16 @@ class Hypothesis:
         return np.asarray(self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)])
 
 
-def check(trace: Trace, frames: int, path: Any) -> None:
+def check(trace: Trace, X: npt.NDArray[Any], frames: int, path: Any) -> None:
     """Refuse runs that have no film, and files that cannot be written."""
-    if trace.model.n_features_in_ != 2 or trace.weights is None:
+    if trace.model.n_features_in_ != 2:
         raise ValueError(f"rows of 2 features can be animated, these have {trace.model.n_features_in_}")
+    if trace.weights is None:
+        raise ValueError(f"the trace has no weights of {len(trace.model.classes_)} classes: fewer can be animated")
     if len(trace) == 0:
         raise ValueError("the run made no update: there is nothing to animate")
+    if X.ndim != 2 or X.shape[1] != 2 or len(X) <= trace.row.max():
+        raise ValueError(f"X must be the rows that were traced, got an array of shape {X.shape}")
     if frames < 1:
         raise ValueError(f"frames must be >= 1, got {frames}")
     if path is None:

@@ -9,14 +9,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from perceptrons.plots import animation, style
-from perceptrons.plots.plane import Plane, choose
+from perceptrons.plots.plane import choose
+from perceptrons.plots.regions import UNEQUAL, fields, grid, limits_of, weights
 from perceptrons.theory.trace import Trace
 
 Floats = npt.NDArray[np.float64]
-GRID = 200  # points of a side of the grid that regions are computed on
 MOST_RINGS = 300  # more would hide what they ring
-SLIM = 0.6  # the shorter side of a picture is at least this part of the longer
-UNEQUAL = 30.0  # where one feature spreads so many times as far as the other, axes of one scale would show a line
 
 
 class BoundaryDisplay:
@@ -107,10 +105,10 @@ class BoundaryDisplay:
             raise TypeError(f"{type(estimator).__name__} has no decision_function, which its boundary is drawn by")
         rows = X if sp.issparse(X) else np.asarray(X)
         names = [str(name) for name in getattr(X, "columns", [f"feature {j}" for j in range(rows.shape[1])])]
-        classes, y = np.asarray(estimator.classes_), np.asarray(y)
-        codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-        if (classes[codes] != y).any():
-            label = y[classes[codes] != y].tolist()[0]
+        classes, labels = np.asarray(estimator.classes_), np.asarray(y)
+        codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        if (classes[codes] != labels).any():
+            label = labels[classes[codes] != labels].tolist()[0]
             raise ValueError(f"y has the label {label!r}, which is none of the model's classes: {classes.tolist()}")
         coef, intercept = weights(estimator)
         plane = choose(rows, names, coef, intercept, len(classes))
@@ -122,15 +120,15 @@ class BoundaryDisplay:
             normal = plane.directions @ coef[0] / length
             offset = float((plane.origin @ coef[0] + intercept[0]) / length)
             distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / length
-        limits = limits or _limits(points, normal, offset)
-        grid = _grid(limits)
+        limits = limits or limits_of(points, normal, offset)
+        across, up = grid(limits)
         return cls(
             points=points,
             codes=codes,
             classes=classes,
-            wrong=np.asarray(estimator.predict(X)) != y,
+            wrong=np.asarray(estimator.predict(X)) != labels,
             names=plane.names,
-            regions=(*grid, _fields(estimator, plane, grid, normal, offset, X)),
+            regions=(across, up, fields(estimator, plane, across, up, normal, offset, X)),
             limits=limits,
             normal=normal,
             offset=offset,
@@ -146,9 +144,9 @@ class BoundaryDisplay:
         With `path` it is also written: as .gif, as .mp4 where ffmpeg is installed, or as .html, a page with buttons.
         Of long runs `frames` updates are shown, evenly chosen, the first and the last among them.
         """
-        animation.check(trace, frames, path)
         X = np.asarray(X)
-        limits = _limits(X, None, 0.0)
+        animation.check(trace, X, frames, path)
+        limits = limits_of(X, None, 0.0)
         ax = animation.stage() if ax is None else ax
 
         def show(k: int) -> None:
@@ -280,60 +278,3 @@ class BoundaryDisplay:
             ax.text(
                 *(foot + 1.2 * (tip - foot)), "w", ha="center", va="center", fontsize=12, fontweight="bold", zorder=5
             )
-
-
-def weights(estimator: Any) -> tuple[Floats | None, Floats | None]:
-    """`coef_` and `intercept_` as arrays with one row a score; None where there are none, or only zeros."""
-    coef = getattr(estimator, "coef_", None)
-    if coef is None:
-        return None, None
-    coef = coef.toarray() if sp.issparse(coef) else np.atleast_2d(np.asarray(coef, dtype=np.float64))
-    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), len(coef))
-    return (coef, intercept) if coef.any() else (None, None)
-
-
-def _limits(points: Floats, normal: Floats | None, offset: float) -> tuple[float, float, float, float]:
-    """The part of the plane to show: all points, and the boundary if it is not too far off."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    size = float((high - low).max()) or 1.0
-    if normal is not None:
-        centre = (low + high) / 2
-        distance = normal @ centre + offset
-        if abs(distance) < 2 * size:
-            foot = centre - distance * normal
-            low, high = np.minimum(low, foot), np.maximum(high, foot)
-    spread = high - low
-    if spread.min() == 0 or spread.max() / spread.min() <= UNEQUAL:
-        spread = np.maximum(spread, SLIM * (spread.max() or 1.0))
-    centre, half = (low + high) / 2, 0.56 * spread
-    (left, bottom), (right, top) = (centre - half).tolist(), (centre + half).tolist()
-    return left, right, bottom, top
-
-
-def _grid(limits: tuple[float, float, float, float]) -> tuple[Floats, Floats]:
-    left, right, bottom, top = limits
-    x, y = np.meshgrid(np.linspace(left, right, GRID), np.linspace(bottom, top, GRID))
-    return x, y
-
-
-def _fields(
-    estimator: Any, plane: Plane, grid: tuple[Floats, Floats], normal: Floats | None, offset: float, X: Any
-) -> list[Floats]:
-    """For each class what is positive where it is predicted, and smooth where the scores allow it."""
-    points = np.column_stack([grid[0].ravel(), grid[1].ravel()])
-    shape, classes = grid[0].shape, np.asarray(estimator.classes_)
-    if normal is not None:
-        score = (points @ normal + offset).reshape(shape)
-        return [-score, score]
-    rows: Any = plane.lift(points)
-    if hasattr(X, "iloc"):  # a pandas data frame: the model knows the features by name
-        rows = type(X)(rows, columns=X.columns)
-    scores = np.asarray(estimator.decision_function(rows))
-    if scores.ndim == 1:
-        return [-scores.reshape(shape), scores.reshape(shape)]
-    codes = np.searchsorted(classes, estimator.predict(rows))
-    if scores.shape[1] != len(classes) or (scores.argmax(axis=1) != codes).mean() > 0.001:
-        scores = np.eye(len(classes))[codes]  # scores of pairs of classes: all that is known is who wins
-    best = np.sort(scores, axis=1)
-    rival = np.where(scores == best[:, -1:], best[:, -2:-1], best[:, -1:])
-    return [field.reshape(shape) for field in (scores - rival).T]

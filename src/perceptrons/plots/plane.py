@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 Floats = npt.NDArray[np.float64]
+MOST_ROWS = 100_000  # of more rows a sample tells the directions of spread
 
 
 class Plane(NamedTuple):
@@ -37,6 +38,7 @@ def choose(X: Any, names: list[str], coef: Floats | None, intercept: Floats | No
     d = X.shape[1]
     if d <= 2:
         return Plane(np.zeros(d), np.eye(2, d), (names[0], names[1] if d == 2 else ""))
+    X = X[:: -(-X.shape[0] // MOST_ROWS)]
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     if coef is not None and intercept is not None and n_classes == 2:
         length = np.linalg.norm(coef[0])
@@ -55,7 +57,7 @@ def choose(X: Any, names: list[str], coef: Floats | None, intercept: Floats | No
         titles = ("main direction of spread", "second direction of spread")
     one, two = (
         f"{title}\n({share:.0%} of the spread)"
-        for title, share in zip(titles, shares(X, mean, directions), strict=True)
+        for title, share in zip(titles, _shares(X, mean, directions), strict=True)
     )
     return Plane(origin, directions, (one, two))
 
@@ -81,9 +83,11 @@ def _main_direction(X: Any, mean: Floats, across: Floats, turns: int = 100) -> F
     return v
 
 
-def shares(X: Any, mean: Floats, directions: Floats) -> Floats:
+def _shares(X: Any, mean: Floats, directions: Floats) -> Floats:
     """The share of all variance that lies along each direction."""
-    squares = X.multiply(X).mean(axis=0) if sp.issparse(X) else np.mean(np.square(X, dtype=np.float64), axis=0)
-    total = float(np.sum(squares) - mean @ mean)
+    if sp.issparse(X):
+        total = float(X.multiply(X).sum() / X.shape[0] - mean @ mean)
+    else:
+        total = float(np.var(X, axis=0, dtype=np.float64).sum())
     along = np.var(np.asarray(X @ directions.T), axis=0)
     return along / total if total > 0 else np.ones(2)

@@ -1,0 +1,228 @@
+"""What a boundary picture shows, read from its artists."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from matplotlib import animation as films
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from perceptrons import Perceptron
+from perceptrons.plots import BoundaryDisplay
+from perceptrons.theory.margins import margins
+from perceptrons.theory.trace import trace
+
+BLOBS = make_blobs(80, centers=[[-2, -1], [2, 1.5]], cluster_std=0.9, random_state=3)
+
+
+def noisy(n=300, d=2):
+    """Rows of two classes that no line separates."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(n, d))
+    return X, np.where(X[:, 0] + 0.5 * random.normal(size=n) > 0, "yes", "no")
+
+
+def offsets(collection):
+    return np.asarray(collection.get_offsets())
+
+
+def test_boundary_band_arrow_and_closest_rows_of_separated_rows(rendered):
+    X, y = BLOBS
+    model = Perceptron().fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    w, b, length = model.coef_[0], model.intercept_[0], np.linalg.norm(model.coef_)
+    gamma = margins(X, y, model).min()
+    ends = display.boundary_.get_xydata()
+    np.testing.assert_allclose(ends @ w + b, 0, atol=1e-9 * length)
+    for edge, side in zip(display.band_, (-1, 1), strict=True):
+        np.testing.assert_allclose((edge.get_xydata() @ w + b) / length, side * gamma)
+    arrow = np.array([display.arrow_.U, display.arrow_.V]).ravel()
+    assert arrow @ (ends[1] - ends[0]) == pytest.approx(0, abs=1e-9) and arrow @ w > 0
+    assert display.ax_.get_aspect() == 1.0  # else the angle would not look right
+    assert w @ offsets(display.arrow_)[0] + b == pytest.approx(0, abs=1e-9)
+    distances = np.abs(X @ w + b) / length
+    nearest = [np.flatnonzero(y == c)[distances[y == c].argmin()] for c in (0, 1)]
+    assert display.closest.tolist() == nearest and display.margin == pytest.approx(gamma)
+    np.testing.assert_array_equal(offsets(display.closest_), X[nearest])
+    assert display.wrong_ is None
+    for c, points in enumerate(display.points_):
+        np.testing.assert_array_equal(offsets(points), X[y == c])
+    marks = {points.get_paths()[0].vertices.tobytes() for points in display.points_}
+    assert len(marks) == 2  # told apart without colour
+    labels = [text.get_text() for text in display.legend_.get_texts()]
+    assert {"0 (40)", "1 (40)", "boundary", "closest row of each class"} <= set(labels)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("feature 0", "feature 1")
+    rendered(display.figure_)
+
+
+def test_misclassified_rows_are_ringed_and_there_is_no_band():
+    X, y = noisy()
+    model = Perceptron(readout="pocket", tol=0.05).fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    wrong = model.predict(X) != y
+    assert wrong.any()
+    np.testing.assert_array_equal(offsets(display.wrong_), X[wrong])
+    assert display.band_ is None and display.closest_ is None and display.closest.size == 0
+    assert display.ax_.get_title() == f"{wrong.sum()} of these 300 rows are wrong"
+    x, y_grid, (negative, positive) = display.regions
+    grid = np.column_stack([x.ravel(), y_grid.ravel()])
+    np.testing.assert_array_equal(positive.ravel() > 0, model.predict(grid) == "yes")
+    np.testing.assert_array_equal(negative, -positive)
+    assert len(display.regions_) == 2
+
+
+def test_more_features_are_shown_in_the_plane_of_w_and_the_main_spread_across_it(rendered):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = Perceptron(readout="averaged", tol=0.01).fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    w = model.coef_[0] / np.linalg.norm(model.coef_)
+    np.testing.assert_allclose(display.points[:, 1], model.decision_function(X) / np.linalg.norm(model.coef_))
+    rest = X - X.mean(axis=0)
+    rest -= np.outer(rest @ w, w)
+    main = np.linalg.svd(rest, full_matrices=False)[2][0]
+    shown = display.points[:, 0] - display.points[:, 0].mean()
+    np.testing.assert_allclose(np.abs(shown), np.abs(rest @ main), atol=1e-6)
+    total = X.var(axis=0).sum()
+    assert f"({(rest @ main).var() / total:.0%} of the spread)" in display.ax_.get_xlabel()
+    assert f"({(X @ w).var() / total:.0%} of the spread)" in display.ax_.get_ylabel()
+    np.testing.assert_allclose(display.boundary_.get_ydata(), 0, atol=1e-9)
+    # Sparse rows give the same picture.
+    sparse = BoundaryDisplay.from_estimator(model, sp.csr_matrix(X), y)
+    np.testing.assert_allclose(sparse.points, display.points, atol=1e-6)
+    assert sparse.ax_.get_xlabel() == display.ax_.get_xlabel()
+    rendered(display.figure_)
+
+
+def test_several_classes_are_regions(rendered):
+    X, y = load_iris(return_X_y=True)
+    for columns in ([0, 2], [0, 1, 2, 3]):
+        model = Perceptron(readout="averaged", tol=0.01).fit(X[:, columns], y)
+        display = BoundaryDisplay.from_estimator(model, X[:, columns], y)
+        assert len(display.regions_) == len(display.points_) == 3 and display.arrow_ is None
+        np.testing.assert_array_equal(display.wrong, model.predict(X[:, columns]) != y)
+        # Every row lies in the region of the class that is predicted for it, also where the plane is a projection.
+        across, up, fields = display.regions
+        column = np.abs(across[0][:, np.newaxis] - display.points[:, 0]).argmin(axis=0)
+        line = np.abs(up[:, 0][:, np.newaxis] - display.points[:, 1]).argmin(axis=0)
+        seen = np.array(fields)[:, line, column]
+        clear = np.sort(seen, axis=0)[-1] > 0.05 * np.abs(seen).max()
+        assert clear.sum() > 100
+        np.testing.assert_array_equal(seen.argmax(axis=0)[clear], model.predict(X[:, columns])[clear])
+    rendered(display.figure_)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "voted", "pipeline", "pairs"])
+def test_any_classifier_with_a_decision_function(kernel, rendered):
+    X, y = noisy(120)
+    if kernel == "pairs":
+        y = np.where(X[:, 1] > 0.7, "up", y)
+    model = {
+        "rbf": SVC(),
+        "voted": Perceptron(readout="voted", tol=0.05),
+        "pipeline": make_pipeline(StandardScaler(), SVC(C=10)),
+        "pairs": SVC(decision_function_shape="ovo"),
+    }[kernel].fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    across, up, fields = display.regions
+    predicted = model.predict(np.column_stack([across.ravel(), up.ravel()]))
+    np.testing.assert_array_equal(model.classes_[np.argmax(fields, axis=0).ravel()], predicted)
+    np.testing.assert_array_equal(offsets(display.wrong_), X[model.predict(X) != y])
+    assert display.normal is display.arrow_ is display.band_ is None
+    edge = np.concatenate([path.vertices for path in display.boundary_[0].get_paths()])
+    if kernel == "rbf":
+        assert np.abs(model.decision_function(edge)).max() < 0.05 * np.abs(model.decision_function(X)).max()
+    rendered(display.figure_)
+
+
+def test_a_linear_model_of_another_library_and_names_of_a_data_frame():
+    X, y = BLOBS
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    model = LinearSVC().fit(frame, y)
+    display = BoundaryDisplay.from_estimator(model, frame, y)
+    np.testing.assert_allclose(display.boundary_.get_xydata() @ model.coef_[0] + model.intercept_, 0, atol=1e-9)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("width", "height")
+    assert BoundaryDisplay.from_estimator(SVC().fit(frame, y), frame, y).arrow_ is None
+
+
+def test_many_rows_are_thinned_and_few_are_not():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100_000, 2))
+    y = (X @ [1.0, 2.0] + random.normal(size=len(X)) > 0).astype(int)
+    display = BoundaryDisplay.from_estimator(Perceptron(max_iter=2).fit(X, y), X, y)
+    assert sum(len(offsets(points)) for points in display.points_) == 5000
+    assert all(points.get_rasterized() for points in display.points_)
+    labels = " ".join(text.get_text() for text in display.legend_.get_texts())
+    assert "2,500 drawn" in labels and "300 drawn" in labels
+    few = BoundaryDisplay.from_estimator(Perceptron().fit(X[:5], [0, 1, 0, 1, 1]), X[:5], [0, 1, 0, 1, 1])
+    assert sum(len(offsets(points)) for points in few.points_) == 5
+
+
+def test_scales_that_do_not_compare_are_said_to_be_so():
+    X, y = BLOBS
+    display = BoundaryDisplay.from_estimator(Perceptron().fit(X * [1, 400], y), X * [1, 400], y)
+    assert display.arrow_ is None and display.ax_.get_aspect() == "auto"
+    assert "different scale" in display.legend_.get_title().get_text()
+
+
+def test_one_feature_and_given_axes():
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    _, ax = plt.subplots()
+    model = Perceptron().fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y, ax=ax)
+    assert display.ax_ is ax and display.figure_ is ax.figure
+    np.testing.assert_allclose(display.boundary_.get_xdata(), -model.intercept_[0] / model.coef_[0, 0])
+
+
+def test_what_cannot_be_drawn():
+    X, y = BLOBS
+    with pytest.raises(TypeError, match="StandardScaler has no decision_function"):
+        BoundaryDisplay.from_estimator(StandardScaler(), X, y)
+    with pytest.raises(ValueError, match="label 7, which is none of the model's classes"):
+        BoundaryDisplay.from_estimator(Perceptron().fit(X, y), X, np.where(y == 1, 7, 0))
+
+
+def test_a_film_of_the_run(tmp_path):
+    from PIL import Image
+
+    X, y = BLOBS
+    run = trace(Perceptron(), X, y)
+    film = BoundaryDisplay.animate(run, X, y, tmp_path / "run.gif", frames=3, fps=1)
+    with Image.open(tmp_path / "run.gif") as image:
+        assert image.n_frames > 1
+    ax = film._fig.axes[0]  # it stands at its end
+    w = run.weights[-1]
+    line = next(line for line in ax.lines if line.get_label() == "boundary")
+    np.testing.assert_allclose(line.get_xydata() @ w[:2] + w[2], 0, atol=1e-9)
+    assert ax.get_title().startswith(
+        f"update {run.n_updates} of {run.n_updates}, pass {run.pass_[-1]}: row {run.row[-1]}"
+    )
+    star = next(points for points in ax.collections if points.get_label() == "row of this update")
+    np.testing.assert_array_equal(offsets(star), X[run.row[-1:]])
+    BoundaryDisplay.animate(run, X, y, tmp_path / "run.html", frames=1, fps=1)
+    assert "<script" in (tmp_path / "run.html").read_text()
+
+
+def test_a_film_of_three_classes(tmp_path):
+    X, y = make_blobs(60, centers=3, random_state=7)
+    BoundaryDisplay.animate(trace(Perceptron(), X, y), X, y, tmp_path / "run.gif", frames=2, fps=1)
+    assert (tmp_path / "run.gif").stat().st_size > 1000
+
+
+def test_films_that_cannot_be_made(tmp_path, monkeypatch):
+    X, y = BLOBS
+    run = trace(Perceptron(), X, y)
+    with pytest.raises(ValueError, match=r"must end in one of .gif, .mp4, .html, got 'run.avi'"):
+        BoundaryDisplay.animate(run, X, y, tmp_path / "run.avi")
+    monkeypatch.setattr(films.FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
+    with pytest.raises(RuntimeError, match="needs the program ffmpeg"):
+        BoundaryDisplay.animate(run, X, y, tmp_path / "run.mp4")
+    with pytest.raises(ValueError, match="rows that were traced"):
+        BoundaryDisplay.animate(run, X[:3], y[:3])
+    wide = np.column_stack([X, X])
+    with pytest.raises(ValueError, match="rows of 2 features can be animated, these have 4"):
+        BoundaryDisplay.animate(trace(Perceptron(), wide, y), wide, y)
