@@ -14,6 +14,7 @@ from perceptrons.plots.regions import UNEQUAL, fields, grid, limits_of, weights
 from perceptrons.theory.trace import Trace
 
 Floats = npt.NDArray[np.float64]
+SIZES = ((200, 40.0), (600, 26.0), (2000, 14.0))  # rows up to so many are drawn of this size
 MOST_RINGS = 300  # more would hide what they ring
 
 
@@ -221,7 +222,7 @@ class BoundaryDisplay:
     def _plot_points(self) -> None:
         ax = self.ax_
         self.points_: list[Any] = []
-        size = 36.0 if len(self.points) <= 200 else 14.0 if len(self.points) <= 2000 else 6.0
+        size = next((size for n, size in SIZES if len(self.points) <= n), 6.0)
         most = style.MOST_POINTS // len(self.classes)
         for c, name in enumerate(self.classes):
             of = self.codes == c
@@ -272,9 +273,22 @@ class BoundaryDisplay:
             for p in rows:
                 ax.plot(*np.array([p, p - (normal @ p + self.offset) * normal]).T, ":", color=style.INK, linewidth=1.2)
         if arrow:
-            tip = foot + 0.2 * min(right - left, top - bottom) * normal
-            options = {"angles": "xy", "scale_units": "xy", "scale": 1, "color": style.INK, "width": 0.008, "zorder": 5}
-            self.arrow_ = ax.quiver(*foot, *(tip - foot), **options)
-            ax.text(
-                *(foot + 1.2 * (tip - foot)), "w", ha="center", va="center", fontsize=12, fontweight="bold", zorder=5
-            )
+            self._plot_arrow(normal, foot)
+
+    def _plot_arrow(self, normal: Floats, foot: Floats) -> None:
+        """The weight vector, standing on the boundary where it hides fewest points."""
+        left, right, bottom, top = self.limits
+        size = min(right - left, top - bottom)
+        step = 0.2 * size * normal
+        feet = foot + np.linspace(-0.4, 0.4, 9)[:, np.newaxis] * size * np.array([-normal[1], normal[0]])
+        ends = np.stack([feet, feet + 1.2 * step])
+        seen = ((ends > (left, bottom)) & (ends < (right, top))).all(axis=(0, 2))
+        feet = feet[seen] if seen.any() else foot[np.newaxis]
+        along = feet[:, np.newaxis] + np.linspace(0.2, 1.2, 6)[:, np.newaxis] * step  # (feet, 6, 2)
+        some = self.points[style.drawn(np.ones(len(self.points), dtype=np.bool_), 500)]
+        room = np.linalg.norm(along[:, :, np.newaxis] - some, axis=3).min(axis=(1, 2))
+        foot = feet[np.argmax(room)]
+        look = {"angles": "xy", "scale_units": "xy", "scale": 1, "color": style.INK, "width": 0.008, "zorder": 5}
+        self.arrow_ = self.ax_.quiver(*foot, *step, **look)
+        label = {"ha": "center", "va": "center", "fontsize": 12, "fontweight": "bold", "zorder": 5}
+        self.ax_.text(*(foot + 1.2 * step), "w", path_effects=style.halo(), **label)

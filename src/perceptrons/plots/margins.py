@@ -95,7 +95,9 @@ class MarginsDisplay:
                 height = np.full(len(values), 0.02 + 0.04 * number)
                 marks = {"marker": "|", "markersize": 9, "linestyle": "none", "color": colour}
                 ax.plot(values, height, transform=ax.get_xaxis_transform(), **marks)
-        self.zero_ = ax.axvline(0.0, color=style.INK, linewidth=1.4, label="boundary: at and left of it rows are wrong")
+        self.zero_ = ax.axvline(
+            0.0, color=style.INK, linewidth=2.0, linestyle=":", label="boundary: at and left of it rows are wrong"
+        )
         what = "distance from the boundary" if self.distances else "score; no distance, since there is no weight vector"
         ax.set(xlabel=f"margin ({what})", ylabel="share of rows", title="Margins of the rows", ylim=(0, None))
         self.legend_ = style.legend_below(ax)

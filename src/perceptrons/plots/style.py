@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Okabe & Ito 2008, in an order in which neighbours also differ in grey; marks, lines and hatches differ as well.
+# Okabe & Ito 2008. Marks, lines and hatches tell things apart as well; there are more marks than colours, so that the
+# eighth class, whose colour is the first's, has a mark of its own.
 INK = "#222222"
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-MARKS = ("o", "s", "^", "D", "v", "P", "X")
+MARKS = ("o", "^", "s", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":")
-HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++")
+HATCHES = ("", "//", "..", "\\\\", "xx", "--")
 
 # How a run ended, by `Trace.stop`.
 STOPS = {
@@ -58,7 +59,11 @@ def cycle(choices: tuple[str, ...], number: int) -> str:
 def legend(ax: Any, note: str | None = None) -> Any:
     """A legend beside the axes, where it hides nothing, with a note where there is something to say."""
     look = {"frameon": False, "borderaxespad": 0.0, "alignment": "left"}
-    return ax.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), title=note, **look)
+    legend = ax.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), title=note, **look)
+    for handle in legend.legend_handles:
+        if hasattr(handle, "set_sizes"):  # points, which may be too small to see of what kind they are
+            handle.set_sizes([45.0])
+    return legend
 
 
 def legend_below(ax: Any, note: str | None = None, **options: Any) -> Any:

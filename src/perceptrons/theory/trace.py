@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from math import floor, sqrt
 from typing import Any, NamedTuple
@@ -37,42 +37,93 @@ STOPS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
-    """What each update of a run did. Arrays have one entry an update, in the order in which they were made."""
+    """What each update of a run did. `print` gives a short report.
 
-    model: Any  # the fitted clone
-    update: Array  # number of the update, from 1
-    pass_: Array  # number of the pass, from 1; the column "pass"
-    seen: Array  # examples processed, this one included
+    Attributes
+    ----------
+    model : the fitted clone
+
+    One entry an update, in the order in which they were made (`columns` has them all):
+
+    update, pass_, seen : ndarray of int
+        Numbers of the update and of its pass, from 1, and of examples processed, this one included.
+    row, label, rival : ndarray
+        The row, its label, and the class that the step leads away from: of two classes the other one, of several the
+        strongest wrong one.
+    kind : ndarray of str
+        "false positive" or "false negative"; with several classes "mistake"; "margin" when the row was right, but by
+        too little for the rule.
+    margin_before, margin_after : ndarray
+        m = y·a(x) of the row before and after the step; several classes: its score less the best of the others.
+    tau, sum_tau : ndarray
+        Length of the step, η included, and Στ so far.
+    sq_norm, sq_norm_bound : ndarray, the latter or None
+        ‖w‖², the bias included as a weight, and k·`growth`, which it cannot exceed.
+    relative_bound : ndarray or None
+        ‖w‖/(R·Στ), which no margin relative to R can exceed (both with the constant 1 appended).
+    progress, progress_bound : ndarray or None
+        w*·w with the best separator w*, and k·γ, which it is never below.
+    cosine, cosine_bound : ndarray or None
+        The cosine of w* and w, and √k·γ/√growth, which it is never below.
+    weights : ndarray or None
+        (w, b) after each update, as learners keep them; None when these are more than a few numbers.
+
+    About the run:
+
+    reason : str or None
+        Why some of the above are None.
+    separable : bool or None
+        Whether the rows learned from are; None: not decided.
+    separator, margin : ndarray and float, or None
+        w* of length 1 and its proved margin γ, in the space with the constant 1 appended.
+    growth : float or None
+        The most that an update adds to ‖w‖²: R², for the margin rule R² + 2β; 2R² in place of R² for several classes.
+    radius : float
+        R, the length of the longest row with the constant 1 appended.
+    n_updates, stride : int
+        How many updates were made; every so many of them are kept, and the last one.
+    converged, stop : bool and str
+        Whether the hypothesis that was kept makes no mistake, and how the run ended: "converged", "margin", "stuck",
+        "validation" or "max_iter".
+    tol : float or None
+    n_rows : int
+        Rows in each pass.
+    """
+
+    model: Any
+    update: Array
+    pass_: Array
+    seen: Array
     row: Array
     label: Array
-    rival: Array  # the class that the step leads away from: of two the other one, else the strongest wrong one
-    kind: Array  # "false positive", "false negative"; several classes: "mistake"; right, but by too little: "margin"
-    margin_before: Floats  # m = y·a(x); several classes: score_y − max of the others
+    rival: Array
+    kind: Array
+    margin_before: Floats
     margin_after: Floats
-    tau: Floats  # length of the step, η included
-    sum_tau: Floats  # Στ so far
-    sq_norm: Floats  # ‖w‖², the bias included as a weight
-    sq_norm_bound: Floats | None  # k·growth ≥ ‖w‖²
-    relative_bound: Floats | None  # ‖w‖/(R·Στ): no margin relative to R is larger (constant 1 appended, as in R)
-    progress: Floats | None  # w*·w with the best separator w* of length 1
-    progress_bound: Floats | None  # k·γ ≤ w*·w
-    cosine: Floats | None  # of w* and w
-    cosine_bound: Floats | None  # √k·γ/√growth ≤ cosine
-    reason: str | None  # why some of the above are None
-    weights: Floats | None = field(repr=False)  # (w, b) after each update, when these are few numbers
-    separable: bool | None  # whether the rows learned from are; None: not decided
-    separator: Floats | None = field(repr=False)  # w*, in the space with the constant 1 appended
-    margin: float | None  # γ: proved margin of w* in that space
-    growth: float | None  # the most that an update adds to ‖w‖²: R², R² + 2β, or 2R² for several classes
-    radius: float  # R, with the constant 1 appended
+    tau: Floats
+    sum_tau: Floats
+    sq_norm: Floats
+    sq_norm_bound: Floats | None
+    relative_bound: Floats | None
+    progress: Floats | None
+    progress_bound: Floats | None
+    cosine: Floats | None
+    cosine_bound: Floats | None
+    weights: Floats | None
+    reason: str | None
+    separable: bool | None
+    separator: Floats | None
+    margin: float | None
+    growth: float | None
+    radius: float
+    n_updates: int
+    stride: int
+    converged: bool
+    stop: str
     tol: float | None
-    n_updates: int  # made; more than are kept when `stride` is not 1
-    stride: int  # every so many updates are kept, and the last one
-    converged: bool  # whether the hypothesis that was kept makes no mistake
-    stop: str  # "converged", "margin", "stuck", "validation" or "max_iter"
-    n_rows: int  # in each pass
+    n_rows: int
 
     @property
     def n_passes(self) -> int:
@@ -111,6 +162,9 @@ class Trace:
     def __len__(self) -> int:
         return len(self.update)
 
+    def __repr__(self) -> str:
+        return f"<Trace of {_count(self.n_updates, 'update')} of {self.model!r}>"
+
     def __str__(self) -> str:
         lines = [f"{_count(self.n_updates, 'update')} in {_count(self.n_passes, 'pass', 'passes')}; {STOPS[self.stop]}"]
         if self.kept_pass < self.n_passes:
@@ -119,8 +173,10 @@ class Trace:
             lines.append(f"one update in {self.stride} is kept, and the last: {len(self):,} in all")
         if len(self):
             kinds, counts = np.unique(self.kind, return_counts=True)
-            names = {"margin": "right by too little"}
-            parts = [f"{count} {names.get(str(kind), kind)}" for kind, count in zip(kinds, counts, strict=True)]
+            parts = [
+                f"{count:,} right by too little" if kind == "margin" else _count(count, kind)
+                for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True)
+            ]
             lines.append(("kept: " if self.stride > 1 else "updates: ") + ", ".join(parts))
             lines.append(f"‖w‖ = {sqrt(self.sq_norm[-1]):.4g}, R = {self.radius:.4g}, Στ = {self.sum_tau[-1]:.4g}")
         if self.relative_bound is not None and len(self):
@@ -178,7 +234,7 @@ def trace(
     >>> print(run)
     Trace of Perceptron:
       7 updates in 2 passes; converged
-      updates: 4 false negative, 3 false positive
+      updates: 4 false negatives, 3 false positives
       ‖w‖ = 10.2, R = 11.16, Στ = 7
       proved: no hypothesis has a margin above 1.457 in the space with the constant 1 appended
       k·γ = 5.243 ≤ w*·w = 10.07 ≤ ‖w‖ ≤ √(k·growth) = 29.52
