@@ -96,16 +96,16 @@ class Constraints:
         full[:, chosen.features] = w.reshape(self.blocks, -1)
         return Hypothesis(full, b if self.bias else np.zeros(self.blocks, dtype=w.dtype))
 
-    def margins(self, hypothesis: Hypothesis) -> tuple[Floats, Ints]:
+    def margins(self, hypothesis: Hypothesis) -> tuple[Floats, npt.NDArray[Any]]:
         """min_r z_ir·v of each row in floats, and the rivals that attain it."""
         w = np.column_stack([hypothesis.w, hypothesis.b]).T
         if self.blocks == 1:
             values = passes.margins(
                 *self.rows.arrays, self.codes, float(self.bias), np.ascontiguousarray(w[:, 0]), None
             )
-            return values, 1 - self.codes.astype(np.intp)
+            return values, 1 - self.codes
         order = np.asfortranarray if self.rows.indices is None else np.ascontiguousarray
-        rivals = np.empty(len(self.rows), dtype=np.intp)
+        rivals = np.empty(len(self.rows), dtype=self.codes.dtype)
         return passes.margins(*self.rows.arrays, self.codes, float(self.bias), order(w), rivals), rivals
 
     def error(self, hypothesis: Hypothesis) -> Floats:

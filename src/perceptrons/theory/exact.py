@@ -59,8 +59,11 @@ def rationals(hypothesis: Hypothesis) -> Hypothesis:
 
 def sq_length(hypothesis: Hypothesis, free: bool) -> Fraction:
     """‖w‖², with the bias unless it is free."""
-    numbers = [*hypothesis.w.ravel().tolist(), *([] if free else hypothesis.b.tolist())]
-    return sum((Fraction(number) ** 2 for number in numbers if number), Fraction(0))
+    numbers = hypothesis.w.ravel() if free else np.append(hypothesis.w, hypothesis.b)
+    if numbers.dtype == object:
+        return sum((number**2 for number in numbers if number), Fraction(0))
+    whole, exponent = integers(numbers, axis=None)
+    return int((whole * whole).sum()) * power(2 * int(exponent))
 
 
 def margin(constraints: Constraints, hypothesis: Hypothesis, i: int) -> tuple[Fraction, int, int]:
@@ -93,7 +96,8 @@ def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[F
     with np.errstate(all="ignore"):  # what overflows is no number, and goes on to exact arithmetic
         values, rivals = constraints.margins(floats)
         error = constraints.error(floats)
-        low, high = values - error, float((values + error).min())
+        low = values - error
+        high = float(np.add(values, error, out=values).min())
     i = int(low.argmin())
     if low[i] > 0 and low[i] >= (1 - TIGHT) * high:
         return Fraction(float(low[i])), i, int(rivals[i])

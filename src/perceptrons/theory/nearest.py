@@ -75,14 +75,13 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None)
         most = min(len(values) - 1, max(64, 8 * constraints.dimension, 2 * len(chosen.at)), 1024)
         worst = np.argpartition(values, most)[: most + 1]
         worst = worst[values[worst] < (1.0 - CLOSE / 2) * target]
-        chosen = _joined(constraints, chosen, worst, rivals[worst])
+        chosen = _joined(constraints, chosen, worst, rivals[worst].astype(np.intp))
 
 
 def _joined(constraints: Constraints, chosen: Chosen, at: Ints, rivals: Ints) -> Chosen:
     """The constraints chosen and new ones, each once."""
-    pairs = np.column_stack([np.append(chosen.at, at), np.append(chosen.rivals, rivals)])
-    at, rivals = np.unique(pairs, axis=0).T
-    return constraints.choose(at, rivals)
+    pairs = np.append(chosen.at, at) * constraints.n_classes + np.append(chosen.rivals, rivals)
+    return constraints.choose(*np.divmod(np.unique(pairs), constraints.n_classes))
 
 
 def _spread(constraints: Constraints) -> Chosen:

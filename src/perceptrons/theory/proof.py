@@ -46,9 +46,13 @@ class Undecided:
 Proof = Separator | Contradiction | Undecided
 
 
-def decide(constraints: Constraints, first: Chosen | None = None) -> Proof:
+def decide(constraints: Constraints, first: Chosen | None = None) -> Hypothesis | Contradiction | Undecided:
     """Whether anything separates: some separator, or a contradiction."""
-    return _proved(constraints, free=True, first=first, any_will_do=True)
+    last = None
+    for last in rounds(constraints, free=True, first=first):
+        if last.margin > 0 and exact.smallest_margin(constraints, last.hypothesis)[0] > 0:
+            return last.hypothesis
+    return _without_floats(constraints, last)
 
 
 def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = None) -> Proof:
@@ -56,44 +60,38 @@ def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = 
 
     free: margins are those of the rows; else the bias counts as the weight of a constant feature 1.
     """
-    return _proved(constraints, free=free, first=first, any_will_do=False)
-
-
-def _proved(constraints: Constraints, *, free: bool, first: Chosen | None, any_will_do: bool) -> Proof:
     top = last = None
     for last in rounds(constraints, free=free, first=first):
         top = last if top is None or last.margin > top.margin else top
-        if any_will_do and last.margin > 0:
-            proof = _by_floats(constraints, last, free)
-            if proof is not None:
-                return proof
-    assert top is not None and last is not None  # there is always a first round
+    proof = None
+    if top is not None and top.margin > 0:
+        proof = separator(constraints, top.hypothesis, top.chosen, top.weights.tolist(), free=free)
+    if last is None or proof is None or proof.low == 0:
+        answer = _without_floats(constraints, last)
+        if not isinstance(answer, Hypothesis):
+            return answer
+        assert last is not None
+        proof = separator(constraints, answer, last.chosen, last.weights.tolist(), free=free)
+    return _narrower(constraints, proof, free) if proof.high > (1 + WIDE) * proof.low else proof
+
+
+def _without_floats(constraints: Constraints, last: Found | None) -> Hypothesis | Contradiction | Undecided:
+    """The verdict where floats have found no separator; `last` is where they ended."""
+    assert last is not None  # there is always a first round
     if last.distance < ZERO:
         weights = exact.null_vector(last.chosen)
         if weights is not None:
             return Contradiction(last.chosen, weights)
-    answer: Proof | None = _by_floats(constraints, top, free) if top.margin > 0 else None
+    answer = exact.decide(constraints, last.chosen)
     if answer is None:
-        answer = _exactly(constraints, last, free)
-    if isinstance(answer, Separator) and not any_will_do and answer.high > (1 + WIDE) * answer.low:
-        return _narrower(constraints, answer, free)
-    return answer
+        return Undecided(last.chosen)
+    return answer if isinstance(answer, Hypothesis) else Contradiction(*answer)
 
 
-def _by_floats(constraints: Constraints, found: Found, free: bool) -> Separator | None:
-    """The separator found, if it is one."""
-    proof = separator(constraints, found.hypothesis, found.chosen, found.weights.tolist(), free=free)
-    return proof if proof.low > 0 else None
-
-
-def _exactly(constraints: Constraints, found: Found, free: bool) -> Proof:
-    """The verdict by exact arithmetic alone, beginning with the constraints found."""
-    answer = exact.decide(constraints, found.chosen)
-    if answer is None:
-        return Undecided(found.chosen)
-    if not isinstance(answer, Hypothesis):
-        return Contradiction(*answer)
-    return separator(constraints, answer, found.chosen, found.weights.tolist(), free=free)
+def margin(constraints: Constraints, hypothesis: Hypothesis, *, free: bool) -> tuple[float, tuple[int, int]]:
+    """The margin of the hypothesis, rounded down, or 0 if it does not separate; with the row and rival that have it."""
+    least, row, rival = exact.smallest_margin(constraints, hypothesis)
+    return exact.root_down(max(least, Fraction(0)) ** 2 / exact.sq_length(hypothesis, free)), (row, rival)
 
 
 def separator(
@@ -104,16 +102,15 @@ def separator(
     *,
     free: bool,
 ) -> Separator:
-    """The enclosure that this hypothesis and these multipliers prove; `low` is 0 if it does not separate."""
-    least, row, rival = exact.smallest_margin(constraints, hypothesis)
-    low = exact.root_down(max(least, Fraction(0)) ** 2 / exact.sq_length(hypothesis, free))
+    """The enclosure that this hypothesis and these multipliers prove."""
+    low, nearest = margin(constraints, hypothesis, free=free)
     point = exact.hull_point(chosen, weights, free)
     if point is None:  # one row of each of two classes is a point of the hull as well
         rows = np.array([np.flatnonzero(constraints.codes == code)[0] for code in (0, 1)])
         chosen = constraints.choose(rows, np.array([1, 0]))
         point = exact.hull_point(chosen, [1, 1], free)
         assert point is not None
-    return Separator(hypothesis, low, exact.root_up(point[1]), chosen, point[0], (row, rival))
+    return Separator(hypothesis, low, exact.root_up(point[1]), chosen, point[0], nearest)
 
 
 def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separator:

@@ -17,7 +17,7 @@ from perceptrons.theory import exact
 from perceptrons.theory.certificate import Certificate, CertificateError, check
 from perceptrons.theory.constraints import Constraints, Hypothesis, Ints
 from perceptrons.theory.inputs import read, sq_radius
-from perceptrons.theory.proof import Contradiction, Separator, Undecided, best, decide, separator, unit
+from perceptrons.theory.proof import Contradiction, Separator, Undecided, best, decide, margin, unit
 
 Array = npt.NDArray[Any]
 
@@ -236,10 +236,10 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
             certificate=Certificate(None, None, multipliers),
             **facts,
         )
-    augmented = _augmented(constraints, proof)
+    augmented, augmented_margin = _augmented(constraints, proof)
     floats = unit(proof.hypothesis, free=True)
     w, b = floats.w, floats.b
-    both = unit(augmented.hypothesis, free=False)
+    both = unit(augmented, free=False)
     separator = np.column_stack([both.w, both.b]) if fit_intercept else both.w
     kind = "floats" if proof.hypothesis.w.dtype == np.float64 else "exact rationals"
     return Separability(
@@ -249,20 +249,22 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
         intercept=float(b[0]) if constraints.blocks == 1 else b,
         margin=proof.low,
         margin_bounds=(proof.low, proof.high),
-        augmented_margin=augmented.low,
+        augmented_margin=augmented_margin,
         augmented_separator=separator[0] if constraints.blocks == 1 else separator,
-        certificate=Certificate(_whole(proof.hypothesis), _whole(augmented.hypothesis), multipliers),
+        certificate=Certificate(_whole(proof.hypothesis), _whole(augmented), multipliers),
         **facts,
     )
 
 
-def _augmented(constraints: Constraints, proof: Separator) -> Separator:
-    """The separator that is best when the bias counts as a weight: at least as good as the best one without that."""
+def _augmented(constraints: Constraints, proof: Separator) -> tuple[Hypothesis, float]:
+    """The separator that is best when the bias counts as a weight, and its margin then."""
     if not constraints.bias:
-        return proof
+        return proof.hypothesis, proof.low
     other = best(constraints, free=False, first=proof.chosen)
-    same = separator(constraints, proof.hypothesis, proof.chosen, proof.weights, free=False)
-    return other if isinstance(other, Separator) and other.low > same.low else same
+    low, _ = margin(constraints, proof.hypothesis, free=False)
+    if isinstance(other, Separator) and other.low > low:
+        return other.hypothesis, other.low
+    return proof.hypothesis, low
 
 
 def _other(constraints: Constraints, proof: Separator | Contradiction | Undecided) -> bool | None:
@@ -272,8 +274,9 @@ def _other(constraints: Constraints, proof: Separator | Contradiction | Undecide
     """
     if isinstance(proof, Separator if not constraints.bias else Contradiction):
         return not constraints.bias
-    other = decide(replace(constraints, bias=not constraints.bias))
-    return {Separator: True, Contradiction: False, Undecided: None}[type(other)]
+    changed = replace(constraints, bias=not constraints.bias)
+    other = decide(changed, first=changed.choose(proof.chosen.at, proof.chosen.rivals))
+    return {Hypothesis: True, Contradiction: False, Undecided: None}[type(other)]
 
 
 def _whole(hypothesis: Hypothesis) -> list[list[Any]]:
