@@ -19,17 +19,18 @@ lint: $(VENV)/.linted
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/linear.py
+	$(BIN)/python benchmarks/theory.py $(DATA)
 	$(BIN)/python benchmarks/published.py $(DATA)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable ".[all]"
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

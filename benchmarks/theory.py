@@ -130,7 +130,7 @@ def degenerate() -> None:
         except ValueError:
             unchecked += 1
     print(
-        f"\n{cases} small-integer cases: {wrong} wrong verdicts, {undecided} undecided, {unchecked} failed certificates "
+        f"\n{cases} small-integer cases: {wrong} wrong verdicts, {undecided} undecided, {unchecked} bad certificates "
         f"(bar: 0, 0, 0); {time.perf_counter() - begun:.0f} s with the oracle",
         flush=True,
     )

@@ -1,4 +1,4 @@
-"""Makes picture.png, which the README shows.   python docs/picture.py   (needs matplotlib)"""
+"""Makes the pictures that the README shows.   python docs/picture.py   (needs matplotlib)"""
 
 from pathlib import Path
 
@@ -7,7 +7,10 @@ import numpy as np
 from sklearn.linear_model import Perceptron as TheirPerceptron
 
 from perceptrons import Perceptron
+from perceptrons.plots import BoundaryDisplay, MarginsDisplay, ProofDisplay
+from perceptrons.theory import trace
 
+HERE = Path(__file__).parent
 INK, BLUE, ORANGE = "#222222", "#0072B2", "#D55E00"  # told apart by colour-blind people, and in grey by their shade
 
 
@@ -20,7 +23,8 @@ def separable(random: np.random.Generator, margin: float) -> tuple[np.ndarray, n
     return X[keep], (distance[keep] > 0).astype(int)
 
 
-def main() -> None:
+def readouts() -> None:
+    """What is left of separable rows, and which hypothesis to keep of noisy ones."""
     random = np.random.default_rng(0)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
     margins = np.array([0.2, 0.1, 0.05, 0.02, 0.01, 0.005])
@@ -47,8 +51,27 @@ def main() -> None:
     right.set(xlabel="pass", ylabel="error on held-out rows", ylim=(0, None))
     right.set_title("Noisy rows: which hypothesis to keep")
     right.legend(title="readout")
-    figure.savefig(Path(__file__).parent / "picture.png", dpi=110)
+    figure.savefig(HERE / "picture.png", dpi=110)
+
+
+def proof() -> None:
+    """A run over rows of two features: where it ended, and why it had to."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(400, 2)) @ [[1.6, 0.5], [0.0, 1.0]] + [1.0, 0.5]
+    distance = (X @ [1.0, -2.0] + 0.4) / 5**0.5
+    X = X[np.abs(distance) > 0.04]
+    y = np.where(distance[np.abs(distance) > 0.04] > 0, "spam", "mail")
+    run = trace(Perceptron(), X, y)
+    figure = plt.figure(figsize=(13, 8.4), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=(1.0, 1.05))
+    left, right = above.subplots(1, 2, width_ratios=(1.2, 1.0))
+    BoundaryDisplay.from_estimator(run.model, X, y, ax=left)
+    models = {"after ten rows": Perceptron().partial_fit(X[:10], y[:10]), "converged": run.model}
+    MarginsDisplay.from_estimators(models, X, y, ax=right)
+    ProofDisplay.from_trace(run, ax=below.subplots(1, 3))
+    figure.savefig(HERE / "proof.png", dpi=80)
 
 
 if __name__ == "__main__":
-    main()
+    readouts()
+    proof()

@@ -1,4 +1,4 @@
-"""The main job on a real data set: train, and say how well it went and what is proved.
+"""The main job on a real data set: train, say how well it went and what is proved, and draw it.
 
 Wisconsin breast cancer, which ships with scikit-learn: 569 tumours, 30 measurements each.
 """
@@ -7,41 +7,83 @@ from __future__ import annotations
 
 import time
 import warnings
+from pathlib import Path
+from typing import Any
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from perceptrons import Perceptron
+from perceptrons.theory import mistake_bound, separability, trace
+
+FOLDER = Path("demo")
 
 
 def main() -> None:
-    """Train every readout on three quarters of the rows and print a table."""
-    X, y = load_breast_cancer(return_X_y=True)
-    train, test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
-    print(f"Breast cancer (Wisconsin): {len(train)} rows to learn from, {len(test)} held out, {X.shape[1]} features.")
+    """Train every readout on three quarters of the rows, print a table and what is proved, and write two pictures."""
+    data = load_breast_cancer()
+    y = data.target_names[data.target]
+    train, test, y_train, y_test = train_test_split(data.data, y, test_size=0.25, random_state=0, stratify=y)
+    print(
+        f"Breast cancer (Wisconsin): {len(train)} rows to learn from, {len(test)} held out, {train.shape[1]} features."
+    )
     print("The first run compiles each pass once; later runs do not.\n")
+    scaler = StandardScaler().fit(train)
+    train, test = scaler.transform(train), scaler.transform(test)
+    compare(train, test, y_train, y_test)
+
+    print("\nCan the rows to learn from be separated at all?")
+    verdict = separability(train, y_train)
+    print(verdict)
+    verdict.check(train, y_train)
+    print("  checked           the certificate holds in exact rational arithmetic")
+
+    print("\nHow many mistakes may the perceptron make, and how many did it make?")
+    print(mistake_bound(train, y_train))
+    run = trace(Perceptron(), train, y_train)
+    print(f"  made: {run.n_updates:,} in {run.n_passes} passes")
+    draw(run, train, y_train)
+
+
+def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
+    """A table of rules and readouts: errors in training and held out, passes, updates, time."""
     print(f"{'':<24}{'training':>9}{'held-out':>9}")
     print(
         f"{'rule':<12}{'readout':<12}{'error':>9}{'error':>9}{'converged':>11}{'passes':>8}{'updates':>9}{'seconds':>9}"
     )
     for readout in ("last", "averaged", "voted", "pocket"):
         for rule in ("perceptron", "pa1"):
-            model = make_pipeline(StandardScaler(), Perceptron(rule=rule, readout=readout))
+            model = Perceptron(rule=rule, readout=readout)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(train, y_train)  # the first fit of its kind compiles
                 begun = time.perf_counter()
                 model.fit(train, y_train)
                 seconds = time.perf_counter() - begun
-            fitted = model[-1]
             print(
                 f"{rule:<12}{readout:<12}{1 - model.score(train, y_train):>9.1%}{1 - model.score(test, y_test):>9.1%}"
-                f"{'yes' if fitted.converged_ else 'no':>11}{fitted.n_iter_:>8}{fitted.n_updates_:>9}{seconds:>9.3f}",
+                f"{'yes' if model.converged_ else 'no':>11}{model.n_iter_:>8}{model.n_updates_:>9}{seconds:>9.3f}",
                 flush=True,
             )
+
+
+def draw(run: Any, X: Any, y: Any) -> None:
+    """Write the boundary and the proof as pictures."""
+    try:
+        import matplotlib
+
+        from perceptrons.plots import BoundaryDisplay, ProofDisplay
+    except ImportError:
+        print('\nFor pictures: pip install "perceptrons[plots]"')
+        return
+    matplotlib.use("Agg")
+    FOLDER.mkdir(exist_ok=True)
+    boundary = BoundaryDisplay.from_estimator(run.model, X, y)
+    boundary.figure_.savefig(FOLDER / "boundary.png", dpi=130)
+    ProofDisplay.from_trace(run).figure_.savefig(FOLDER / "proof.png", dpi=110)
+    print(f"\nPictures: {FOLDER / 'boundary.png'} (the plane of w), {FOLDER / 'proof.png'} (why it had to stop)")
 
 
 if __name__ == "__main__":

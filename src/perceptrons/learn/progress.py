@@ -39,7 +39,7 @@ def unconverged(name: str, learner: Learner, run: Run, tol: float | None, max_it
             f"stopped after {run.n_iter} passes by tol={tol:g}: if these rows are linearly separable at all, their "
             f"margin relative to R is below tol ({size})"
         )
-        advice = "a smaller tol if they should be separable"
+        advice = "a smaller tol if they are (perceptrons.theory.separability tells, with a proof)"
     elif run.stop == "stuck":
         reason = (
             f"stopped after {run.n_iter} passes: the last one made mistakes but no step, because the rows that are "
@@ -48,7 +48,7 @@ def unconverged(name: str, learner: Learner, run: Run, tol: float | None, max_it
         advice = "to leave these rows out or to rescale them"
     else:
         reason = f"stopped by max_iter={max_iter} before converging (so far {size})"
-        advice = "a larger max_iter"
+        advice = "a larger max_iter if the rows are separable (perceptrons.theory.separability tells, with a proof)"
     return (
         f"{name} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
         f"Try {advice}, an averaged, voted or pocket readout, or nonlinear features (a kernel)."

@@ -4,5 +4,16 @@ from perceptrons.theory.bounds import MistakeBound, mistake_bound
 from perceptrons.theory.certificate import CertificateError
 from perceptrons.theory.margins import augment, margins
 from perceptrons.theory.separability import Separability, separability
+from perceptrons.theory.trace import Trace, trace
 
-__all__ = ["CertificateError", "MistakeBound", "Separability", "augment", "margins", "mistake_bound", "separability"]
+__all__ = [
+    "CertificateError",
+    "MistakeBound",
+    "Separability",
+    "Trace",
+    "augment",
+    "margins",
+    "mistake_bound",
+    "separability",
+    "trace",
+]

@@ -19,6 +19,7 @@ from perceptrons.theory.certificate import CertificateError, exact_margins
 from perceptrons.theory.constraints import Constraints, Floats, Hypothesis, Ints
 from perceptrons.theory.inputs import read, sq_radius
 from perceptrons.theory.proof import Separator, best
+from perceptrons.theory.rounding import down, float_up, root_down, root_up, up
 
 BLOCK = 1 << 16  # rows that are widened to float64 at a time
 STEPS = 200  # of the optimisation
@@ -102,9 +103,9 @@ class MistakeBound:
         ]
         if self.margin is not None:
             short = {"novikoff": "", "freund-schapire": ", D = ", "gentile": ", L = "}[self.theorem]
-            shortfall = f"{short}{self.shortfall:.6g}" if short else ""
+            shortfall = f"{short}{up(self.shortfall, 6)}" if short else ""
             constant = " (the constant 1 of the bias included)" if self.fit_intercept else ""
-            lines.append(f"  R = {self.radius:.6g}, γ = {self.margin:.6g}{shortfall}{constant}")
+            lines.append(f"  R = {up(self.radius, 6)}, γ = {down(self.margin, 6)}{shortfall}{constant}")
         return "\n".join(lines)
 
 
@@ -136,7 +137,7 @@ def mistake_bound(
     >>> print(mistake_bound([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]))
     at most 51 mistakes in any number of passes (4 rows)
       Novikoff 1962: R²·‖w‖²/γ² updates, in any order and any number of passes
-      R = 1.73205, γ = 0.242536 (the constant 1 of the bias included)
+      R = 1.73206, γ = 0.242535 (the constant 1 of the bias included)
     """
     rows, labels = read(X, y, "mistake_bound")
     classes = validation.distinct(labels)
@@ -152,7 +153,7 @@ def mistake_bound(
     return MistakeBound(
         bound=found.bound,
         theorem=found.theorem,
-        radius=exact.root_up(sq_radius(rows) + bool(fit_intercept)),
+        radius=root_up(sq_radius(rows) + bool(fit_intercept)),
         margin=found.margin,
         coef=w[0] if single else w,
         intercept=b[0] if single else b,
@@ -205,7 +206,7 @@ def _novikoff(constraints: Constraints, R2: Fraction, given: Hypothesis | None) 
     if least <= 0:
         return None
     squares = exact.sq_length(given, free=False)
-    return Found("novikoff", _up(R2 * squares / least**2), exact.root_down(least**2 / squares), given)
+    return Found("novikoff", float_up(R2 * squares / least**2), root_down(least**2 / squares), given)
 
 
 def _one_pass(constraints: Constraints, R2: Fraction, given: Hypothesis | None) -> Found:
@@ -219,8 +220,8 @@ def _one_pass(constraints: Constraints, R2: Fraction, given: Hypothesis | None) 
         linear, square = (Fraction(float(total)) * inflated for total in (short.sum(), (short * short).sum()))
         squares = exact.sq_length(hypothesis, free=False)
         bound = _formula(theorem, linear, square, squares, R2)
-        shortfall = linear if theorem == "gentile" else Fraction(exact.root_up(square / squares))
-        bounds.append(Found(theorem, _up(bound), exact.root_down(1 / squares), hypothesis, _up(shortfall)))
+        shortfall = linear if theorem == "gentile" else Fraction(root_up(square / squares))
+        bounds.append(Found(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
     found = min(bounds, key=lambda candidate: candidate.bound)
     n = float(len(constraints.rows))
     return found if found.bound < n else Found("n", n, None, None)
@@ -229,18 +230,9 @@ def _one_pass(constraints: Constraints, R2: Fraction, given: Hypothesis | None) 
 def _formula(theorem: str, linear: Fraction, square: Fraction, squares: Fraction, R2: Fraction) -> Fraction:
     """The bound for w with ‖w‖² = `squares` and γ = 1/‖w‖: `linear` is Σ max(0, 1 − z·w), `square` that of squares."""
     if theorem == "freund-schapire":
-        return (Fraction(exact.root_up(R2 * squares)) + Fraction(exact.root_up(square))) ** 2
+        return (Fraction(root_up(R2 * squares)) + Fraction(root_up(square))) ** 2
     half = R2 * squares / 2
-    return half + linear + Fraction(exact.root_up(2 * half * linear + half**2))
-
-
-def _up(number: Fraction) -> float:
-    """The number as a float that is not smaller."""
-    try:
-        rounded = float(number)
-    except OverflowError:
-        return math.inf
-    return rounded if rounded == math.inf or Fraction(rounded) >= number else math.nextafter(rounded, math.inf)
+    return half + linear + Fraction(root_up(2 * half * linear + half**2))
 
 
 # -- a short optimisation ----------------------------------------------------------------------------------------

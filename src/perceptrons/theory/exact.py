@@ -300,30 +300,3 @@ def phase_one(table: Whole) -> tuple[list[int] | None, list[Fraction]]:
         c = int(better[0])
         _, _, r = min((Fraction(int(T[r, -1]), int(T[r, c])), basis[r], r) for r in range(m) if T[r, c] > 0)
         pivot(r, c)
-
-
-# -- rounding ----------------------------------------------------------------------------------------------------
-
-
-def root_down(square: Fraction) -> float:
-    """A float that is at most √square, and the next one is not."""
-    root = _root(square)
-    while root > 0 and (math.isinf(root) or Fraction(root) ** 2 > square):
-        root = math.nextafter(root, 0.0)
-    return root
-
-
-def root_up(square: Fraction) -> float:
-    """A float that is at least √square, and the one before is not."""
-    root = root_down(square)
-    return root if Fraction(root) ** 2 == square else math.nextafter(root, math.inf)
-
-
-def _root(square: Fraction) -> float:
-    """√square, to the last bit or one beside it."""
-    bits = max(0, 128 - square.numerator.bit_length() + square.denominator.bit_length())
-    root = Fraction(math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits)
-    try:
-        return max(float(root), math.ulp(0.0)) if root else 0.0
-    except OverflowError:
-        return math.inf

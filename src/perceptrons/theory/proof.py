@@ -11,6 +11,7 @@ import numpy as np
 from perceptrons.theory import exact
 from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
 from perceptrons.theory.nearest import ZERO, Found, rounds
+from perceptrons.theory.rounding import root_down, root_up
 
 WIDE = 1e-8  # relative width of an enclosure above which exact arithmetic makes it narrower
 POLISH = 50  # rounds of that
@@ -91,7 +92,7 @@ def _without_floats(constraints: Constraints, last: Found | None) -> Hypothesis 
 def margin(constraints: Constraints, hypothesis: Hypothesis, *, free: bool) -> tuple[float, tuple[int, int]]:
     """The margin of the hypothesis, rounded down, or 0 if it does not separate; with the row and rival that have it."""
     least, row, rival = exact.smallest_margin(constraints, hypothesis)
-    return exact.root_down(max(least, Fraction(0)) ** 2 / exact.sq_length(hypothesis, free)), (row, rival)
+    return root_down(max(least, Fraction(0)) ** 2 / exact.sq_length(hypothesis, free)), (row, rival)
 
 
 def separator(
@@ -110,7 +111,7 @@ def separator(
         chosen = constraints.choose(rows, np.array([1, 0]))
         point = exact.hull_point(chosen, [1, 1], free)
         assert point is not None
-    return Separator(hypothesis, low, exact.root_up(point[1]), chosen, point[0], nearest)
+    return Separator(hypothesis, low, root_up(point[1]), chosen, point[0], nearest)
 
 
 def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separator:

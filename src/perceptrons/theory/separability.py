@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from perceptrons.data import Rows
 from perceptrons.models import validation
-from perceptrons.theory import exact
 from perceptrons.theory.certificate import Certificate, CertificateError, check
 from perceptrons.theory.constraints import Constraints, Hypothesis, Ints
 from perceptrons.theory.inputs import read, sq_radius
 from perceptrons.theory.proof import Contradiction, Separator, Undecided, best, decide, margin, unit
+from perceptrons.theory.rounding import down, root_up, up
 
 Array = npt.NDArray[Any]
 
@@ -122,10 +122,12 @@ class Separability:
         ]
         if self.separable and self.margin_bounds is not None and self.augmented_margin is not None:
             low, high = self.margin_bounds
-            lines.append(f"  largest margin    {low:.9g}, proved to lie in [{low!r}, {high!r}]")
             if math.isfinite(low):
-                lines.append(f"  relative to R     {low / self.radius:.3g} with R = {self.radius:.6g}, the longest row")
-                lines.append(f"  augmented margin  {self.augmented_margin:.9g}, the one of Novikoff's bound")
+                lines.append(f"  largest margin    proved to be between {down(low, 10)} and {up(high, 10)}")
+                lines.append(
+                    f"  relative to R     {low / self.radius:.3g}, R = {up(self.radius, 6)} is the longest row"
+                )
+                lines.append(f"  augmented margin  {down(self.augmented_margin, 6)}, the one of Novikoff's bound")
                 lines.append(f"  defined by        {_some(self.support)}")
         elif self.separable is False and self.irreducible is not None:
             lines.append(
@@ -207,7 +209,7 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
         "classes": classes,
         "n_rows": len(rows),
         "n_features": rows.n_features,
-        "radius": exact.root_up(sq_radius(rows)),
+        "radius": root_up(sq_radius(rows)),
     }
     if len(classes) == 1:
         none = "one class only: there is nothing to separate"
