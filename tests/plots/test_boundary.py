@@ -139,6 +139,14 @@ def test_any_classifier_with_a_decision_function(kernel, rendered):
     rendered(display.figure_)
 
 
+def test_where_regions_are_those_of_a_plane_only_it_is_said_so():
+    X, y = load_iris(return_X_y=True)
+    for model, sliced in ((SVC(), True), (Perceptron(readout="averaged", tol=0.01), False)):
+        display = BoundaryDisplay.from_estimator(model.fit(X, y), X, y)
+        assert display.sliced == sliced == ("plane" in display.legend_.get_title().get_text())
+        assert "of the spread" in display.ax_.get_xlabel() and "of the spread" in display.ax_.get_ylabel()
+
+
 def test_a_linear_model_of_another_library_and_names_of_a_data_frame():
     X, y = BLOBS
     frame = pd.DataFrame(X, columns=["width", "height"])
@@ -176,6 +184,17 @@ def test_one_feature_and_given_axes():
     display = BoundaryDisplay.from_estimator(model, X, y, ax=ax)
     assert display.ax_ is ax and display.figure_ is ax.figure
     np.testing.assert_allclose(display.boundary_.get_xdata(), -model.intercept_[0] / model.coef_[0, 0])
+
+
+def test_a_boundary_out_of_sight():
+    X, y = BLOBS
+    model = SVC().fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X[y == 0][:5], y[y == 0][:5])
+    assert display.boundary_ == [] and len(display.regions_) == 1
+    line = Perceptron().fit(X, y)
+    far = X[y == 0][:5] - 100 * line.coef_
+    assert BoundaryDisplay.from_estimator(line, far, y[y == 0][:5]).arrow_ is None
+    assert BoundaryDisplay.from_estimator(line, X[:1], y[:1]).arrow_ is not None
 
 
 def test_what_cannot_be_drawn():

@@ -59,6 +59,11 @@ def test_a_warm_start_and_a_stream_count_their_own_rows():
     assert display.n_rows == 300 and display.ax_.get_title().endswith("in one pass")
 
 
+def test_very_many_passes_are_drawn_on_a_logarithmic_axis():
+    display = MistakesDisplay(mistakes=np.arange(1000)[::-1], n_rows=2000, validation_errors=np.empty(0)).plot()
+    assert display.ax_.get_xscale() == "log" and display.mistakes_.get_marker() == "None"
+
+
 def test_what_has_no_mistakes_to_draw():
     with pytest.raises(NotFittedError):
         MistakesDisplay.from_estimator(Perceptron())

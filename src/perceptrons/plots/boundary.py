@@ -47,6 +47,8 @@ class BoundaryDisplay:
         The signed distance of a point p from the boundary is ``normal·p + offset``.
     distances : ndarray of shape (n,) or None
         Signed distances of the rows from the boundary, positive on their right side.
+    sliced : bool
+        Whether regions are only those of the plane, and rows off it may be seen in others than their own.
 
     Attributes
     ----------
@@ -85,10 +87,11 @@ class BoundaryDisplay:
         normal: Floats | None = None,
         offset: float = 0.0,
         distances: Floats | None = None,
+        sliced: bool = False,
     ) -> None:
         self.points, self.codes, self.classes, self.wrong = points, codes, classes, wrong
         self.names, self.regions, self.limits = names, regions, limits
-        self.normal, self.offset, self.distances = normal, offset, distances
+        self.normal, self.offset, self.distances, self.sliced = normal, offset, distances, sliced
         self.margin = None if distances is None else float(distances.min())
         self.closest = np.empty(0, dtype=np.intp)
         if distances is not None and self.margin is not None and self.margin > 0:
@@ -134,6 +137,7 @@ class BoundaryDisplay:
             normal=normal,
             offset=offset,
             distances=distances,
+            sliced=rows.shape[1] > 2 and normal is None and (coef is None or len(classes) > 3),
         )
 
     @classmethod
@@ -180,7 +184,7 @@ class BoundaryDisplay:
         self._plot_points()
         if self.normal is None:
             x, y, fields = self.regions
-            some = fields[:1] if len(fields) == 2 else fields
+            some = [field for field in (fields[:1] if len(fields) == 2 else fields) if field.min() < 0 < field.max()]
             self.boundary_: Any = [
                 ax.contour(x, y, field, levels=[0.0], colors=[style.INK], linewidths=1.6) for field in some
             ]
@@ -189,7 +193,9 @@ class BoundaryDisplay:
             self._plot_line(self.normal, arrow=not slim)
         if self.normal is not None and not slim:
             ax.set_aspect("equal", adjustable="box", anchor="W")
-        note = "axes of different scale:\nright angles are not seen" if self.normal is not None and slim else None
+        note = "regions are those of the plane\nthrough the mean row" if self.sliced else None
+        if self.normal is not None and slim:
+            note = "axes of different scale:\nright angles are not seen"
         self.legend_ = style.legend(ax, note)
         return self
 
@@ -283,7 +289,9 @@ class BoundaryDisplay:
         feet = foot + np.linspace(-0.4, 0.4, 9)[:, np.newaxis] * size * np.array([-normal[1], normal[0]])
         ends = np.stack([feet, feet + 1.2 * step])
         seen = ((ends > (left, bottom)) & (ends < (right, top))).all(axis=(0, 2))
-        feet = feet[seen] if seen.any() else foot[np.newaxis]
+        if not seen.any():  # the boundary is too far off
+            return
+        feet = feet[seen]
         along = feet[:, np.newaxis] + np.linspace(0.2, 1.2, 6)[:, np.newaxis] * step  # (feet, 6, 2)
         some = self.points[style.drawn(np.ones(len(self.points), dtype=np.bool_), 500)]
         room = np.linalg.norm(along[:, :, np.newaxis] - some, axis=3).min(axis=(1, 2))

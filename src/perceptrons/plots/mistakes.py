@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import style
 
-FEW = 40  # passes that are marked one by one
+FEW, MANY = 40, 400  # so few passes are marked one by one, so many are drawn on a logarithmic axis
 
 
 class MistakesDisplay:
@@ -74,8 +74,8 @@ class MistakesDisplay:
         few = len(passes) <= FEW
         values = self.mistakes if count else self.mistakes / self.n_rows
         label = f"mistakes during the pass ({self.n_rows:,} training rows)"
-        marks = {"marker": "o" if few else None, "markersize": 5, "linewidth": 1.6, "clip_on": not few}
-        (self.mistakes_,) = ax.plot(passes, values, "-", color=style.COLOURS[1], label=label, **marks)
+        marks = {"marker": "o" if few else None, "markersize": 5, "linewidth": 1.6 if len(passes) <= MANY else 0.8}
+        (self.mistakes_,) = ax.plot(passes, values, "-", color=style.COLOURS[1], label=label, clip_on=not few, **marks)
         self.held_out_: Any = None
         self.kept_: Any = None
         self.held_out_ax_ = ax
@@ -86,7 +86,10 @@ class MistakesDisplay:
         ax.set_ylim(0, 1.08 * max(highest) or 1.0)
         last = f"{self.mistakes[-1]:,} mistake{'' if self.mistakes[-1] == 1 else 's'}"
         ax.set_title(f"{last} in the last of {len(passes):,} passes" if len(passes) > 1 else f"{last} in one pass")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+        if len(passes) > MANY:
+            ax.set_xscale("log")
+        else:
+            ax.xaxis.get_major_locator().set_params(integer=True)
         if not count:
             ax.yaxis.set_major_formatter(_percent)
         note = None if self.held_out_ else "No rows were held out: how it does on new rows is not known."
@@ -102,7 +105,9 @@ class MistakesDisplay:
             self.held_out_ax_.yaxis.set_major_formatter(_percent)
         errors, ax = self.validation_errors, self.held_out_ax_
         label = "error on held-out rows after the pass" + (" (right axis)" if count else "")
-        (self.held_out_,) = ax.plot(passes, errors, "--", color=style.COLOURS[0], label=label, **marks)
+        (self.held_out_,) = ax.plot(
+            passes, errors, "--", color=style.COLOURS[0], label=label, clip_on=not marks["marker"], **marks
+        )
         ax.set_ylim(0, 1.08 * errors.max() or 1.0)
         if self.kept is not None:
             label = f"kept: the hypothesis after pass {self.kept}, {_percent(errors[self.kept - 1])} held-out error"

@@ -56,7 +56,7 @@ def choose(X: Any, names: list[str], coef: Floats | None, intercept: Floats | No
         origin = mean
         titles = ("main direction of spread", "second direction of spread")
     one, two = (
-        f"{title}\n({share:.0%} of the spread)"
+        f"{title}\n({share:.{0 if share >= 0.01 else 2}%} of the spread)"
         for title, share in zip(titles, _shares(X, mean, directions), strict=True)
     )
     return Plane(origin, directions, (one, two))

@@ -105,12 +105,12 @@ class ProofDisplay:
         return line
 
     def _growth(self) -> tuple[str, str]:
-        """How the most that an update adds to ‖w‖² is written, and its root."""
+        """How k times the most that an update adds to ‖w‖² is written, and the root of that most."""
         trace = self.trace
-        square, root = ("R^2", "R") if len(trace.model.classes_) == 2 else ("2R^2", r"\sqrt{2}R")
+        double = "" if len(trace.model.classes_) == 2 else "2"
         if isinstance(rules.resolve(trace.model.rule), rules.Margin):
-            return rf"({square}+2\beta)", rf"\sqrt{{{square}+2\beta}}"
-        return square, root
+            return rf"k\,({double}R^2+2\beta)", rf"\sqrt{{{double}R^2+2\beta}}"
+        return rf"{double}k\,R^2", r"\sqrt{2}R" if double else "R"
 
     # -- separable rows ---------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class ProofDisplay:
         self.sq_norm_ = self._curve(ax, trace.sq_norm, r"$\|w_k\|^2$")
         if trace.growth is not None:
             k = np.array([0, trace.n_updates])
-            label = rf"$k\,{self._growth()[0]}$, with R = {trace.radius:.3g}"
+            label = f"${self._growth()[0]}$, with R = {trace.radius:.3g}"
             (self.sq_norm_bound_,) = ax.plot(k, k * trace.growth, "--", color=ORANGE, label=label)
         ax.set(ylabel=r"$\|w_k\|^2$", title="2. … and $w$ stays short …" if trace.growth else "2. Length of $w$")
         style.legend_below(ax)
@@ -161,7 +161,7 @@ class ProofDisplay:
         self.relative_bound_ = self._curve(ax, trace.relative_bound, r"$\|w_k\|\,/\,(R\,\Sigma\tau)$")
         if trace.growth is not None:
             k = np.geomspace(1.0, trace.n_updates, 200)
-            label = rf"at most this, because $\|w_k\|^2\leq k\,{self._growth()[0]}$"
+            label = rf"at most this, because $\|w_k\|^2\leq {self._growth()[0]}$"
             (self.guide_,) = ax.plot(k, np.sqrt(trace.growth / k) / trace.radius, "-.", color=ORANGE, label=label)
         if trace.tol:
             self.tol_ = ax.axhline(

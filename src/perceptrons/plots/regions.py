@@ -12,7 +12,7 @@ from perceptrons.plots.plane import Plane
 
 Floats = npt.NDArray[np.float64]
 GRID = 150  # points of a side of the grid that regions are computed on
-SLIM = 0.6  # the shorter side of a picture is at least this part of the longer
+SLIM = 0.45  # the shorter side of a picture is at least this part of the longer
 UNEQUAL = 30.0  # where one feature spreads so many times as far as the other, axes of one scale would show a line
 
 
