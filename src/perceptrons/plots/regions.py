@@ -29,7 +29,7 @@ def weights(estimator: Any) -> tuple[Floats | None, Floats | None]:
 def limits_of(points: Floats, normal: Floats | None, offset: float) -> tuple[float, float, float, float]:
     """The part of the plane to show: all points, and the boundary if it is not too far off."""
     low, high = points.min(axis=0), points.max(axis=0)
-    size = float((high - low).max()) or 1.0
+    size = float((high - low).max()) or np.inf  # a single row says nothing about what is far
     if normal is not None:
         centre = (low + high) / 2
         distance = normal @ centre + offset
