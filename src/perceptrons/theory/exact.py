@@ -7,6 +7,7 @@ Linear algebra over the integers is FLINT's (python-flint): its modular algorith
 from __future__ import annotations
 
 import math
+import operator
 from collections import deque
 from collections.abc import Sequence
 from fractions import Fraction
@@ -19,6 +20,7 @@ from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothes
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
+NOISE = 1e-13  # float multipliers smaller than this, relatively, are rounding errors
 REACH = 20_000_000  # lines × columns × pivots of the largest table that the exact simplex method takes on
 
 
@@ -126,18 +128,48 @@ def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> li
 # -- certificates from a set of constraints ---------------------------------------------------------------------
 
 
-def null_vector(chosen: Chosen) -> list[Fraction] | None:
-    """λ > 0 with Σ λ_i z_i = 0 and Σλ = 1, if these constraints have no other multipliers."""
+def contradiction(chosen: Chosen, weights: Floats) -> tuple[Chosen, list[Fraction]] | None:
+    """λ > 0 with Σ λ_i z_i = 0 and Σλ = 1, near the float multipliers given, for as few constraints as possible.
+
+    Multipliers that are nothing but rounding errors are left out. Should those that remain leave a choice, they move
+    along it until one of them is 0, as in the proof of Carathéodory's theorem; with the last choice gone, no constraint
+    can be left out. None if this does not work out.
+    """
+    loud = weights > NOISE * weights.max()
+    chosen, weights = chosen.keep(loud), weights[loud]
+    basis = _null_space(chosen)
+    if not basis:
+        return None
+    shares = [1]
+    if len(basis) > 1:
+        sizes = [max(map(abs, vector)) for vector in basis]
+        floats = np.array([[entry / size for entry in vector] for vector, size in zip(basis, sizes, strict=True)])
+        found = np.linalg.lstsq(floats.T, weights, rcond=None)[0]
+        scale = math.prod(sizes)  # shares in integers: of vectors as long as they are
+        shares = [int(share * 2.0**60) * (scale // size) for share, size in zip(found, sizes, strict=True)]
+    whole = [sum(map(operator.mul, shares, entries)) for entries in zip(*basis, strict=True)]
+    if sum(whole) < 0:
+        whole = [-entry for entry in whole]
+    while len(basis) > 1 and min(whole) > 0:
+        step = basis[0] if max(basis[0]) > 0 else [-entry for entry in basis[0]]
+        first = min((i for i, entry in enumerate(step) if entry > 0), key=lambda i: Fraction(whole[i], step[i]))
+        whole = [entry * step[first] - whole[first] * move for entry, move in zip(whole, step, strict=True)]
+        chosen, whole = chosen.keep(np.array(whole) > 0), [entry for entry in whole if entry > 0]
+        basis = _null_space(chosen)
+    if len(basis) != 1 or min(whole) <= 0:
+        return None
+    total = sum(whole)
+    return chosen, [Fraction(entry, total) for entry in whole]
+
+
+def _null_space(chosen: Chosen) -> list[list[int]]:
+    """A basis of all μ with Σ μ_i z_i = 0, in integers."""
     from flint import fmpz_mat
 
     table, _ = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
     space, nullity = fmpz_mat(table.T.tolist()).nullspace()
-    if nullity != 1:
-        return None
-    vector = [int(line[0]) for line in space.tolist()]
-    total = sum(vector)
-    weights = [Fraction(entry, total) if total else Fraction(0) for entry in vector]
-    return weights if min(weights) > 0 else None
+    lines = space.tolist()
+    return [[int(line[c]) for line in lines] for c in range(nullity)]
 
 
 def nearest(chosen: Chosen, free: bool) -> tuple[Whole, Whole, list[Fraction]] | None:

@@ -80,9 +80,9 @@ def _without_floats(constraints: Constraints, last: Found | None) -> Hypothesis 
     """The verdict where floats have found no separator; `last` is where they ended."""
     assert last is not None  # there is always a first round
     if last.distance < ZERO:
-        weights = exact.null_vector(last.chosen)
-        if weights is not None:
-            return Contradiction(last.chosen, weights)
+        found = exact.contradiction(last.chosen, last.weights)
+        if found is not None:
+            return Contradiction(*found)
     answer = exact.decide(constraints, last.chosen)
     if answer is None:
         return Undecided(last.chosen)

@@ -20,6 +20,9 @@ from perceptrons.theory.proof import Contradiction, Separator, Undecided, best, 
 from perceptrons.theory.rounding import down, root_up, up
 
 Array = npt.NDArray[Any]
+# Of several classes that cannot be separated, an irreducible set of rows is looked for in so many pairs of classes, in
+# so many rows of each, and in contradictions of so many rows.
+MOST_PAIRS, SAMPLE, MOST_ROWS = 10, 10_000, 100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,8 +61,9 @@ class Separability:
         classes: z_i = y_i·x_i, and Σ λ_i y_i = 0 with a bias.)
     point : ndarray or None
         If two classes are not separable: a point that both hulls have in common (without a bias: both cones).
-    irreducible : ndarray of int
-        If not separable: rows that cannot be separated, but without any one of them can.
+    irreducible : ndarray of int or None
+        If not separable: rows that cannot be separated, but without any one of them can. None if, with several
+        classes, they would take too long to find.
     certificate : Certificate
         What `check` verifies: the separators, as floats or as rationals where floats would not do, or the multipliers.
     pairs : dict
@@ -129,14 +133,13 @@ class Separability:
                 )
                 lines.append(f"  augmented margin  {down(self.augmented_margin, 6)}, the one of Novikoff's bound")
                 lines.append(f"  defined by        {_some(self.support)}")
-        elif self.separable is False and self.irreducible is not None:
-            lines.append(
-                f"  irreducible       {_some(self.irreducible)} cannot be separated; without any one of them they can"
-            )
+        elif self.separable is False:
+            if self.irreducible is not None:
+                rows = _some(self.irreducible)
+                lines.append(f"  irreducible       {rows} cannot be separated; without any one of them they can")
             if self.point is not None and self.fit_intercept:
-                lines.append(
-                    f"  both hulls meet   at {np.array2string(self.point, precision=6, threshold=8, edgeitems=3)}"
-                )
+                point = np.array2string(self.point, precision=6, threshold=8, edgeitems=3)
+                lines.append(f"  both hulls meet   at {point}")
         lines.append(f"  proof             {self.reason}")
         for (a, b), result in self.pairs.items():
             margin = f", margin {result.margin:.6g}" if result.separable else ""
@@ -234,7 +237,7 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
             False,
             reason=f"multipliers of {len(at)} rows, exact rationals, combine them to 0",
             point=_meeting(rows, codes, at, weights) if len(classes) == 2 else None,
-            irreducible=at if len(classes) == 2 else _irreducible(constraints, np.unique(at)),
+            irreducible=_irreducible(constraints, proof),
             certificate=Certificate(None, None, multipliers),
             **facts,
         )
@@ -289,43 +292,53 @@ def _whole(hypothesis: Hypothesis) -> list[list[Any]]:
 
 def _meeting(rows: Rows, codes: Array, at: Ints, weights: list[Fraction]) -> Array:
     """Σ λ_i x_i/Σ λ_i over the rows of one class, a point in the hull (without a bias: cone) of the other, too."""
-    side = max((0, 1), key=lambda code: sum(weight for i, weight in zip(at, weights, strict=True) if codes[i] == code))
-    mine = [(i, weight) for i, weight in zip(at, weights, strict=True) if codes[i] == side]
-    total = sum(weight for _, weight in mine)
-    point = [Fraction(0)] * rows.n_features
-    lines = rows.take(np.array([i for i, _ in mine])).matrix()
-    for line, (_, weight) in zip(lines if rows.indices is None else lines.toarray(), mine, strict=True):
-        for j in np.flatnonzero(line):
-            point[j] += Fraction(float(line[j])) * weight / total
-    return np.array([float(entry) for entry in point])
+    mine = codes[at] == (1 if any(codes[at] == 1) else 0)
+    shares = np.array([float(weight) for weight in weights])[mine]
+    return np.asarray(shares / shares.sum() @ rows.take(at[mine]).matrix().astype(np.float64))
 
 
-def _irreducible(constraints: Constraints, at: Ints) -> Ints:
-    """Of rows that cannot be separated, some that cannot either, but could without any one of them.
+def _irreducible(constraints: Constraints, proof: Contradiction) -> Ints | None:
+    """Rows that cannot be separated, but could without any one of them; None if they would take too long to find.
 
-    A row of several classes brings a constraint for each rival, so that rows can be superfluous although no constraint
-    is: they are left out one by one.
+    Two classes: those of the contradiction. Several: mostly two of them cannot be separated from each other, which
+    leaves few rows. Else the rows of the contradiction, less those that turn out to be superfluous: a row brings a
+    constraint for each rival, so that it can be, although no constraint is.
     """
+    at = np.unique(proof.chosen.at)
+    if constraints.n_classes == 2:
+        return at
+    pairs = np.sort(np.column_stack([proof.chosen.own, proof.chosen.rivals]), axis=1)
+    distinct, counts = np.unique(pairs, axis=0, return_counts=True)
+    for pair in distinct[np.argsort(-counts)][:MOST_PAIRS]:
+        rows = np.concatenate([_some_of(np.flatnonzero(constraints.codes == code)) for code in pair])
+        found = _decide_among(constraints, rows)
+        if isinstance(found, Contradiction):
+            return np.sort(rows[found.chosen.at])
+    if len(at) > MOST_ROWS:
+        return None
     needed: list[int] = []
     rest = at.tolist()
     while rest:
         row = rest.pop()
-        fewer = np.array(sorted([*needed, *rest]), dtype=np.intp)
-        classes, codes = np.unique(constraints.codes[fewer], return_inverse=True)
-        if len(classes) < 2:
-            needed.append(row)
-            continue
-        proof = decide(
-            Constraints(
-                constraints.rows.take(fewer),
-                codes.astype(np.uint8 if len(classes) <= 256 else np.uint32),
-                len(classes),
-                constraints.bias,
-            )
-        )
-        if isinstance(proof, Contradiction):
-            still = set(fewer[proof.chosen.at].tolist())
+        fewer = np.array([*needed, *rest], dtype=np.intp)
+        found = _decide_among(constraints, fewer)
+        if isinstance(found, Contradiction):
+            still = set(fewer[found.chosen.at].tolist())
             needed, rest = [i for i in needed if i in still], [i for i in rest if i in still]
         else:
             needed.append(row)
     return np.array(sorted(needed), dtype=np.intp)
+
+
+def _some_of(rows: Ints) -> Ints:
+    """At most SAMPLE of these rows, evenly spread."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(np.intp))]
+
+
+def _decide_among(constraints: Constraints, rows: Ints) -> Hypothesis | Contradiction | Undecided | None:
+    """The verdict on some rows alone; None if they are all of one class."""
+    classes, codes = np.unique(constraints.codes[rows], return_inverse=True)
+    if len(classes) < 2:
+        return None
+    codes = codes.astype(constraints.codes.dtype)
+    return decide(Constraints(constraints.rows.take(rows), codes, len(classes), constraints.bias))
