@@ -13,15 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
+from threadpoolctl import ThreadpoolController
 
+from perceptrons.learn import Examples, Learner
+from perceptrons.learn.training import orders_of
+from perceptrons.rules import PA
 from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
 
 ZERO = 1e-13  # of R: a hull that comes so near to 0 may contain it
 CLOSE = 1e-11  # relative violation that is left alone
+SMALL = 256  # rows that need no guess of where to begin
 PATIENCE = 30  # rounds without progress after which floats can do no more
 
 
@@ -43,7 +49,7 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None)
     A free bias is reached by steps: each round counts how far it is from that of the round before (the proximal point
     method), in a unit as large as the rows, so that a few rounds suffice.
     """
-    chosen = _spread(constraints) if first is None else first
+    chosen = _start(constraints) if first is None else first
     radius = _radius(chosen, free)
     unit = 16.0 if free else 1.0 / radius
     b = np.zeros(chosen.B.shape[1])
@@ -52,12 +58,13 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None)
         # Least distance, in units of R: min ‖u‖ with G·u ≥ h, u = (w, (b − b₀)/unit).
         width = chosen.A.shape[1]
         G, h = np.column_stack([chosen.A / radius, unit * chosen.B]), 1.0 - chosen.B @ b
-        weights = _multipliers(G, h * balance)
-        kept = weights > 0
-        chosen, G, h = chosen.keep(kept), G[kept], h[kept]
-        weights = weights[kept] / weights[kept].sum()
-        point = float(np.linalg.norm(weights @ G))
-        u = _equal(G, h)
+        with _libraries().limit(limits=1, user_api="blas"):
+            weights = _multipliers(G, h * balance)
+            kept = weights > 0
+            chosen, G, h = chosen.keep(kept), G[kept], h[kept]
+            weights = weights[kept] / weights[kept].sum()
+            point = float(np.linalg.norm(weights @ G))
+            u = _equal(G, h)
         length = float(np.linalg.norm(u[:width] if free else u)) or np.inf
         hypothesis = constraints.hypothesis(chosen, u[:width] / length, (b + unit * u[width:]) * (radius / length))
         values, rivals = constraints.margins(hypothesis)
@@ -72,10 +79,17 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None)
             return
         stale = 0 if margin > best or point < nearest * (1.0 - CLOSE) else stale + 1
         best, nearest, balance = max(best, margin), min(nearest, point), point
-        most = min(len(values) - 1, max(64, 8 * constraints.dimension, 2 * len(chosen.at)), 1024)
-        worst = np.argpartition(values, most)[: most + 1]
+        room = _room(constraints, len(values))
+        worst = np.argpartition(values, room)[: room + 1]
         worst = worst[values[worst] < (1.0 - CLOSE / 2) * target]
         chosen = _joined(constraints, chosen, worst, rivals[worst].astype(np.intp))
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """What can hold BLAS to one thread: these tables are small, and threads that wait for a busy core take 100 times
+    as long."""
+    return ThreadpoolController()
 
 
 def _joined(constraints: Constraints, chosen: Chosen, at: Ints, rivals: Ints) -> Chosen:
@@ -84,10 +98,45 @@ def _joined(constraints: Constraints, chosen: Chosen, at: Ints, rivals: Ints) ->
     return constraints.choose(*np.divmod(np.unique(pairs), constraints.n_classes))
 
 
+def _start(constraints: Constraints) -> Chosen:
+    """Constraints to begin with: some of each class; of many rows, also those nearest to the boundary of a quick guess.
+
+    The guess is an averaged passive-aggressive hypothesis after two passes. It saves most of the rounds.
+    """
+    spread = _spread(constraints)
+    if len(constraints.rows) <= SMALL:
+        return spread
+    rows, k = constraints.rows, constraints.n_classes
+    learner = Learner(
+        PA(),
+        "averaged",
+        n_features=rows.n_features,
+        n_classes=k,
+        fit_intercept=constraints.bias,
+        dense=rows.indices is None,
+    )
+    examples = Examples(rows, constraints.codes)
+    try:
+        for order in orders_of(examples.order(), 2, seed=0, first=0):
+            learner.once(examples, order)
+    except ValueError:  # numbers too large for learning
+        return spread
+    lines = learner.weights.reshape(rows.n_features + 1, -1).T
+    values, rivals = constraints.margins(Hypothesis(lines[:, :-1], lines[:, -1]))
+    room = _room(constraints, len(values))
+    worst = np.argpartition(values, room)[: room + 1]
+    return _joined(constraints, spread, worst, rivals[worst].astype(np.intp))
+
+
+def _room(constraints: Constraints, n: int) -> int:
+    """How many violators join the working set at a time."""
+    return min(n - 1, max(64, 8 * constraints.dimension), 1024)
+
+
 def _spread(constraints: Constraints) -> Chosen:
-    """Constraints to begin with: rows of each class, evenly spread, against each rival in turn."""
+    """Rows of each class, evenly spread, against each rival in turn: all of them where they are few."""
     k = constraints.n_classes
-    each = max(2, min(256, 2 * constraints.dimension) // k)
+    each = max(2, min(SMALL, 2 * constraints.dimension) // k)
     at, rivals = [], []
     for c in range(k):
         rows = np.flatnonzero(constraints.codes == c)
