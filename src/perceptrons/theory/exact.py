@@ -21,7 +21,6 @@ from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothes
 Whole = npt.NDArray[np.object_]  # of Python's integers
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
 NOISE = 1e-13  # float multipliers smaller than this, relatively, are rounding errors
-REACH = 20_000_000  # lines × columns × pivots of the largest table that the exact simplex method takes on
 
 
 def integers(table: Floats, axis: int | None) -> tuple[Whole, Any]:
@@ -106,23 +105,6 @@ def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[F
     exact = rationals(hypothesis)
     least, i, rival = min(margin(constraints, exact, int(i)) for i in np.flatnonzero(~(low > high)))
     return least, i, rival
-
-
-def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> list[tuple[int, int]]:
-    """Up to about `most` rows with z·v ≤ 0, exactly, with their rivals; none if and only if v separates all rows."""
-    floats = hypothesis.floats()
-    with np.errstate(all="ignore"):
-        values, _ = constraints.margins(floats)
-        doubtful = np.flatnonzero(~(values > constraints.error(floats)))
-    exact = rationals(hypothesis)
-    found: list[tuple[int, int]] = []
-    for i in doubtful[np.argsort(values[doubtful])]:
-        value, _, rival = margin(constraints, exact, int(i))
-        if value <= 0:
-            found.append((int(i), rival))
-            if len(found) == most:
-                break
-    return found
 
 
 # -- certificates from a set of constraints ---------------------------------------------------------------------
@@ -261,74 +243,3 @@ def _balance(chosen: Chosen, weights: list[Fraction]) -> None:
         for c, parent, edge in reversed(tree):
             weights[edge] += -excess[c] if ends[edge][0] == c else excess[c]
             excess[parent] += excess[c]
-
-
-# -- the exact simplex method ------------------------------------------------------------------------------------
-
-
-def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fraction]] | Hypothesis | None:
-    """The verdict on all constraints, beginning with those chosen: multipliers of 0, or a separator.
-
-    None if the table grows out of reach.
-    """
-    while True:
-        table, exponents = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
-        if table.size * min(table.shape) > REACH:
-            return None
-        basis, numbers = phase_one(table)
-        if basis is not None:
-            return chosen.keep(np.array(basis)), numbers
-        scaled = [
-            number / power(int(e)) if number else Fraction(0) for number, e in zip(numbers, exponents, strict=True)
-        ]
-        v = np.array(scaled, dtype=object)
-        hypothesis = moderate(constraints.hypothesis(chosen, v[: chosen.A.shape[1]], v[chosen.A.shape[1] :]))
-        worse = violators(constraints, hypothesis, most=2 * len(v))
-        if not worse:
-            return hypothesis
-        at, rivals = np.array(worse, dtype=np.intp).T
-        chosen = constraints.choose(np.append(chosen.at, at), np.append(chosen.rivals, rivals))
-
-
-def phase_one(table: Whole) -> tuple[list[int] | None, list[Fraction]]:
-    """Whether 0 is in the hull of the lines of `table`: (basis, λ) if so, else (None, v) with z·v > 0 for every line.
-
-    Phase one of the simplex method for Σ λ_i z_i = 0, Σλ = 1, λ ≥ 0, without fractions (every entry is a determinant,
-    and `scale` the common denominator), by Bland's rule, which cannot cycle. A basic solution has no other beside it
-    with the same support: none of its lines can be left out.
-    """
-    n, width = table.shape
-    m = width + 1
-    T = np.zeros((m, n + m + 1), dtype=object)  # one column a line, one an artificial variable, the right side
-    T[:width, :n], T[width, :n] = table.T, 1
-    T[np.arange(m), n + np.arange(m)] = 1
-    T[width, -1] = 1
-    basis = list(range(n, n + m))
-    scale = 1
-
-    def pivot(r: int, c: int) -> None:
-        nonlocal T, scale
-        entry, line = T[r, c], T[r].copy()
-        T = (T * entry - np.outer(T[:, c], line)) // scale
-        T[r] = line
-        if entry < 0:
-            T = -T
-        scale, basis[r] = abs(entry), c
-
-    for c in range(n):  # an artificial variable that is 0 can leave for any line
-        for r in range(width):
-            if basis[r] >= n and T[r, c] != 0 and T[r, -1] == 0:
-                pivot(r, c)
-                break
-    while True:
-        artificial = [r for r in range(m) if basis[r] >= n]
-        if all(T[r, -1] == 0 for r in artificial):
-            ends = [r for r in range(m) if basis[r] < n and T[r, -1] > 0]
-            return [basis[r] for r in ends], [Fraction(int(T[r, -1]), int(scale)) for r in ends]
-        gain = T[artificial].sum(axis=0)
-        better = np.flatnonzero(gain[:n] > 0)
-        if better.size == 0:
-            return None, [Fraction(-int(entry)) for entry in gain[n : n + width]]
-        c = int(better[0])
-        _, _, r = min((Fraction(int(T[r, -1]), int(T[r, c])), basis[r], r) for r in range(m) if T[r, c] > 0)
-        pivot(r, c)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from perceptrons.theory import exact
+from perceptrons.theory import exact, simplex
 from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
 from perceptrons.theory.nearest import ZERO, Found, rounds
 from perceptrons.theory.rounding import root_down, root_up
@@ -83,7 +83,7 @@ def _without_floats(constraints: Constraints, last: Found | None) -> Hypothesis 
         found = exact.contradiction(last.chosen, last.weights)
         if found is not None:
             return Contradiction(*found)
-    answer = exact.decide(constraints, last.chosen)
+    answer = simplex.decide(constraints, last.chosen)
     if answer is None:
         return Undecided(last.chosen)
     return answer if isinstance(answer, Hypothesis) else Contradiction(*answer)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from math import floor, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
 from perceptrons.core.spaces import TINY
-from perceptrons.learn import Examples, Learner
 from perceptrons.learn.recording import record
 from perceptrons.models.linear import LinearClassifier
-from perceptrons.rules import Margin, Plain
-from perceptrons.theory.separability import separability
+from perceptrons.theory.novikoff import best_separator, growth_of
+from perceptrons.theory.rounding import down, up
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -181,11 +179,11 @@ class Trace:
             lines.append(f"‖w‖ = {sqrt(self.sq_norm[-1]):.4g}, R = {self.radius:.4g}, Στ = {self.sum_tau[-1]:.4g}")
         if self.relative_bound is not None and len(self):
             space = " in the space with the constant 1 appended" if self.model.fit_intercept else ""
-            lines.append(f"proved: no hypothesis has a margin above {_up(self.model.margin_bound_)}{space}")
+            lines.append(f"proved: no hypothesis has a margin above {up(self.model.margin_bound_)}{space}")
         if self.max_updates is not None and self.progress is not None and len(self):
             lines.append(
-                f"k·γ = {_down(self.n_updates * (self.margin or 0.0))} ≤ w*·w = {self.progress[-1]:.4g} ≤ ‖w‖ ≤ "
-                f"√(k·growth) = {_up(sqrt(self.n_updates * (self.growth or 0.0)))}"
+                f"k·γ = {down(self.n_updates * (self.margin or 0.0))} ≤ w*·w = {self.progress[-1]:.4g} ≤ ‖w‖ ≤ "
+                f"√(k·growth) = {up(sqrt(self.n_updates * (self.growth or 0.0)))}"
             )
             lines.append(f"Novikoff: at most {self.max_updates} updates; made: {self.n_updates}")
         if self.reason is not None:
@@ -254,13 +252,13 @@ def trace(
     task = model._prepare(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)
     learner, examples = copy.deepcopy(task.learner), task.examples  # as they are before the first pass
     run = model._train(task, stacklevel=3)
-    best = _best_separator(learner, examples)
+    best = best_separator(learner, examples)
     recorder = record(learner, examples, seed=task.seed, n_passes=run.n_iter, star=best.w, limit=limit)
     notes, weights = recorder.finish()
 
     rounding = 1 + (learner.n_features + 4) * np.finfo(np.float64).eps
     sq_radius = (examples.sq_radius + learner.bias) * rounding  # rounded outward
-    growth, obstacle = _growth(learner, examples, sq_radius)
+    growth, obstacle = growth_of(learner, examples, sq_radius)
     gamma, k, length = best.margin, notes["update"], np.sqrt(notes["sq_norm"].clip(0.0))
     from_zeros = learner.start is None and sq_radius > 0
     return Trace(
@@ -299,51 +297,6 @@ def trace(
     )
 
 
-class _Best(NamedTuple):
-    """The best separator, of the shape of w but for the bias that there is none of; or what is in its way."""
-
-    separable: bool | None
-    w: Floats | None = None
-    margin: float | None = None
-    obstacle: str | None = None
-
-
-def _best_separator(learner: Learner, examples: Examples) -> _Best:
-    order = examples.order()
-    rows = examples.rows if len(order) == len(examples.rows) else examples.rows.take(order)
-    codes = examples.codes[order]
-    if len(np.unique(codes)) < learner.n_classes:
-        return _Best(None, obstacle="No separator is looked for: some class has no rows to learn from.")
-    found = separability(rows.matrix(), codes, fit_intercept=learner.bias > 0)
-    if found.separable is None:
-        return _Best(None, obstacle=f"No separator is known: {found.reason}")
-    if not found.separable:
-        where = "" if learner.bias else " through the origin"
-        return _Best(False, obstacle=f"There is no separator: these rows are not linearly separable{where}.")
-    w, gamma = found.augmented_separator, found.augmented_margin
-    if w is None or gamma is None or not (gamma > 0 and np.isfinite(w).all()):
-        return _Best(True, obstacle="The rows are separable, but by less than floating-point numbers can prove.")
-    return _Best(True, w.T, gamma)
-
-
-def _growth(learner: Learner, examples: Examples, sq_radius: float) -> tuple[float | None, str | None]:
-    """The most that an update adds to ‖w‖², where the lines of the proof hold; else why they do not.
-
-    ‖w + δ‖² = ‖w‖² + 2m + ‖δ‖² with m ≤ 0 for the plain rule and m ≤ β for the rule with a margin.
-    """
-    if not isinstance(learner.rule, Plain | Margin):
-        name = type(learner.rule).__name__
-        return None, f"k·γ and k·R² are bounds for the rules 'perceptron' and 'margin', not for {name}."
-    if learner.eta != 1.0:
-        return None, f"k·γ and k·R² are bounds for steps of length 1; eta0 is {learner.eta:g}."
-    if learner.start is not None:
-        return None, "k·γ and k·R² are bounds for a start from zeros."
-    if examples.weight is not None and not np.isin(examples.weight, (0.0, 1.0)).all():
-        return None, "k·γ and k·R² are bounds for rows without weights."
-    beta = learner.rule.beta if isinstance(learner.rule, Margin) else 0.0
-    return (sq_radius if learner.n_classes == 2 else 2 * sq_radius) + 2 * beta, None
-
-
 def _kind(notes: Array, n_classes: int) -> Array:
     """What each update was made for."""
     mistake = notes["margin_before"] <= 0
@@ -355,14 +308,6 @@ def _kind(notes: Array, n_classes: int) -> Array:
 def _without_ties(margin: Floats) -> Floats:
     """Margins, where passes have the smallest number for a tie that was predicted right."""
     return np.where(margin == TINY, 0.0, margin)
-
-
-def _up(x: float) -> str:
-    return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(x).normalize():g}"
-
-
-def _down(x: float) -> str:
-    return f"{Context(prec=4, rounding=ROUND_FLOOR).create_decimal(x).normalize():g}"
 
 
 def _count(number: int, what: str, many: str | None = None) -> str:
