@@ -73,21 +73,30 @@ class MistakeBound:
             codes = validation.encode(labels, self.classes).tolist()
         except ValueError as error:
             raise CertificateError(f"the bound is about other labels: {error}") from error
+        w = np.atleast_2d(self.coef)
+        if len(rows) != self.n_rows or (self.coef is not None and rows.n_features != w.shape[1]):
+            raise CertificateError(
+                f"X has {len(rows)} rows of {rows.n_features} features, the bound is about {self.n_rows} rows"
+                + ("" if self.coef is None else f" of {w.shape[1]}")
+            )
+        if self.theorem not in THEOREMS or Fraction(self.radius) ** 2 < sq_radius(rows) + self.fit_intercept:
+            raise CertificateError(f"{self.theorem!r} is no theorem, or R = {self.radius} shorter than a row")
+        if math.isinf(self.bound):
+            return True
         if self.theorem == "n":
             proved = Fraction(len(rows))
         else:
-            w = np.atleast_2d(self.coef)
             lines = np.column_stack([w, np.broadcast_to(self.intercept, (len(w),))]).tolist()
             margins = list(exact_margins(rows, codes, lines))
             squares = sum((Fraction(weight) ** 2 for line in lines for weight in line), Fraction(0))
             R2 = _sq_radius(rows, self.fit_intercept, len(w))
-            if self.theorem == "novikoff":
-                least = min(margins)
-                proved = R2 * squares / least**2 if least > 0 else Fraction(len(rows)) + Fraction(self.bound)
-            else:
-                short = [max(Fraction(0), 1 - margin) for margin in margins]
-                linear, square = sum(short, Fraction(0)), sum((loss**2 for loss in short), Fraction(0))
-                proved = _formula(self.theorem, linear, square, squares, R2)
+            least = min(margins) if self.theorem == "novikoff" else Fraction(1)
+            if least <= 0 or Fraction(self.margin or 0.0) ** 2 * squares > least**2:
+                raise CertificateError(f"the hypothesis does not have the margin {self.margin} for these rows")
+            short = [max(Fraction(0), 1 - margin) for margin in margins]
+            linear, square = sum(short, Fraction(0)), sum((loss**2 for loss in short), Fraction(0))
+            novikoff = self.theorem == "novikoff"
+            proved = R2 * squares / least**2 if novikoff else _formula(self.theorem, linear, square, squares, R2)
         if Fraction(self.bound) < proved:
             raise CertificateError(f"the hypothesis proves {float(proved)} mistakes for these rows, not {self.bound}")
         return True
@@ -145,6 +154,8 @@ def mistake_bound(
         raise ValueError(f"mistake_bound needs rows of two classes or more, got only {classes.tolist()[0]!r}")
     constraints = Constraints(rows, validation.encode(labels, classes), len(classes), bool(fit_intercept))
     R2 = _sq_radius(rows, fit_intercept, constraints.blocks)
+    if coef is None and intercept is not None:
+        raise ValueError(f"intercept={intercept!r} needs the coef that it belongs to: pass both or neither")
     given = None if coef is None else _given(constraints, coef, intercept)
     found = _novikoff(constraints, R2, given) or _one_pass(constraints, R2, given)
     w: Any = None if found.hypothesis is None else found.hypothesis.w

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data import Rows
+from perceptrons.theory.rounding import root_down
 
 
 class CertificateError(ValueError):
@@ -19,20 +20,18 @@ class CertificateError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What proves a verdict, one line a block of weights: two classes have one block, several one a class.
+    """What proves that rows can be separated, one line a block of weights: two classes have one, several one a class.
 
     separator, augmented: the separator with the largest margin of the rows, and of the rows with the constant
-        appended; the last weight of each line belongs to the bias. None if not separable.
-    multipliers: (row, class against which it is set, λ); the point Σ λ·z bounds the margin from above, or is 0.
+        appended; the last weight of each line belongs to the bias. Floats, or rationals where floats would not do.
     """
 
-    separator: Sequence[Sequence[float | Fraction]] | None
-    augmented: Sequence[Sequence[float | Fraction]] | None
-    multipliers: Sequence[tuple[int, int, Fraction]]
+    separator: Sequence[Sequence[float | Fraction]]
+    augmented: Sequence[Sequence[float | Fraction]]
 
 
 def check(result: Any, rows: Rows, codes: Sequence[int]) -> None:
-    """Raise CertificateError unless the certificate of `result` holds; `codes` are the numbers of the rows' classes."""
+    """Raise CertificateError unless what `result` says is proved; `codes` are the numbers of the rows' classes."""
     if result.separable is None:
         raise CertificateError(f"there is no verdict to check: {result.reason}")
     if (len(rows), rows.n_features) != (result.n_rows, result.n_features):
@@ -41,26 +40,66 @@ def check(result: Any, rows: Rows, codes: Sequence[int]) -> None:
             f"{result.n_rows} of {result.n_features}"
         )
     if len(result.classes) == 1:
-        return  # all rows have the label that the certificate names: nothing is to be separated
-    proof: Certificate = result.certificate
+        return  # all rows have the one label that the certificate names: nothing is to be separated
+    multipliers = _multipliers(result, codes)
     blocks = 1 if len(result.classes) == 2 else len(result.classes)
-    weights = [weight for _, _, weight in proof.multipliers]
-    if not weights or min(weights) < 0 or sum(weights) != 1:
-        raise CertificateError("the multipliers are not ≥ 0 with sum 1")
-    point, balance = _combination(rows, codes, proof.multipliers, blocks)
+    point, balance = _combination(rows, codes, multipliers, blocks)
     if result.fit_intercept and any(balance):
         raise CertificateError("the multipliers of the classes do not balance: Σ λ·y is not 0")
     if not result.separable:
         if any(point):
             raise CertificateError("the multipliers do not prove it: Σ λ·y·x is not 0")
+        if blocks == 1 and sorted(result.irreducible) != sorted(row for row, _, _ in multipliers):
+            raise CertificateError("irreducible rows are others than those of the multipliers")
         return
-    low, high = (Fraction(bound) for bound in result.margin_bounds)
-    if sum(entry**2 for entry in point) > high**2:
-        raise CertificateError(f"the multipliers do not prove that no margin exceeds {result.margin_bounds[1]}")
-    if proof.separator is None or proof.augmented is None:
-        raise CertificateError("there is no separator")
-    _separates(rows, codes, proof.separator, low, "margin", with_bias=False)
-    _separates(rows, codes, proof.augmented, Fraction(result.augmented_margin), "augmented margin", with_bias=True)
+    if result.certificate is None or result.margin_bounds is None or result.augmented_margin is None:
+        raise CertificateError("there is no separator, or no bounds of its margin")
+    low, high = result.margin_bounds
+    if not (0 <= low <= high and result.margin == low and result.augmented_margin >= 0):
+        raise CertificateError(f"the margin {result.margin} and its bounds {low}, {high} contradict each other")
+    if not math.isinf(high) and sum(entry**2 for entry in point) > Fraction(high) ** 2:
+        raise CertificateError(f"the multipliers do not prove that no margin exceeds {high}")
+    for lines, bound, name, with_bias in (
+        (result.certificate.separator, low, "margin", False),
+        (result.certificate.augmented, result.augmented_margin, "augmented margin", True),
+    ):
+        if not result.fit_intercept and any(line[-1] for line in lines):
+            raise CertificateError("the separator has a bias, but fit_intercept is False")
+        _separates(rows, codes, lines, Fraction(bound), name, with_bias)
+    shown = np.column_stack([np.atleast_2d(result.coef), np.atleast_1d(result.intercept)])
+    if not np.isfinite(shown).all():
+        raise CertificateError("coef and intercept are not finite")
+    _resembles(shown, result.certificate.separator, "coef and intercept", with_bias=False)
+    augmented = np.atleast_2d(result.augmented_separator)
+    if not result.fit_intercept:
+        augmented = np.column_stack([augmented, np.zeros(len(augmented))])
+    _resembles(augmented, result.certificate.augmented, "augmented_separator", with_bias=True)
+
+
+def _multipliers(result: Any, codes: Sequence[int]) -> list[tuple[int, int, Fraction]]:
+    """Row, class against which it is set and λ; λ ≥ 0 with sum 1."""
+    names = {label: code for code, label in enumerate(result.classes.tolist())}
+    rivals = [names.get(label, -1) for label in result.rivals.tolist()]
+    rows, weights = result.support.tolist(), list(result.weights)
+    if not (len(rows) == len(rivals) == len(weights) > 0):
+        raise CertificateError("support, rivals and weights are not of one length")
+    if min(weights) < 0 or sum(weights) != 1:
+        raise CertificateError("the multipliers are not ≥ 0 with sum 1")
+    for row, rival in zip(rows, rivals, strict=True):
+        if not 0 <= row < len(codes) or rival in (-1, codes[row]):
+            raise CertificateError(f"row {row} is none of the rows, or set against its own class")
+    return list(zip(rows, rivals, weights, strict=True))
+
+
+def _resembles(shown: Any, lines: Sequence[Sequence[float | Fraction]], name: str, *, with_bias: bool) -> None:
+    """Raise unless the floats shown are the certificate's: themselves, or its rationals at unit length, rounded."""
+    exact = [[Fraction(weight) for weight in line] for line in lines]
+    squares = sum((weight**2 for line in exact for weight in (line if with_bias else line[:-1])), Fraction(0))
+    length = Fraction(root_down(squares))
+    for mine, line in zip(shown.tolist(), exact, strict=True):
+        for one, other in zip(mine, line, strict=True):
+            if abs(Fraction(one) * length - other) > max(length, abs(other)) / 10**9:
+                raise CertificateError(f"{name} are not those of the certificate")
 
 
 def _lines(rows: Rows) -> Iterator[tuple[Sequence[int], Sequence[float]]]:
@@ -122,8 +161,6 @@ def _combination(
     table = rows.take(np.array([row for row, _, _ in multipliers], dtype=np.intp))
     for (row, rival, weight), (features, values) in zip(multipliers, _lines(table), strict=True):
         own, count = codes[row], int(weight * scale)
-        if rival == own or not 0 <= rival < max(2, blocks):
-            raise CertificateError(f"row {row} is set against its own class")
         signs = [(0, 2 * own - 1)] if blocks == 1 else [(own, 1), (rival, -1)]
         for block, sign in signs:
             balance[block] += sign * count

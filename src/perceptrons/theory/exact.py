@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import deque
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -215,31 +215,29 @@ def hull_point(
 def _balance(chosen: Chosen, weights: list[Fraction]) -> None:
     """Make the weights of constraints for a class equal to those against it, for each class; changes them in place.
 
-    Constraints are edges from a class to a rival, and weights a flow: what is left over at a class is sent along the
-    heaviest edges of a tree to the next class.
+    Constraints are edges from a class to a rival, and weights a flow: what is left over at a class is sent on along a
+    tree of the heaviest edges, from the leaves inwards.
     """
     if chosen.B.shape[1] == 0:
         return
     ends = np.column_stack([chosen.own, chosen.rivals]).tolist()
-    heaviest: dict[tuple[int, int], int] = {}
-    for edge in sorted(range(len(ends)), key=weights.__getitem__):
-        a, b = ends[edge]
-        heaviest[a, b] = heaviest[b, a] = edge
     excess = {c: Fraction(0) for pair in ends for c in pair}
-    for (a, b), weight in zip(ends, weights, strict=True):
-        excess[a] += weight
-        excess[b] -= weight
-    seen: set[int] = set()
-    for root in excess:
-        tree, queue = [], deque([root] if root not in seen else [])
-        seen.add(root)
-        while queue:
-            here = queue.popleft()
-            for (a, b), edge in heaviest.items():
-                if a == here and b not in seen:
-                    seen.add(b)
-                    queue.append(b)
-                    tree.append((b, here, edge))
-        for c, parent, edge in reversed(tree):
-            weights[edge] += -excess[c] if ends[edge][0] == c else excess[c]
-            excess[parent] += excess[c]
+    group = {c: {c} for c in excess}  # the classes that the tree connects so far
+    tree = []
+    for edge in sorted(range(len(ends)), key=weights.__getitem__, reverse=True):
+        a, b = ends[edge]
+        excess[a] += weights[edge]
+        excess[b] -= weights[edge]
+        if b not in group[a]:
+            tree.append(edge)
+            both = group[a] | group[b]
+            group.update(dict.fromkeys(both, both))
+    while tree:
+        degree = Counter(c for edge in tree for c in ends[edge])
+        edge = next(edge for edge in tree if 1 in (degree[ends[edge][0]], degree[ends[edge][1]]))
+        a, b = ends[edge]
+        moved = -excess[a] if degree[a] == 1 else excess[b]
+        weights[edge] += moved
+        excess[a] += moved
+        excess[b] -= moved
+        tree.remove(edge)

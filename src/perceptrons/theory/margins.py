@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.models import validation
 from perceptrons.theory.constraints import Constraints, Hypothesis
@@ -52,7 +53,10 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
             f"coef must be of shape ({blocks}, {rows.n_features}) for {len(classes)} classes and {rows.n_features} "
             f"features, got {np.shape(coef)}"
         )
-    b = np.broadcast_to(np.asarray(intercept, dtype=np.float64).ravel(), (blocks,))
+    b = np.asarray(intercept, dtype=np.float64).ravel()
+    if b.shape not in ((1,), (blocks,)):
+        raise ValueError(f"intercept must be a number or of shape ({blocks},), got {np.shape(intercept)}")
+    b = np.broadcast_to(b, (blocks,))
     largest = float(np.abs(w).max())
     if not np.isfinite(w).all() or not np.isfinite(b).all() or largest == 0.0:
         raise ValueError("coef must be finite and not all zero, and intercept finite: else there is no boundary")
@@ -63,10 +67,9 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
 
 def _of_model(model: Any) -> tuple[Any, Any, Any]:
     """Weights, biases and classes of a fitted linear model."""
+    check_is_fitted(model)
     if not hasattr(model, "coef_"):
-        raise ValueError(
-            f"{type(model).__name__} has no coef_: it is not fitted, or not one hypothesis (a voted readout, a kernel)"
-        )
+        raise ValueError(f"{type(model).__name__} has no coef_: it is more than one hypothesis (votes, a kernel)")
     return model.coef_, model.intercept_, model.classes_
 
 

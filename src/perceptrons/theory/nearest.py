@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -42,33 +43,41 @@ class Found:
     margin: float  # the smallest z·v of all constraints: > 0 for a separator
 
 
-def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None) -> Iterator[Found]:
+def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None, even: bool = False) -> Iterator[Found]:
     """Ever larger working sets, until no constraint is violated or floats can do no more.
 
     free: the bias does not count for the length of v; else it counts as the weight of a constant feature 1.
+    even: features count in units of their own size. That is not the margin's geometry, but the verdict is the same,
+        and features of very different size do not hide each other.
     A free bias is reached by steps: each round counts how far it is from that of the round before (the proximal point
     method), in a unit as large as the rows, so that a few rounds suffice.
     """
     chosen = _start(constraints) if first is None else first
-    radius = _radius(chosen, free)
+    radius = _power_of_two(max(float(np.abs(chosen.A).max(initial=0.0)), 0.0 if free else 1.0))
+    sizes = _sizes(constraints, chosen) if even else np.full(constraints.rows.n_features, radius)
     unit = 16.0 if free else 1.0 / radius
     b = np.zeros(chosen.B.shape[1])
     balance, best, nearest, stale = 1.0, -np.inf, np.inf, 0
     while stale < PATIENCE:
-        # Least distance, in units of R: min ‖u‖ with G·u ≥ h, u = (w, (b − b₀)/unit).
+        # Least distance: min ‖u‖ with G·u ≥ h, u = (w·sizes, (b − b₀)/unit).
         width = chosen.A.shape[1]
-        G, h = np.column_stack([chosen.A / radius, unit * chosen.B]), 1.0 - chosen.B @ b
-        with _libraries().limit(limits=1, user_api="blas"):
+        size = np.tile(sizes[chosen.features], constraints.blocks)
+        G, h = np.column_stack([chosen.A / size, unit * chosen.B]), 1.0 - chosen.B @ b
+        with _libraries().limit(limits=1, user_api="blas"), np.errstate(all="ignore"):
             weights = _multipliers(G, h * balance)
             kept = weights > 0
             chosen, G, h = chosen.keep(kept), G[kept], h[kept]
             weights = weights[kept] / weights[kept].sum()
             point = float(np.linalg.norm(weights @ G))
             u = _equal(G, h)
-        length = float(np.linalg.norm(u[:width] if free else u)) or np.inf
-        hypothesis = constraints.hypothesis(chosen, u[:width] / length, (b + unit * u[width:]) * (radius / length))
-        values, rivals = constraints.margins(hypothesis)
-        target, margin = radius / length, float(values.min())
+            length = float(np.linalg.norm(u[:width] if free else u)) or np.inf
+            target = (1.0 if even else radius) / length
+            hypothesis = constraints.hypothesis(chosen, u[:width] * target / size, (b + unit * u[width:]) * target)
+            values, rivals = constraints.margins(hypothesis)
+        margin = float(values.min())
+        if not np.isfinite(margin):  # too far apart for floats
+            yield Found(chosen, weights, np.inf, hypothesis, -np.inf)
+            return
         yield Found(chosen, weights, point, hypothesis, margin)
         settled = True
         if free:
@@ -146,10 +155,17 @@ def _spread(constraints: Constraints) -> Chosen:
     return constraints.choose(np.concatenate(at), np.concatenate(rivals))
 
 
-def _radius(chosen: Chosen, free: bool) -> float:
-    """About the length of the longest row: a power of two, so that dividing by it rounds nothing."""
-    largest = max(float(np.abs(chosen.A).max(initial=0.0)), 0.0 if free else 1.0)
-    return float(np.ldexp(1.0, np.frexp(largest)[1])) if largest > 0 else 1.0
+def _power_of_two(number: Any) -> Any:
+    """The power of two below a number, so that dividing by it rounds nothing; 1 for 0."""
+    return np.where(number > 0, np.ldexp(1.0, np.frexp(number)[1] - 1), 1.0)
+
+
+def _sizes(constraints: Constraints, chosen: Chosen) -> Floats:
+    """About the largest value of each feature."""
+    sizes = np.ones(constraints.rows.n_features)
+    tall = np.abs(chosen.A).reshape(len(chosen.at) * constraints.blocks, len(chosen.features))
+    sizes[chosen.features] = _power_of_two(tall.max(axis=0, initial=0.0))
+    return sizes
 
 
 def _multipliers(G: Floats, h: Floats) -> Floats:
@@ -162,7 +178,7 @@ def _multipliers(G: Floats, h: Floats) -> Floats:
         weights, _ = nnls(E[:, :-1], E[:, -1], maxiter=10 * E.shape[1] + 100)
     except RuntimeError:  # it does not come to an end, by rounding
         weights = np.ones(len(h))
-    return np.asarray(weights if weights.any() else np.ones(len(h)))
+    return np.asarray(weights if np.isfinite(weights.sum()) and weights.any() else np.ones(len(h)))
 
 
 def _equal(G: Floats, h: Floats) -> Floats:
@@ -170,5 +186,5 @@ def _equal(G: Floats, h: Floats) -> Floats:
     Q, R = np.linalg.qr(G.T)
     diagonal = np.abs(np.diag(R))
     if len(R) == R.shape[1] and diagonal.min() > 1e-15 * diagonal.max():
-        return np.asarray(Q @ solve_triangular(R.T, h, lower=True))
+        return np.asarray(Q @ solve_triangular(R.T, h, lower=True, check_finite=False))
     return np.asarray(np.linalg.lstsq(G, h, rcond=None)[0])

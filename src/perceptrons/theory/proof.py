@@ -50,10 +50,17 @@ Proof = Separator | Contradiction | Undecided
 def decide(constraints: Constraints, first: Chosen | None = None) -> Hypothesis | Contradiction | Undecided:
     """Whether anything separates: some separator, or a contradiction."""
     last = None
-    for last in rounds(constraints, free=True, first=first):
+    for last in rounds(constraints, free=True, first=first, even=True):
         if last.margin > 0 and exact.smallest_margin(constraints, last.hypothesis)[0] > 0:
             return last.hypothesis
-    return _without_floats(constraints, last)
+    assert last is not None  # there is always a first round
+    contradiction = _contradiction(last)
+    if contradiction is not None:
+        return contradiction
+    answer = simplex.decide(constraints, last.chosen)
+    if answer is None:
+        return Undecided(last.chosen)
+    return answer if isinstance(answer, Hypothesis) else Contradiction(*answer)
 
 
 def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = None) -> Proof:
@@ -64,29 +71,27 @@ def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = 
     top = last = None
     for last in rounds(constraints, free=free, first=first):
         top = last if top is None or last.margin > top.margin else top
+    assert top is not None and last is not None  # there is always a first round
     proof = None
-    if top is not None and top.margin > 0:
+    if top.margin > 0:
         proof = separator(constraints, top.hypothesis, top.chosen, top.weights.tolist(), free=free)
-    if last is None or proof is None or proof.low == 0:
-        answer = _without_floats(constraints, last)
+    if proof is None or proof.low == 0:
+        answer = _contradiction(last) or decide(constraints, first=last.chosen)
         if not isinstance(answer, Hypothesis):
             return answer
-        assert last is not None
-        proof = separator(constraints, answer, last.chosen, last.weights.tolist(), free=free)
+        rational = exact.moderate(exact.rationals(answer))
+        for hypothesis in (unit(rational, free), rational):  # as floats, if they separate
+            proof = separator(constraints, hypothesis, last.chosen, last.weights.tolist(), free=free)
+            if proof.low > 0:
+                break
+    assert proof is not None
     return _narrower(constraints, proof, free) if proof.high > (1 + WIDE) * proof.low else proof
 
 
-def _without_floats(constraints: Constraints, last: Found | None) -> Hypothesis | Contradiction | Undecided:
-    """The verdict where floats have found no separator; `last` is where they ended."""
-    assert last is not None  # there is always a first round
-    if last.distance < ZERO:
-        found = exact.contradiction(last.chosen, last.weights)
-        if found is not None:
-            return Contradiction(*found)
-    answer = simplex.decide(constraints, last.chosen)
-    if answer is None:
-        return Undecided(last.chosen)
-    return answer if isinstance(answer, Hypothesis) else Contradiction(*answer)
+def _contradiction(last: Found) -> Contradiction | None:
+    """The contradiction that the multipliers of the last round prove, if they do."""
+    found = exact.contradiction(last.chosen, last.weights) if last.distance < ZERO else None
+    return None if found is None else Contradiction(*found)
 
 
 def margin(constraints: Constraints, hypothesis: Hypothesis, *, free: bool) -> tuple[float, tuple[int, int]]:
@@ -105,6 +110,8 @@ def separator(
 ) -> Separator:
     """The enclosure that this hypothesis and these multipliers prove."""
     low, nearest = margin(constraints, hypothesis, free=free)
+    loud = np.array([weight > exact.NOISE * max(weights) for weight in weights])
+    chosen, weights = chosen.keep(loud), [weight for weight, keep in zip(weights, loud, strict=True) if keep]
     point = exact.hull_point(chosen, weights, free)
     if point is None:  # one row of each of two classes is a point of the hull as well
         rows = np.array([np.flatnonzero(constraints.codes == code)[0] for code in (0, 1)])

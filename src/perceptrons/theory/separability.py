@@ -62,8 +62,9 @@ class Separability:
     irreducible : ndarray of int or None
         If not separable: rows that cannot be separated, but without any one of them can. None if, with several
         classes, they would take too long to find.
-    certificate : Certificate
-        What `check` verifies: the separators, as floats or as rationals where floats would not do, or the multipliers.
+    certificate : Certificate or None
+        If separable: the separators that `check` verifies. They are `coef` and `augmented_separator` themselves, or
+        rationals where floats would not separate (as well).
     pairs : dict
         With ``pairwise=True``: one result for each pair of classes.
     """
@@ -93,7 +94,9 @@ class Separability:
     def check(self, X: Any, y: Any) -> bool:
         """Verify the certificate for these rows in exact rational arithmetic: True, or an error that says what fails.
 
-        It is plain code that shares nothing with the solver, and reads every number of X: some seconds for ten million.
+        Verified are the verdict, the bounds of the margin, the augmented margin, support, weights, and that `coef`,
+        `intercept` and `augmented_separator` are those of the certificate. It is plain code that shares nothing with
+        the solver, and reads every number of X: some seconds for ten million.
 
         Raises
         ------
@@ -120,7 +123,8 @@ class Separability:
         verdict = {True: "separable", False: "not separable", None: "undecided"}
         lines = [
             f"{verdict[self.separable]} {sides[0]} a bias, {verdict[self.other]} {sides[1]} one "
-            f"({self.n_rows:,} rows, {self.n_features:,} features, {len(self.classes)} classes)"
+            f"({self.n_rows:,} rows, {self.n_features:,} features, "
+            f"{len(self.classes)} {'class' if len(self.classes) == 1 else 'classes'})"
         ]
         if self.separable and self.margin_bounds is not None and self.augmented_margin is not None:
             low, high = self.margin_bounds
@@ -130,7 +134,7 @@ class Separability:
                     f"  relative to R     {low / self.radius:.3g}, R = {up(self.radius, 6)} is the longest row"
                 )
                 lines.append(f"  augmented margin  {down(self.augmented_margin, 6)}, the one of Novikoff's bound")
-                lines.append(f"  defined by        {_some(self.support)}")
+                lines.append(f"  defined by        {_some(np.unique(self.support))}")
         elif self.separable is False:
             if self.irreducible is not None:
                 rows = _some(self.irreducible)
@@ -225,24 +229,21 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
         size = f"{constraints.dimension} unknowns and more than {len(proof.chosen.at)} rows"
         reason = f"floats cannot tell, the margin is 0 or nearly so; exact arithmetic with {size} would take too long"
         return Separability(None, reason=reason, **facts)
-    order = np.argsort(proof.chosen.at, kind="stable")
+    order = [i for i in np.argsort(proof.chosen.at, kind="stable") if proof.weights[i] > 0]
     at, rivals = proof.chosen.at[order], proof.chosen.rivals[order]
     weights = [proof.weights[i] for i in order]
     facts |= {"support": at, "rivals": classes[rivals], "weights": weights}
-    multipliers = list(zip(at.tolist(), rivals.tolist(), weights, strict=True))
     if isinstance(proof, Contradiction):
         return Separability(
             False,
             reason=f"multipliers of {len(at)} rows, exact rationals, combine them to 0",
             point=_meeting(rows, codes, at, weights) if len(classes) == 2 else None,
             irreducible=irreducible(constraints, proof),
-            certificate=Certificate(None, None, multipliers),
             **facts,
         )
     augmented, augmented_margin = _augmented(constraints, proof)
-    floats = unit(proof.hypothesis, free=True)
-    w, b = floats.w, floats.b
-    both = unit(augmented, free=False)
+    shown, both = _floats(proof.hypothesis, free=True), _floats(augmented, free=False)
+    w, b = shown.w, shown.b
     separator = np.column_stack([both.w, both.b]) if fit_intercept else both.w
     kind = "floats" if proof.hypothesis.w.dtype == np.float64 else "exact rationals"
     return Separability(
@@ -254,7 +255,7 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
         margin_bounds=(proof.low, proof.high),
         augmented_margin=augmented_margin,
         augmented_separator=separator[0] if constraints.blocks == 1 else separator,
-        certificate=Certificate(_whole(proof.hypothesis), _whole(augmented), multipliers),
+        certificate=Certificate(_whole(proof.hypothesis), _whole(augmented)),
         **facts,
     )
 
@@ -264,10 +265,11 @@ def _augmented(constraints: Constraints, proof: Separator) -> tuple[Hypothesis, 
     if not constraints.bias:
         return proof.hypothesis, proof.low
     other = best(constraints, free=False, first=proof.chosen)
-    low, _ = margin(constraints, proof.hypothesis, free=False)
+    same = proof.hypothesis if proof.hypothesis.w.dtype == object else unit(proof.hypothesis, free=False)
+    low, _ = margin(constraints, same, free=False)
     if isinstance(other, Separator) and other.low > low:
         return other.hypothesis, other.low
-    return proof.hypothesis, low
+    return same, low
 
 
 def _other(constraints: Constraints, proof: Separator | Contradiction | Undecided) -> bool | None:
@@ -282,6 +284,11 @@ def _other(constraints: Constraints, proof: Separator | Contradiction | Undecide
     return {Hypothesis: True, Contradiction: False, Undecided: None}[type(other)]
 
 
+def _floats(hypothesis: Hypothesis, *, free: bool) -> Hypothesis:
+    """The hypothesis as floats: itself, or rationals rounded at unit length."""
+    return unit(hypothesis, free) if hypothesis.w.dtype == object else hypothesis
+
+
 def _whole(hypothesis: Hypothesis) -> list[list[Any]]:
     """Weights and bias of each block in one line."""
     lines: list[list[Any]] = np.column_stack([hypothesis.w, hypothesis.b]).tolist()
@@ -290,6 +297,7 @@ def _whole(hypothesis: Hypothesis) -> list[list[Any]]:
 
 def _meeting(rows: Rows, codes: Array, at: Ints, weights: list[Fraction]) -> Array:
     """Σ λ_i x_i/Σ λ_i over the rows of one class, a point in the hull (without a bias: cone) of the other, too."""
-    mine = codes[at] == (1 if any(codes[at] == 1) else 0)
-    shares = np.array([float(weight) for weight in weights])[mine]
-    return np.asarray(shares / shares.sum() @ rows.take(at[mine]).matrix().astype(np.float64))
+    mine = codes[at] == int(any(codes[at] == 1))
+    total = sum(weight for weight, chosen in zip(weights, mine, strict=True) if chosen)
+    shares = np.array([float(weight / total) for weight, chosen in zip(weights, mine, strict=True) if chosen])
+    return np.asarray(shares @ rows.take(at[mine]).matrix().astype(np.float64))

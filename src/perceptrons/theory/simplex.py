@@ -9,19 +9,21 @@ import numpy as np
 from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
 from perceptrons.theory.exact import Whole, integers, margin, moderate, power, rationals
 
-REACH = 20_000_000  # lines × columns × pivots of the largest table that is taken on
+REACH = 100_000_000  # words of numbers that are worked on before this is given up: ten seconds or so
 
 
 def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fraction]] | Hypothesis | None:
     """The verdict on all constraints, beginning with those chosen: multipliers of 0, or a separator.
 
-    None if the table grows out of reach.
+    None if that is out of reach.
     """
+    left = REACH
     while True:
         table, exponents = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
-        if table.size * min(table.shape) > REACH:
+        answer = phase_one(table, left)
+        if answer is None:
             return None
-        basis, numbers = phase_one(table)
+        basis, numbers, left = answer
         if basis is not None:
             return chosen.keep(np.array(basis)), numbers
         scaled = [
@@ -36,12 +38,13 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
         chosen = constraints.choose(np.append(chosen.at, at), np.append(chosen.rivals, rivals))
 
 
-def phase_one(table: Whole) -> tuple[list[int] | None, list[Fraction]]:
+def phase_one(table: Whole, left: int) -> tuple[list[int] | None, list[Fraction], int] | None:
     """Whether 0 is in the hull of the lines of `table`: (basis, λ) if so, else (None, v) with z·v > 0 for every line.
 
     Phase one of the simplex method for Σ λ_i z_i = 0, Σλ = 1, λ ≥ 0, without fractions (every entry is a determinant,
-    and `scale` the common denominator), by Bland's rule, which cannot cycle. A basic solution has no other beside it
-    with the same support: none of its lines can be left out.
+    and `scale` the common denominator), in the end by Bland's rule, which cannot cycle. A basic solution has no other
+    beside it with the same support: none of its lines can be left out. `left` is the work that may be done; what is
+    left of it is returned as well, and None when it does not suffice.
     """
     n, width = table.shape
     m = width + 1
@@ -53,7 +56,8 @@ def phase_one(table: Whole) -> tuple[list[int] | None, list[Fraction]]:
     scale = 1
 
     def pivot(r: int, c: int) -> None:
-        nonlocal T, scale
+        nonlocal T, scale, left
+        left -= T.size * (4 + scale.bit_length() // 32)
         entry, line = T[r, c], T[r].copy()
         T = (T * entry - np.outer(T[:, c], line)) // scale
         T[r] = line
@@ -66,18 +70,23 @@ def phase_one(table: Whole) -> tuple[list[int] | None, list[Fraction]]:
             if basis[r] >= n and T[r, c] != 0 and T[r, -1] == 0:
                 pivot(r, c)
                 break
-    while True:
+        if left < 0:
+            return None
+    pivots = 0
+    while left >= 0:
         artificial = [r for r in range(m) if basis[r] >= n]
         if all(T[r, -1] == 0 for r in artificial):
             ends = [r for r in range(m) if basis[r] < n and T[r, -1] > 0]
-            return [basis[r] for r in ends], [Fraction(int(T[r, -1]), int(scale)) for r in ends]
+            return [basis[r] for r in ends], [Fraction(int(T[r, -1]), int(scale)) for r in ends], left
         gain = T[artificial].sum(axis=0)
         better = np.flatnonzero(gain[:n] > 0)
         if better.size == 0:
-            return None, [Fraction(-int(entry)) for entry in gain[n : n + width]]
-        c = int(better[0])
+            return None, [Fraction(-int(entry)) for entry in gain[n : n + width]], left
+        c = int(better[0] if pivots > 4 * m else better[np.argmax(gain[better])])
         _, _, r = min((Fraction(int(T[r, -1]), int(T[r, c])), basis[r], r) for r in range(m) if T[r, c] > 0)
         pivot(r, c)
+        pivots += 1
+    return None
 
 
 def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> list[tuple[int, int]]:
