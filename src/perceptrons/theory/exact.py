@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -110,6 +110,12 @@ def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[F
 # -- certificates from a set of constraints ---------------------------------------------------------------------
 
 
+def without_noise(chosen: Chosen, weights: Floats) -> tuple[Chosen, Floats]:
+    """The constraints whose float multipliers are more than rounding errors."""
+    loud = weights > NOISE * weights.max()
+    return chosen.keep(loud), weights[loud]
+
+
 def contradiction(chosen: Chosen, weights: Floats) -> tuple[Chosen, list[Fraction]] | None:
     """λ > 0 with Σ λ_i z_i = 0 and Σλ = 1, near the float multipliers given, for as few constraints as possible.
 
@@ -117,8 +123,7 @@ def contradiction(chosen: Chosen, weights: Floats) -> tuple[Chosen, list[Fractio
     along it until one of them is 0, as in the proof of Carathéodory's theorem; with the last choice gone, no constraint
     can be left out. None if this does not work out.
     """
-    loud = weights > NOISE * weights.max()
-    chosen, weights = chosen.keep(loud), weights[loud]
+    chosen, weights = without_noise(chosen, weights)
     basis = _null_space(chosen)
     if not basis:
         return None
@@ -191,7 +196,7 @@ def _fraction(number: Any) -> Fraction:
 
 
 def hull_point(
-    chosen: Chosen, weights: Sequence[float | Fraction], free: bool
+    chosen: Chosen, weights: Iterable[float | Fraction], free: bool
 ) -> tuple[list[Fraction], Fraction] | None:
     """Multipliers λ ≥ 0, Σλ = 1 near the given ones and ‖Σ λ_i z_i‖², which no squared margin exceeds.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -74,14 +74,14 @@ def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = 
     assert top is not None and last is not None  # there is always a first round
     proof = None
     if top.margin > 0:
-        proof = separator(constraints, top.hypothesis, top.chosen, top.weights.tolist(), free=free)
+        proof = separator(constraints, top.hypothesis, *exact.without_noise(top.chosen, top.weights), free=free)
     if proof is None or proof.low == 0:
         answer = _contradiction(last) or decide(constraints, first=last.chosen)
         if not isinstance(answer, Hypothesis):
             return answer
         rational = exact.moderate(exact.rationals(answer))
         for hypothesis in (unit(rational, free), rational):  # as floats, if they separate
-            proof = separator(constraints, hypothesis, last.chosen, last.weights.tolist(), free=free)
+            proof = separator(constraints, hypothesis, *exact.without_noise(last.chosen, last.weights), free=free)
             if proof.low > 0:
                 break
     assert proof is not None
@@ -104,14 +104,12 @@ def separator(
     constraints: Constraints,
     hypothesis: Hypothesis,
     chosen: Chosen,
-    weights: Sequence[float | Fraction],
+    weights: Iterable[float | Fraction],
     *,
     free: bool,
 ) -> Separator:
     """The enclosure that this hypothesis and these multipliers prove."""
     low, nearest = margin(constraints, hypothesis, free=free)
-    loud = np.array([weight > exact.NOISE * max(weights) for weight in weights])
-    chosen, weights = chosen.keep(loud), [weight for weight, keep in zip(weights, loud, strict=True) if keep]
     point = exact.hull_point(chosen, weights, free)
     if point is None:  # one row of each of two classes is a point of the hull as well
         rows = np.array([np.flatnonzero(constraints.codes == code)[0] for code in (0, 1)])
