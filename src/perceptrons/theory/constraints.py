@@ -72,13 +72,7 @@ class Constraints:
 
     def choose(self, at: Ints, rivals: Ints) -> Chosen:
         """The constraints that set rows `at` against `rivals`, written down."""
-        lines = self.rows.matrix()[at]
-        if self.rows.indices is None:
-            features = np.arange(self.rows.n_features)
-        else:
-            features = np.unique(lines.indices)
-            lines = lines[:, features].toarray()
-        lines = np.asarray(lines, dtype=np.float64)
+        features, lines = self.lines(at)
         own, every = self.codes[at].astype(np.intp), np.arange(len(at))
         if self.blocks == 1:
             sign = np.where(own == 1, 1.0, -1.0)
@@ -119,10 +113,10 @@ class Constraints:
         terms = self.rows.n_features + 8
         return np.asarray(2 * terms * (np.finfo(np.float64).eps * sizes + (1.0 + most.max()) * 1e-307))
 
-    def line(self, i: int) -> tuple[list[int], list[float]]:
-        """The features of row i that are not zero, and their values."""
-        line = self.rows.matrix()[[i]]
+    def lines(self, at: Ints) -> tuple[Ints, Floats]:
+        """The rows at `at`, dense, and the features that they have: all, or those that occur in sparse ones."""
+        lines = self.rows.matrix()[at]
         if self.rows.indices is None:
-            (features,) = np.nonzero(line[0])
-            return features.tolist(), line[0][features].tolist()
-        return line.indices.tolist(), line.data.tolist()
+            return np.arange(self.rows.n_features), np.asarray(lines, dtype=np.float64)
+        features = np.unique(lines.indices)
+        return features, np.asarray(lines[:, features].toarray(), dtype=np.float64)

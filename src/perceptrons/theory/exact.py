@@ -9,17 +9,19 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis
+from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
+FAR = 1 << 20  # exponent of zeros, which have none
+PIECE = 1 << 18  # numbers that are worked out exactly at a time
 NOISE = 1e-13  # float multipliers smaller than this, relatively, are rounding errors
 
 
@@ -30,7 +32,7 @@ def integers(table: Floats, axis: int | None) -> tuple[Whole, Any]:
     zero = whole == 0
     trailing = np.log2(np.where(zero, 1, whole & -whole).astype(np.float64)).astype(np.int64)
     whole, exponent = whole >> trailing, exponent.astype(np.int64) - 53 + trailing
-    lowest = np.where(zero, 1 << 20, exponent).min(axis=axis, initial=1 << 20)
+    lowest = np.where(zero, FAR, exponent).min(axis=axis, initial=FAR)
     shift = np.where(zero, 0, exponent - lowest)
     return np.asarray(np.left_shift(whole.astype(object), shift.astype(object))), lowest
 
@@ -38,18 +40,6 @@ def integers(table: Floats, axis: int | None) -> tuple[Whole, Any]:
 def power(exponent: int) -> Fraction:
     """2^exponent."""
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
-
-
-def dot(values: Sequence[float], weights: Sequence[Fraction]) -> Fraction:
-    """Σ x_j·w_j."""
-    ratios = [value.as_integer_ratio() for value in values]
-    common = max((below for _, below in ratios), default=1)  # all are powers of two
-    scale = math.lcm(*(weight.denominator for weight in weights))
-    total = sum(
-        above * (common // below) * (weight.numerator * (scale // weight.denominator))
-        for (above, below), weight in zip(ratios, weights, strict=True)
-    )
-    return Fraction(total, common * scale)
 
 
 def rationals(hypothesis: Hypothesis) -> Hypothesis:
@@ -67,18 +57,32 @@ def sq_length(hypothesis: Hypothesis, free: bool) -> Fraction:
     return int((whole * whole).sum()) * power(2 * int(exponent))
 
 
-def margin(constraints: Constraints, hypothesis: Hypothesis, i: int) -> tuple[Fraction, int, int]:
-    """min_r z_ir·v for row i, with the row and the rival that attains it; `hypothesis` is rational."""
-    features, values = constraints.line(i)
-    bias = Fraction(int(constraints.bias))
-    scores = [
-        dot(values, weights) + bias * b for weights, b in zip(hypothesis.w[:, features], hypothesis.b, strict=True)
-    ]
-    own = int(constraints.codes[i])
+def margins(constraints: Constraints, hypothesis: Hypothesis, at: Ints) -> tuple[Whole, Ints, Fraction]:
+    """min_r z_ir·v of the rows at `at` in integers, the rivals that attain it, and the unit that the integers count.
+
+    `hypothesis` is rational.
+    """
+    features, lines = constraints.lines(at)
+    table, exponents = integers(lines, axis=0)
+    units = [power(int(e)) if e < FAR else Fraction(0) for e in exponents]  # a column of zeros has no exponent
+    weights = [[w * unit for w, unit in zip(line, units, strict=True)] for line in hypothesis.w[:, features]]
+    biases = [b * int(constraints.bias) for b in hypothesis.b]
+    scale = math.lcm(*(number.denominator for line in [*weights, biases] for number in line))
+    whole = np.array([[int(weight * scale) for weight in line] for line in weights], dtype=object)
+    scores = table @ whole.T + np.array([int(b * scale) for b in biases], dtype=object)
+    own, every = constraints.codes[at].astype(np.intp), np.arange(len(at))
     if constraints.blocks == 1:
-        return (scores[0] if own else -scores[0]), i, 1 - own
-    rival = max((r for r in range(len(scores)) if r != own), key=scores.__getitem__)
-    return scores[own] - scores[rival], i, rival
+        return np.where(own == 1, scores[:, 0], -scores[:, 0]), 1 - own, Fraction(1, scale)
+    mine = scores[every, own]
+    scores[every, own] = scores.min() - 1  # out of the way
+    rivals = scores.argmax(axis=1)
+    return mine - scores[every, rivals], rivals, Fraction(1, scale)
+
+
+def blocks_of(constraints: Constraints, at: Ints) -> list[Ints]:
+    """Row numbers in pieces that are worked out together."""
+    size = max(1, PIECE // constraints.rows.n_features)
+    return [at[begin : begin + size] for begin in range(0, len(at), size)]
 
 
 def moderate(hypothesis: Hypothesis) -> Hypothesis:
@@ -103,8 +107,12 @@ def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[F
     if low[i] > 0 and low[i] >= (1 - TIGHT) * high:
         return Fraction(float(low[i])), i, int(rivals[i])
     exact = rationals(hypothesis)
-    least, i, rival = min(margin(constraints, exact, int(i)) for i in np.flatnonzero(~(low > high)))
-    return least, i, rival
+    least: list[tuple[Fraction, int, int]] = []
+    for at in blocks_of(constraints, np.flatnonzero(~(low > high))):
+        found, opponents, unit = margins(constraints, exact, at)
+        k = int(found.argmin())
+        least.append((int(found[k]) * unit, int(at[k]), int(opponents[k])))
+    return min(least)
 
 
 # -- certificates from a set of constraints ---------------------------------------------------------------------

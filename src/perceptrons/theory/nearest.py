@@ -13,18 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
-from threadpoolctl import ThreadpoolController
 
 from perceptrons.learn import Examples, Learner
 from perceptrons.learn.training import orders_of
 from perceptrons.rules import PA
 from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.theory.threads import one_thread
 
 ZERO = 1e-13  # of R: a hull that comes so near to 0 may contain it
 CLOSE = 1e-11  # relative violation that is left alone
@@ -63,7 +62,7 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
         width = chosen.A.shape[1]
         size = np.tile(sizes[chosen.features], constraints.blocks)
         G, h = np.column_stack([chosen.A / size, unit * chosen.B]), 1.0 - chosen.B @ b
-        with _libraries().limit(limits=1, user_api="blas"), np.errstate(all="ignore"):
+        with one_thread(), np.errstate(all="ignore"):
             weights = _multipliers(G, h * balance)
             kept = weights > 0
             chosen, G, h = chosen.keep(kept), G[kept], h[kept]
@@ -92,13 +91,6 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
         worst = np.argpartition(values, room)[: room + 1]
         worst = worst[values[worst] < (1.0 - CLOSE / 2) * target]
         chosen = _joined(constraints, chosen, worst, rivals[worst].astype(np.intp))
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """What can hold BLAS to one thread: these tables are small, and threads that wait for a busy core take 100 times
-    as long."""
-    return ThreadpoolController()
 
 
 def _joined(constraints: Constraints, chosen: Chosen, at: Ints, rivals: Ints) -> Chosen:

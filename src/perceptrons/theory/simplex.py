@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.exact import Whole, integers, margin, moderate, power, rationals
+from perceptrons.theory.exact import Whole, blocks_of, integers, margins, moderate, power, rationals
 
-REACH = 100_000_000  # words of numbers that are worked on before this is given up: ten seconds or so
+REACH = 200_000_000  # operations on words of numbers after which this is given up: ten seconds or so
 
 
 def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fraction]] | Hypothesis | None:
@@ -57,8 +57,9 @@ def phase_one(table: Whole, left: int) -> tuple[list[int] | None, list[Fraction]
 
     def pivot(r: int, c: int) -> None:
         nonlocal T, scale, left
-        left -= T.size * (4 + scale.bit_length() // 32)
         entry, line = T[r, c], T[r].copy()
+        words = max(number.bit_length() for number in line) // 32
+        left -= T.size * (4 + words + words * words // 64)  # the division takes the square
         T = (T * entry - np.outer(T[:, c], line)) // scale
         T[r] = line
         if entry < 0:
@@ -97,10 +98,9 @@ def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> li
         doubtful = np.flatnonzero(~(values > constraints.error(floats)))
     exact = rationals(hypothesis)
     found: list[tuple[int, int]] = []
-    for i in doubtful[np.argsort(values[doubtful])]:
-        value, _, rival = margin(constraints, exact, int(i))
-        if value <= 0:
-            found.append((int(i), rival))
-            if len(found) == most:
-                break
-    return found
+    for at in blocks_of(constraints, doubtful[np.argsort(values[doubtful])]):
+        margin, rivals, _ = margins(constraints, exact, at)
+        found += [(int(at[k]), int(rivals[k])) for k in np.flatnonzero(margin <= 0)]
+        if len(found) >= most:
+            break
+    return found[:most]
