@@ -4,7 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
@@ -61,6 +63,43 @@ def test_several_classes_and_models_without_weights(rendered):
     rendered(display.figure_)
     with pytest.raises(ValueError, match="are no distances"):
         MarginsDisplay.from_estimators({"line": model, "curve": SVC().fit(X, y)}, X, y)
+
+
+def test_weights_of_pairs_of_classes_give_no_distances():
+    X, y = load_iris(return_X_y=True)
+    model = SVC(kernel="linear").fit(X, y)
+    display = MarginsDisplay.from_estimator(model, X, y)
+    scores = model.decision_function(X)
+    rivals = np.where(np.eye(3, dtype=bool)[y], -np.inf, scores).max(axis=1)
+    np.testing.assert_array_equal(display.margins["SVC"], scores[np.arange(150), y] - rivals)
+    assert not display.distances and "no distance" in display.ax_.get_xlabel()
+    with pytest.raises(ValueError, match="perhaps of pairs"):
+        MarginsDisplay.from_estimator(SVC(kernel="linear", decision_function_shape="ovo").fit(X, y), X, y)
+
+
+def test_sparse_weights_are_distances():
+    X, y = load_iris(return_X_y=True)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    expected = margins(X, y, model)
+    display = MarginsDisplay.from_estimator(model.sparsify(), sp.csr_matrix(X), y)
+    np.testing.assert_allclose(display.margins["LogisticRegression"], expected)
+
+
+def test_what_has_no_margins():
+    X, y = noisy()
+    model = Perceptron(tol=0.05).fit(X, y)
+    with pytest.raises(ValueError, match="at least one estimator"):
+        MarginsDisplay.from_estimators({}, X, y)
+    with pytest.raises(NotFittedError):
+        MarginsDisplay.from_estimator(Perceptron(), X, y)
+    for some in (model, SVC().fit(X, y)):
+        with pytest.raises(ValueError, match="label 'maybe' at row 3 of y is none of the classes"):
+            MarginsDisplay.from_estimator(some, X, [*y[:3], "maybe", *y[4:]])
+        with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[300, 299\]"):
+            MarginsDisplay.from_estimator(some, X, y[:-1])
+    xor = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
+    with pytest.raises(ValueError, match="all weights of 'Perceptron' are 0"):
+        MarginsDisplay.from_estimator(Perceptron(shuffle=False).fit(*xor), *xor)
 
 
 def test_few_rows_are_marked_one_by_one(rendered):

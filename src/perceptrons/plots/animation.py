@@ -16,12 +16,13 @@ Floats = npt.NDArray[np.float64]
 SUFFIXES = (".gif", ".mp4", ".html")
 
 
-class Hypothesis:
-    """A linear classifier with given weights: (w, b) of the shape that learners keep."""
+class Frame:
+    """What the model is after an update: a linear classifier with (w, b) of the shape that learners keep."""
 
-    def __init__(self, weights: Floats, classes: npt.NDArray[Any]) -> None:
+    def __init__(self, weights: Floats, model: Any) -> None:
         lines = np.atleast_2d(weights.T)
-        self.coef_, self.intercept_, self.classes_ = lines[:, :-1], lines[:, -1], classes
+        self.coef_, self.intercept_, self.classes_ = lines[:, :-1], lines[:, -1], model.classes_
+        self.tie_positive = getattr(model, "tie", "mistake") == "positive"
 
     def decision_function(self, X: Any) -> Floats:
         scores = np.asarray(X @ self.coef_.T + self.intercept_)
@@ -29,7 +30,10 @@ class Hypothesis:
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         scores = self.decision_function(X)
-        return np.asarray(self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)])
+        if scores.ndim > 1:
+            return np.asarray(self.classes_[scores.argmax(axis=1)])
+        positive = scores >= 0 if self.tie_positive else scores > 0
+        return np.asarray(self.classes_[positive.astype(int)])
 
 
 def check(trace: Trace, X: npt.NDArray[Any], frames: int, path: Any) -> None:

@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import animation, style
 from perceptrons.plots.plane import choose
-from perceptrons.plots.regions import UNEQUAL, fields, grid, limits_of, weights
+from perceptrons.plots.regions import UNEQUAL, encode, fields, grid, limits_of, weights
 from perceptrons.theory.trace import Trace
 
 Floats = npt.NDArray[np.float64]
@@ -49,6 +50,8 @@ class BoundaryDisplay:
         Signed distances of the rows from the boundary, positive on their right side.
     sliced : bool
         Whether regions are only those of the plane, and rows off it may be seen in others than their own.
+    flat : bool
+        Whether all weights are 0, so that there is no boundary.
 
     Attributes
     ----------
@@ -88,10 +91,12 @@ class BoundaryDisplay:
         offset: float = 0.0,
         distances: Floats | None = None,
         sliced: bool = False,
+        flat: bool = False,
     ) -> None:
         self.points, self.codes, self.classes, self.wrong = points, codes, classes, wrong
         self.names, self.regions, self.limits = names, regions, limits
-        self.normal, self.offset, self.distances, self.sliced = normal, offset, distances, sliced
+        self.normal, self.offset, self.distances = normal, offset, distances
+        self.sliced, self.flat = sliced, flat
         self.margin = None if distances is None else float(distances.min())
         self.closest = np.empty(0, dtype=np.intp)
         if distances is not None and self.margin is not None and self.margin > 0:
@@ -101,25 +106,23 @@ class BoundaryDisplay:
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
         """Draw a fitted classifier that has `decision_function`, and rows with their labels."""
+        if not hasattr(estimator, "decision_function"):
+            raise TypeError(f"{type(estimator).__name__} has no decision_function, which its boundary is drawn by")
+        check_is_fitted(estimator)
         return cls._computed(estimator, X, y).plot(ax)
 
     @classmethod
     def _computed(cls, estimator: Any, X: Any, y: Any, limits: Any = None) -> Self:
-        if not hasattr(estimator, "decision_function"):
-            raise TypeError(f"{type(estimator).__name__} has no decision_function, which its boundary is drawn by")
-        rows = X if sp.issparse(X) else np.asarray(X)
+        rows = X.tocsr() if sp.issparse(X) else np.asarray(X)
         names = [str(name) for name in getattr(X, "columns", [f"feature {j}" for j in range(rows.shape[1])])]
-        classes, labels = np.asarray(estimator.classes_), np.asarray(y)
-        codes = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-        if (classes[codes] != labels).any():
-            label = labels[classes[codes] != labels].tolist()[0]
-            raise ValueError(f"y has the label {label!r}, which is none of the model's classes: {classes.tolist()}")
-        coef, intercept = weights(estimator)
-        plane = choose(rows, names, coef, intercept, len(classes))
+        classes, codes = np.asarray(estimator.classes_), encode(estimator, rows, y)
+        coef, intercept = weights(estimator, X if hasattr(X, "iloc") else rows)
+        flat = coef is not None and not coef.any()
+        plane = choose(rows, names, None if flat else coef, intercept, len(classes))
         points = plane.project(rows)
         normal = distances = None
         offset = 0.0
-        if coef is not None and intercept is not None and len(classes) == 2:
+        if coef is not None and intercept is not None and len(classes) == 2 and not flat:
             length = np.linalg.norm(coef[0])
             normal = plane.directions @ coef[0] / length
             offset = float((plane.origin @ coef[0] + intercept[0]) / length)
@@ -130,14 +133,15 @@ class BoundaryDisplay:
             points=points,
             codes=codes,
             classes=classes,
-            wrong=np.asarray(estimator.predict(X)) != labels,
+            wrong=np.asarray(estimator.predict(X)) != classes[codes],
             names=plane.names,
-            regions=(across, up, fields(estimator, plane, across, up, normal, offset, X)),
+            regions=(across, up, fields(estimator, plane, across, up, coef, intercept, X)),
             limits=limits,
             normal=normal,
             offset=offset,
             distances=distances,
-            sliced=rows.shape[1] > 2 and normal is None and (coef is None or len(classes) > 3),
+            sliced=rows.shape[1] > 2 and not flat and (coef is None or len(classes) > 3),
+            flat=flat,
         )
 
     @classmethod
@@ -157,8 +161,8 @@ class BoundaryDisplay:
         def show(k: int) -> None:
             assert trace.weights is not None
             ax.clear()
-            hypothesis = animation.Hypothesis(trace.weights[k], trace.model.classes_)
-            cls._computed(hypothesis, X, y, limits).plot(ax)
+            frame = animation.Frame(trace.weights[k], trace.model)
+            cls._computed(frame, X, y, limits).plot(ax)
             look = {"s": 260, "marker": "*", "color": "none", "edgecolors": style.INK, "linewidths": 1.4, "zorder": 6}
             ax.scatter(*X[trace.row[k]], label="row of this update", **look)
             ax.set_title(animation.caption(trace, k), fontsize="medium")
@@ -188,12 +192,15 @@ class BoundaryDisplay:
             self.boundary_: Any = [
                 ax.contour(x, y, field, levels=[0.0], colors=[style.INK], linewidths=1.6) for field in some
             ]
-            ax.plot([], [], color=style.INK, linewidth=1.6, label="boundary")
+            if some:
+                ax.plot([], [], color=style.INK, linewidth=1.6, label="boundary")
         else:
             self._plot_line(self.normal, arrow=not slim)
         if self.normal is not None and not slim:
             ax.set_aspect("equal", adjustable="box", anchor="W")
         note = "regions are those of the plane\nthrough the mean row" if self.sliced else None
+        if self.flat:
+            note = "all weights are 0:\nthere is no boundary"
         if self.normal is not None and slim:
             note = "axes of different scale:\nright angles are not seen"
         self.legend_ = style.legend(ax, note)

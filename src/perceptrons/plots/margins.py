@@ -7,15 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import style
-from perceptrons.theory.margins import margins
+from perceptrons.plots.regions import encode, weights
 
 Floats = npt.NDArray[np.float64]
 BINS = (8, 40)  # the fewest and the most
 ORDER = (style.COLOURS[1], style.COLOURS[0], *style.COLOURS[2:])
 HATCHES = ("", "///", "...", "xxx")
 FEW = 100  # rows that are marked one by one
+PAIRS = 0.1  # where more rows are won by a class without the highest score, scores are of pairs; fewer may be ties
 
 
 class MarginsDisplay:
@@ -58,15 +61,23 @@ class MarginsDisplay:
     @classmethod
     def from_estimators(cls, estimators: Mapping[str, Any], X: Any, y: Any, *, ax: Any = None) -> Self:
         """Draw the margins of rows under several classifiers, by name: before and after, one against another."""
-        straight = {name: hasattr(estimator, "coef_") for name, estimator in estimators.items()}
-        if len(set(straight.values())) > 1:
-            some = [name for name, has in straight.items() if not has]
+        if not estimators:
+            raise ValueError("estimators must have at least one estimator, got none")
+        for estimator in estimators.values():
+            check_is_fitted(estimator)
+        if sp.issparse(X):
+            X = X.tocsr()
+        elif not hasattr(X, "iloc"):
+            X = np.asarray(X)
+        lengths = {name: _length(name, estimator, X) for name, estimator in estimators.items()}
+        curved = [name for name, length in lengths.items() if length is None]
+        if curved and len(curved) < len(lengths):
             raise ValueError(
-                f"margins of {some} are no distances, since there is no coef_: draw them apart from the others"
+                f"margins of {curved} are no distances, since there is no weight vector of each class: "
+                "draw them apart from the others"
             )
-        distances = all(straight.values())
-        found = {name: margins(X, y, e) if distances else _scores(e, X, y) for name, e in estimators.items()}
-        return cls(found, distances=distances).plot(ax)
+        found = {name: _scores(e, X, y) / (lengths[name] or 1.0) for name, e in estimators.items()}
+        return cls(found, distances=not curved).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it, on the given axes or on new ones."""
@@ -104,12 +115,26 @@ class MarginsDisplay:
         return self
 
 
+def _length(name: str, estimator: Any, X: Any) -> float | None:
+    """‖W‖ of all weight vectors together, by which scores become distances; None where there are no weights."""
+    coef, _ = weights(estimator, X)
+    if coef is not None and not coef.any():
+        raise ValueError(f"all weights of {name!r} are 0: there is no boundary to measure distances from")
+    return None if coef is None else float(np.linalg.norm(coef))
+
+
 def _scores(estimator: Any, X: Any, y: Any) -> Floats:
     """Two classes: y·score. Several: the score of the right class less that of its strongest rival."""
-    scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    codes = np.searchsorted(estimator.classes_, np.asarray(y))
+    codes = encode(estimator, X, y)
+    scores = np.array(estimator.decision_function(X), dtype=np.float64)
     if scores.ndim == 1:
         return np.where(codes == 1, scores, -scores)
+    winners = np.searchsorted(estimator.classes_, estimator.predict(X))
+    if scores.shape[1] != len(estimator.classes_) or (scores.argmax(axis=1) != winners).mean() > PAIRS:
+        raise ValueError(
+            f"the scores of {type(estimator).__name__} are not those of classes, the highest of which wins, but "
+            'perhaps of pairs of them: there are no margins. Has it decision_function_shape="ovo"?'
+        )
     rows = np.arange(len(codes))
     right = scores[rows, codes]
     scores[rows, codes] = -np.inf

@@ -7,23 +7,53 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from perceptrons.models import validation
 from perceptrons.plots.plane import Plane
 
 Floats = npt.NDArray[np.float64]
 GRID = 150  # points of a side of the grid that regions are computed on
 SLIM = 0.45  # the shorter side of a picture is at least this part of the longer
 UNEQUAL = 30.0  # where one feature spreads so many times as far as the other, axes of one scale would show a line
+FEW = 100  # rows by which weights are compared with scores
+MOST_VALUES = 2**20  # in rows of the plane that are scored together: there are many points, and may be many features
 
 
-def weights(estimator: Any) -> tuple[Floats | None, Floats | None]:
-    """`coef_` and `intercept_` as arrays with one row a score; None where there are none, or only zeros."""
-    coef = getattr(estimator, "coef_", None)
+def encode(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.intp]:
+    """The number of each row's class; refuses labels that are too few, too many, or none of the model's."""
+    labels = column_or_1d(y)
+    check_consistent_length(X, labels)
+    return validation.encode(labels, np.asarray(estimator.classes_)).astype(np.intp)
+
+
+def weights(estimator: Any, X: Any) -> tuple[Floats | None, Floats | None]:
+    """`coef_` and `intercept_` as arrays with one row a score; None where they do not give the scores of rows.
+
+    Shapes do not tell: SVC(kernel="linear") of three classes has three weight vectors as well, one a pair of classes.
+    """
+    coef, n_classes = getattr(estimator, "coef_", None), len(estimator.classes_)
     if coef is None:
         return None, None
-    coef = coef.toarray() if sp.issparse(coef) else np.atleast_2d(np.asarray(coef, dtype=np.float64))
-    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), len(coef))
-    return (coef, intercept) if coef.any() else (None, None)
+    coef = np.atleast_2d(np.asarray(coef.toarray() if sp.issparse(coef) else coef, dtype=np.float64))
+    if coef.shape != (1 if n_classes == 2 else n_classes, X.shape[1]):
+        return None, None
+    intercept = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64).ravel(), len(coef))
+    return (coef, intercept) if n_classes == 2 or _explain(coef, intercept, estimator, X) else (None, None)
+
+
+def _explain(coef: Floats, intercept: Floats, estimator: Any, X: Any) -> bool:
+    """Whether scores of some rows are those of these weights, and the class with the highest score is predicted."""
+    some = np.unique(np.linspace(0, X.shape[0] - 1, FEW).astype(np.intp))
+    rows = X.iloc[some] if hasattr(X, "iloc") else X[some]
+    values = rows if sp.issparse(rows) else np.asarray(rows, dtype=np.float64)
+    scores, expected = np.asarray(estimator.decision_function(rows)), np.asarray(values @ coef.T + intercept)
+    error = 1e-5 * (abs(values) @ abs(coef).T + abs(intercept))  # of single precision, and of sums that cancel
+    if scores.shape != expected.shape or (abs(scores - expected) > error).any():
+        return False
+    predicted = np.searchsorted(estimator.classes_, estimator.predict(rows))
+    behind = expected.max(axis=1) - expected[np.arange(len(some)), predicted]
+    return bool((behind <= 2 * error.max(axis=1)).all())
 
 
 def limits_of(points: Floats, normal: Floats | None, offset: float) -> tuple[float, float, float, float]:
@@ -52,23 +82,38 @@ def grid(limits: tuple[float, float, float, float]) -> tuple[Floats, Floats]:
 
 
 def fields(
-    estimator: Any, plane: Plane, x: Floats, y: Floats, normal: Floats | None, offset: float, X: Any
+    estimator: Any, plane: Plane, x: Floats, y: Floats, coef: Floats | None, intercept: Floats | None, X: Any
 ) -> list[Floats]:
     """For each class what is positive where it is predicted, and smooth where the scores allow it."""
     points = np.column_stack([x.ravel(), y.ravel()])
-    shape, classes = x.shape, np.asarray(estimator.classes_)
-    if normal is not None:
-        score = (points @ normal + offset).reshape(shape)
-        return [-score, score]
-    rows: Any = plane.lift(points)
-    if hasattr(X, "iloc"):  # a pandas data frame: the model knows the features by name
-        rows = type(X)(rows, columns=X.columns)
-    scores = np.asarray(estimator.decision_function(rows))
+    if coef is not None and intercept is not None:
+        scores = points @ (coef @ plane.directions.T).T + (coef @ plane.origin + intercept)
+        scores = scores[:, 0] if len(coef) == 1 else scores
+    else:
+        scores = _lifted_scores(estimator, plane, points, X)
     if scores.ndim == 1:
-        return [-scores.reshape(shape), scores.reshape(shape)]
-    codes = np.searchsorted(classes, estimator.predict(rows))
-    if scores.shape[1] != len(classes) or (scores.argmax(axis=1) != codes).mean() > 0.001:
-        scores = np.eye(len(classes))[codes]  # scores of pairs of classes: all that is known is who wins
+        return [-scores.reshape(x.shape), scores.reshape(x.shape)]
     best = np.sort(scores, axis=1)
     rival = np.where(scores == best[:, -1:], best[:, -2:-1], best[:, -1:])
-    return [field.reshape(shape) for field in (scores - rival).T]
+    return [field.reshape(x.shape) for field in (scores - rival).T]
+
+
+def _lifted_scores(estimator: Any, plane: Plane, points: Floats, X: Any) -> Floats:
+    """Scores of the plane's points; of several classes where the highest is not the winner's, 1 for the winner."""
+    n_classes, step = len(estimator.classes_), max(1, MOST_VALUES // len(plane.origin))
+    parts: list[Floats] = []
+    winners: list[Any] = []
+    for start in range(0, len(points), step):
+        rows: Any = plane.lift(points[start : start + step])
+        if hasattr(X, "iloc"):  # a pandas data frame: the model knows the features by name
+            rows = type(X)(rows, columns=X.columns)
+        parts.append(np.asarray(estimator.decision_function(rows)))
+        if parts[0].ndim > 1:
+            winners.append(np.searchsorted(estimator.classes_, estimator.predict(rows)))
+    scores = np.concatenate(parts)
+    if scores.ndim == 1:
+        return scores
+    codes = np.concatenate(winners)
+    if scores.shape[1] != n_classes or (scores.argmax(axis=1) != codes).mean() > 0.001:
+        scores = np.eye(n_classes)[codes]  # scores of pairs of classes: all that is known is who wins
+    return scores
