@@ -177,6 +177,28 @@ def test_many_rows_are_thinned_and_few_are_not():
     assert sum(len(offsets(points)) for points in few.points_) == 5
 
 
+def test_of_many_classes_some_are_listed(rendered):
+    X, y = make_blobs(520, centers=26, random_state=0)
+    display = BoundaryDisplay.from_estimator(Perceptron(readout="averaged", tol=0.1).fit(X, y), X, y)
+    labels = [text.get_text() for text in display.legend_.get_texts()]
+    assert labels[10:12] == ["10 (20)", "… 15 more"] and labels[-1] == "boundary"
+    assert len(display.points_) == 26
+    rendered(display.figure_)
+    box = display.ax_.get_position()
+    assert box.width > 0.5 and box.height > 0.6
+
+
+@pytest.mark.parametrize("angle", np.linspace(0, 2 * np.pi, 12, endpoint=False))
+def test_the_letter_of_the_weight_vector_is_inside_the_frame(angle):
+    X, y = BLOBS
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    display = BoundaryDisplay.from_estimator(Perceptron().fit(X @ turn, y), X @ turn, y)
+    display.figure_.draw_without_rendering()
+    (letter,) = display.ax_.texts
+    letter, frame = letter.get_window_extent(), display.ax_.get_window_extent()
+    assert frame.x0 < letter.x0 < letter.x1 < frame.x1 and frame.y0 < letter.y0 < letter.y1 < frame.y1
+
+
 def test_scales_that_do_not_compare_are_said_to_be_so():
     X, y = BLOBS
     display = BoundaryDisplay.from_estimator(Perceptron().fit(X * [1, 400], y), X * [1, 400], y)

@@ -78,6 +78,30 @@ def test_rows_without_a_separator_show_how_the_possible_margin_falls(rendered):
     rendered(display.figure_)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_ratio_of_zero_is_drawn_at_the_lower_edge(rendered):
+    xor = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
+    run = trace(Perceptron(shuffle=False), *xor)
+    assert run.relative_bound[-1] == 0
+    display = ProofDisplay.from_trace(run)
+    bottom, ratio = display.ax_.get_ylim()[0], display.relative_bound_.get_ydata()
+    np.testing.assert_array_equal(ratio[:-1], run.relative_bound[:-1])
+    assert 0 < ratio[-1] == display.end_.get_ydata()[0] == bottom < run.tol and not display.end_.get_clip_on()
+    assert "lower edge are at 0" in display.ax_.get_legend().get_title().get_text()
+    rendered(display.figure_)
+
+
+def test_one_update(rendered):
+    run = trace(Perceptron(fit_intercept=False), np.array([[-1.0, 0.0], [1.0, 0.0]]), [0, 1])
+    display = ProofDisplay.from_trace(run)
+    assert run.n_updates == 1 and display.limit_.get_label() == "at most 1 update"
+    rendered(display.figure_)
+    for ax in display.axes_:
+        low, high = ax.get_xlim()
+        ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
+        assert 1 in ticks and all(tick == int(tick) for tick in ticks)
+
+
 def test_a_thinned_trace_is_said_to_be_one():
     run = trace(Perceptron(tol=0.02), *rows(flipped=20), limit=10)
     display = ProofDisplay.from_trace(run)
@@ -89,6 +113,10 @@ def test_given_axes_and_what_cannot_be_drawn():
     run = trace(Perceptron(), X, y)
     axes = plt.subplots(1, 3)[1]
     assert ProofDisplay.from_trace(run, ax=axes).axes_ == list(axes)
+    table = plt.subplots(1, 3, squeeze=False)[1]
+    assert ProofDisplay.from_trace(run, ax=table).axes_ == list(table[0])
+    with pytest.raises(TypeError, match=r"takes a Trace, as perceptrons\.theory\.trace gives, got Perceptron"):
+        ProofDisplay.from_trace(run.model)
     with pytest.raises(ValueError, match="takes 3 axes, got 1"):
         ProofDisplay.from_trace(run, ax=axes[0])
     with pytest.raises(ValueError, match="no update"):

@@ -16,6 +16,7 @@ from perceptrons.theory.trace import Trace
 
 Floats = npt.NDArray[np.float64]
 SIZES = ((200, 40.0), (600, 26.0), (2000, 14.0))  # rows up to so many are drawn of this size
+MOST_LISTED = 12  # lines of the legend that classes may take
 MOST_RINGS = 300  # more would hide what they ring
 
 
@@ -236,11 +237,12 @@ class BoundaryDisplay:
         ax = self.ax_
         self.points_: list[Any] = []
         size = next((size for n, size in SIZES if len(self.points) <= n), 6.0)
-        most = style.MOST_POINTS // len(self.classes)
+        most, n = style.MOST_POINTS // len(self.classes), len(self.classes)
+        listed = n if n <= MOST_LISTED else MOST_LISTED - 1
         for c, name in enumerate(self.classes):
             of = self.codes == c
             shown = style.drawn(of, most)
-            label = f"{name} ({style.tally(len(shown), int(of.sum()))})"
+            label = f"{name} ({style.tally(len(shown), int(of.sum()))})" if c < listed else None
             options = {
                 "s": size,
                 "linewidths": 0.5,
@@ -250,6 +252,8 @@ class BoundaryDisplay:
             }
             colour, mark = style.cycle(style.COLOURS, c), style.cycle(style.MARKS, c)
             self.points_.append(ax.scatter(*self.points[shown].T, color=colour, marker=mark, label=label, **options))
+        if listed < n:
+            ax.plot([], [], linestyle="none", label=f"… {n - listed:,} more")
         shown = style.drawn(self.wrong, MOST_RINGS)
         self.wrong_: Any = None
         if len(shown):
@@ -292,10 +296,12 @@ class BoundaryDisplay:
         """The weight vector, standing on the boundary where it hides fewest points."""
         left, right, bottom, top = self.limits
         size = min(right - left, top - bottom)
+        around = 0.05 * size  # room for the letter, whose middle is at the end
         step = 0.2 * size * normal
         feet = foot + np.linspace(-0.4, 0.4, 9)[:, np.newaxis] * size * np.array([-normal[1], normal[0]])
         ends = np.stack([feet, feet + 1.2 * step])
-        seen = ((ends > (left, bottom)) & (ends < (right, top))).all(axis=(0, 2))
+        inside = (ends > (left + around, bottom + around)) & (ends < (right - around, top - around))
+        seen = inside.all(axis=(0, 2))
         if not seen.any():  # the boundary is too far off
             return
         feet = feet[seen]

@@ -67,6 +67,10 @@ class ProofDisplay:
     end_: Any
 
     def __init__(self, trace: Trace) -> None:
+        if not isinstance(trace, Trace):
+            raise TypeError(
+                f"ProofDisplay takes a Trace, as perceptrons.theory.trace gives, got {type(trace).__name__}"
+            )
         if len(trace) == 0:
             raise ValueError("the run made no update: there is nothing to draw")
         if trace.progress is None and trace.relative_bound is None:
@@ -85,7 +89,7 @@ class ProofDisplay:
         if ax is None:
             size = (7.5, 5.5) if len(parts) == 1 else (13.5, 5.5)
             ax = style.pyplot().subplots(1, len(parts), layout="constrained", figsize=size)[1]
-        self.axes_ = list(np.atleast_1d(ax))
+        self.axes_ = list(np.ravel(ax))
         if len(self.axes_) != len(parts):
             raise ValueError(f"this picture takes {len(parts)} axes, got {len(self.axes_)}")
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
@@ -102,6 +106,7 @@ class ProofDisplay:
         if len(trace) <= 50:
             line.set(marker="o", markersize=4)
         ax.set_xlabel("update k" if trace.stride == 1 else f"update k (one in {trace.stride:,} is drawn)")
+        ax.xaxis.set_major_locator(style.integers())
         return line
 
     def _growth(self) -> tuple[str, str]:
@@ -146,11 +151,12 @@ class ProofDisplay:
             k = np.geomspace(1.0, meet, 200)
             label = rf"$\sqrt{{k}}\,\gamma\,/\,{self._growth()[1]}$, by 1 and 2"
             (self.cosine_bound_,) = ax.plot(k, np.sqrt(k / meet), "--", color=ORANGE, label=label)
-            label = f"at most {trace.max_updates:,} updates"
+            label = f"at most {trace.max_updates:,} update{'' if trace.max_updates == 1 else 's'}"
             self.limit_ = ax.axvline(meet, linestyle=":", color=style.INK, label=label)
-            ax.set_xscale("log")
+            _log_of_updates(ax, meet)
         title = "3. … so it must stop" if self.limit_ else "3. Angle between them"
-        ax.set(ylabel="cosine", title=title, ylim=(None, 1.06))
+        flat = trace.cosine.min() > 0.9  # else an axis may begin at 1
+        ax.set(ylabel="cosine", title=title, ylim=(0.0 if flat else None, 1.06))
         style.legend_below(ax)
 
     # -- other rows -------------------------------------------------------------------------------------------
@@ -158,7 +164,11 @@ class ProofDisplay:
     def _plot_ratio(self, ax: Any) -> None:
         trace = self.trace
         assert trace.relative_bound is not None
-        self.relative_bound_ = self._curve(ax, trace.relative_bound, r"$\|w_k\|\,/\,(R\,\Sigma\tau)$")
+        ratio, zero = trace.relative_bound, trace.relative_bound == 0
+        if zero.any():  # a logarithmic axis has no 0
+            lowest = min([*ratio[~zero].tolist(), trace.tol or 1.0]) / 2
+            ratio = np.where(zero, lowest, ratio)
+        self.relative_bound_ = self._curve(ax, ratio, r"$\|w_k\|\,/\,(R\,\Sigma\tau)$")
         if trace.growth is not None:
             k = np.geomspace(1.0, trace.n_updates, 200)
             label = rf"at most this, because $\|w_k\|^2\leq {self._growth()[0]}$"
@@ -169,11 +179,26 @@ class ProofDisplay:
             )
         passes = f"{trace.n_passes:,} pass{'' if trace.n_passes == 1 else 'es'}"
         label = f"{style.STOPS[trace.stop]} after update {trace.n_updates:,} ({passes})"
-        (self.end_,) = ax.plot(
-            trace.update[-1:], trace.relative_bound[-1:], "D", color=style.INK, label=label, zorder=4
-        )
+        look = {"color": style.INK, "label": label, "zorder": 4, "clip_on": not zero[-1]}
+        (self.end_,) = ax.plot(trace.update[-1:], ratio[-1:], "D", **look)
         verdict = "Not separable" if trace.separable is False else "No separator known"
         space = ", both with\nthe constant 1 appended" if trace.model.fit_intercept else ""
-        ax.set(xscale="log", yscale="log", ylabel=f"no margin relative to R is larger{space}")
+        _log_of_updates(ax, trace.n_updates)
+        ax.set(yscale="log", ylabel=f"no margin relative to R is larger{space}")
+        notes = [] if trace.separable is False or trace.reason is None else [trace.reason]
+        if zero.any():
+            ax.set_ylim(bottom=lowest)
+            notes.append("Points at the lower edge are at 0: all weights are 0 there.")
         ax.set_title(f"{verdict}: the margin that is still possible falls")
-        style.legend_below(ax, None if trace.separable is False else trace.reason)
+        style.legend_below(ax, " ".join(notes) or None)
+
+
+def _log_of_updates(ax: Any, most: float) -> None:
+    """A logarithmic axis of numbers of updates; few of them are written out."""
+    ax.set_xscale("log")
+    if most < 10:
+        from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
+
+        ax.xaxis.set(major_locator=FixedLocator(range(1, int(most) + 1)), minor_locator=NullLocator())
+        ax.xaxis.set_major_formatter(ScalarFormatter())
+        ax.set_xlim(0.9, 1.1 * most)

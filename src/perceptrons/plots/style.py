@@ -51,6 +51,13 @@ def halo() -> list[Any]:
     return [withStroke(linewidth=3.0, foreground="white")]
 
 
+def integers() -> Any:
+    """Where an axis of whole numbers has its ticks."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True)
+
+
 def cycle(choices: tuple[str, ...], number: int) -> str:
     """The choice for thing number so and so; they repeat when there are more things than choices."""
     return choices[number % len(choices)]
