@@ -296,20 +296,24 @@ class BoundaryDisplay:
         """The weight vector, standing on the boundary where it hides fewest points."""
         left, right, bottom, top = self.limits
         size = min(right - left, top - bottom)
-        around = 0.05 * size  # room for the letter, whose middle is at the end
-        step = 0.2 * size * normal
         feet = foot + np.linspace(-0.4, 0.4, 9)[:, np.newaxis] * size * np.array([-normal[1], normal[0]])
-        ends = np.stack([feet, feet + 1.2 * step])
-        inside = (ends > (left + around, bottom + around)) & (ends < (right - around, top - around))
-        seen = inside.all(axis=(0, 2))
-        if not seen.any():  # the boundary is too far off
+        clear = np.array([0.0, 0.05 * size])[:, np.newaxis, np.newaxis]  # the letter, at the end, needs some around it
+        for length in (0.2, 0.1):
+            step = length * size * normal
+            letter = step + 0.04 * size * normal
+            ends = np.stack([feet, feet + letter])
+            inside = (ends > np.array([left, bottom]) + clear) & (ends < np.array([right, top]) - clear)
+            seen = inside.all(axis=(0, 2))
+            if seen.any():
+                break
+        else:  # the boundary is too far off
             return
         feet = feet[seen]
-        along = feet[:, np.newaxis] + np.linspace(0.2, 1.2, 6)[:, np.newaxis] * step  # (feet, 6, 2)
+        along = feet[:, np.newaxis] + np.linspace(0.2, 1.0, 6)[:, np.newaxis] * letter  # (feet, 6, 2)
         some = self.points[style.drawn(np.ones(len(self.points), dtype=np.bool_), 500)]
         room = np.linalg.norm(along[:, :, np.newaxis] - some, axis=3).min(axis=(1, 2))
         foot = feet[np.argmax(room)]
         look = {"angles": "xy", "scale_units": "xy", "scale": 1, "color": style.INK, "width": 0.008, "zorder": 5}
         self.arrow_ = self.ax_.quiver(*foot, *step, **look)
         label = {"ha": "center", "va": "center", "fontsize": 12, "fontweight": "bold", "zorder": 5}
-        self.ax_.text(*(foot + 1.2 * step), "w", path_effects=style.halo(), **label)
+        self.ax_.text(*(foot + letter), "w", path_effects=style.halo(), **label)
