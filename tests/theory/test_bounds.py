@@ -298,6 +298,7 @@ def test_a_bound_beyond_all_floats_is_infinite():
     result = mistake_bound(X, y, fit_intercept=False)
     assert result.bound == inf
     assert result.check(X, y) is True
+    assert "beyond all floats" in str(result)
 
 
 @BIAS
@@ -323,8 +324,41 @@ def test_rows_may_be_read_only():
 def test_the_report_names_the_theorem_and_the_bound():
     X, y = np.eye(4), [0, 1, 0, 1]
     text = str(mistake_bound(X, y, fit_intercept=False))
-    assert "novikoff" in text.lower()
-    assert "4" in text
+    assert text.startswith("at most 4 mistakes in any number of passes (4 rows)\n  Novikoff 1962: (R·‖w‖/γ)² updates")
+
+
+def test_the_report_of_several_classes_can_be_substituted():
+    """Two weight vectors move at once, so R² counts twice."""
+    X, y = np.eye(3), [0, 1, 2]
+    result = mistake_bound(X, y, fit_intercept=False)
+    assert "(√2·R·‖w‖/γ)²" in str(result)
+    assert result.bound == pytest.approx(2 * result.radius**2 / result.margin**2)
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]),
+        ([[-1, -1], [-1, 1], [1, -1], [1, 1]], [0, 1, 1, 0]),
+        ([[1, 2], [1, 2]], [0, 1]),
+        ([[0, 0], [0, 0]], [0, 1]),
+    ],
+)
+def test_where_no_weights_are_better_than_none_the_bound_is_the_number_of_rows(X, y):
+    for fit_intercept in (True, False):
+        result = mistake_bound(X, y, fit_intercept=fit_intercept)
+        assert (result.theorem, result.bound) == ("n", len(X)) and result.check(X, y)
+        assert f"at most {len(X)} mistakes in one pass" in str(result)
+
+
+def test_a_model_in_place_of_coef():
+    X, y, _, _ = separable(4, True, n=60)
+    model = Perceptron().fit(X, y)
+    one = mistake_bound(X, y, coef=model)
+    two = mistake_bound(X, y, coef=model.coef_, intercept=model.intercept_)
+    assert one.bound == two.bound and model.n_updates_ <= one.bound
+    with pytest.raises(ValueError, match="its own intercept"):
+        mistake_bound(X, y, coef=model, intercept=1.0)
 
 
 GOOD = {"X": np.array([[0.0, 1.0], [2.0, 3.0], [5.0, -1.0]]), "y": [0, 1, 1]}

@@ -502,7 +502,7 @@ def test_one_class_is_separable_with_an_infinite_margin(fit_intercept):
     assert result.margin == inf
     assert result.check([[1.0, 2.0], [3.0, 4.0]], ["a", "a"]) is True
     assert list(result.classes) == ["a"]
-    assert "separable" in str(result)
+    assert str(result).startswith("separable with")
 
 
 # -- what does not matter, and what only grows or falls -----------------------------------------------------------
@@ -865,7 +865,8 @@ def test_the_report_is_short_and_says_what_the_bias_is_worth():
         (sparse.csr_matrix(np.array([[0.0, 1], [2, 3], [np.inf, 5]])), [0, 1, 0], "row 2, column 0"),
         (np.eye(3), [0, 1], r"\[3, 2\]"),
         (np.eye(3), [0, 1, np.nan], "NaN at row 2"),
-        (np.eye(3), None, "y"),
+        (np.eye(3), None, "needs the labels y"),
+        ([[2**53], [2**53 + 1]], [0, 1], "integers beyond 2"),
         (np.ones(3), [0, 1, 0], "2D"),
         (np.empty((0, 3)), [], "0 sample"),
         (np.eye(3), np.eye(3), "1d|y should be"),
@@ -874,3 +875,125 @@ def test_the_report_is_short_and_says_what_the_bias_is_worth():
 def test_bad_input(X, y, message):
     with pytest.raises(ValueError, match=message):
         separability(X, y)
+
+
+# -- limits -------------------------------------------------------------------------------------------------------
+
+
+def test_what_exact_arithmetic_cannot_reach_is_undecided(monkeypatch):
+    """Rows that only their rounding separates, or not: floats cannot tell."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(12, 4)) @ random.normal(size=(4, 5))
+    y = np.arange(12) % 2
+    decided = [separability(X, y, fit_intercept=bias).separable for bias in (True, False)]
+    monkeypatch.setattr("perceptrons.theory.simplex.REACH", 0)
+    monkeypatch.setattr("perceptrons.theory.proof.exact.contradiction", lambda chosen, weights: None)
+    result = separability([[0.0], [1.0], [2.0]], [0, 1, 0])
+    assert result.separable is None and result.other is None
+    assert "takes too long" in result.reason and "undecided with a bias" in str(result)
+    with pytest.raises(ValueError, match="no verdict to check"):
+        result.check([[0.0], [1.0], [2.0]], [0, 1, 0])
+    assert None not in decided
+
+
+def test_rows_that_all_lie_at_a_small_margin_are_worked_out_together():
+    """Float passes cannot tell which of them is nearest."""
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, size=3000)
+    X = np.column_stack([random.integers(-9, 9, size=(3000, 3)), 2 * y - 1]) * 1.0
+    X[:, 3] *= 1e-10
+    result = separability(X, y)
+    low, high = result.margin_bounds
+    assert low <= 1e-10 <= high <= low * (1 + 1e-6)
+
+
+def test_threads_share_the_hold_on_blas():
+    from threading import Thread
+
+    from threadpoolctl import threadpool_info
+
+    before = [library["num_threads"] for library in threadpool_info()]
+    X, y = np.random.default_rng(0).normal(size=(500, 5)), np.arange(500) % 2
+    threads = [Thread(target=separability, args=(X, y)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [library["num_threads"] for library in threadpool_info()][: len(before)] == before
+
+
+def test_dates_as_labels():
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
+    y = np.array(["2020-01-01", "2021-01-01", "2022-01-01"], dtype="datetime64[ns]")[[0, 0, 1, 1, 2, 2]]
+    result = separability(X, y, pairwise=True)
+    assert result.check(X, y) and len(result.pairs) == 3
+    assert "2020-01-01" in str(result)
+
+
+@pytest.mark.parametrize("change", [{"radius": 0.1}, {"point": np.array([9.0, 9.0])}])
+def test_check_refuses_another_radius_or_point(change):
+    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), [0, 1, 1, 0]
+    refuses(replace(separability(X, y), **change), X, y)
+
+
+def test_check_refuses_rows_that_can_be_left_out():
+    """Two contradictions at once are no irreducible one, although they balance."""
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 1, 0, 1]
+    result = separability(X, y)
+    assert len(result.irreducible) == 2
+    every = replace(
+        result,
+        support=np.arange(4),
+        irreducible=np.arange(4),
+        rivals=np.array([1, 0, 1, 0]),
+        weights=[Fraction(1, 4)] * 4,
+        point=np.array([0.5]),
+    )
+    with pytest.raises(ValueError, match="can be left out"):
+        every.check(X, y)
+
+
+def test_check_refuses_multipliers_that_forget_the_bias():
+    """Σ λ·y·x = 0 alone excludes separators through the origin only."""
+    X, y = np.array([[0.0], [10.0]]), [0, 1]
+    forged = replace(
+        separability(X, y),
+        separable=False,
+        support=np.array([0]),
+        rivals=np.array([1]),
+        weights=[Fraction(1)],
+        irreducible=np.array([0]),
+        point=np.zeros(1),
+    )
+    with pytest.raises(ValueError, match="do not balance"):
+        forged.check(X, y)
+
+
+def test_a_row_of_zeros_excludes_separators_through_the_origin_at_once():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 5))
+    y = (X @ random.normal(size=5) + 0.3 > 0).astype(int)
+    X[0], y[0] = 0.0, 1
+    result = separability(X, y, fit_intercept=False)
+    assert result.separable is False and result.other is separability(X, y).separable is True
+
+
+@pytest.mark.parametrize("value", [1.5e-323, 1e-315, 1e-200, 1e200])
+def test_one_row_a_class_at_any_scale(value):
+    X = np.array([[0.0], [value]])
+    result = separability(X, [0, 1])
+    assert result.check(X, [0, 1]) and result.coef.tolist() == [1.0]
+
+
+def test_a_bias_beyond_all_floats():
+    X = np.array([[1.7e308] * 4, [0.85e308] * 4])
+    result = separability(X, [1, 0])
+    assert result.separable and result.check(X, [1, 0]) and str(result)
+
+
+def test_independent_rows_are_separable_however_nearly_they_are_not():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(12, 2)) @ random.normal(size=(2, 30))
+    y = np.arange(12) % 2
+    result = separability(X, y)
+    assert result.separable and result.check(X, y)

@@ -245,3 +245,15 @@ def test_what_cannot_be_traced():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert trace(Perceptron(), X, y).converged
+
+
+def test_weights_that_return_to_zero_have_no_negative_length():
+    X, y = np.array([[0.1, -0.1], [0.6, 0.1], [0.1, -0.1], [0.6, 0.1]]), [0, 0, 1, 1]
+    run = trace(Perceptron(fit_intercept=False), X, y)
+    assert (run.sq_norm >= 0).all() and str(run)
+
+
+def test_a_bound_beyond_all_floats_is_none():
+    X, y = np.array([[1e-170], [-1e-170], [1.0]]), [1, 0, 1]
+    run = trace(Perceptron(fit_intercept=False, max_iter=3), X, y)
+    assert run.max_updates is None and str(run)

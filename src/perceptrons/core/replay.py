@@ -41,7 +41,7 @@ def replay(values, indices, indptr, sq_norm, log, bias, tie_positive, star, w, l
         lines[k, BEFORE], _, _ = judge(scores, code, tie_positive, w)
         # ‖w + δ‖² = ‖w‖² + 2·w·δ + ‖δ‖²: as many operations as the row has values, however wide w is.
         total += step * (2.0 * along(scores, code, rival, w) + step * scaled(w, sq_norm[i] + bias))
-        lines[k, SQ_NORM] = total
+        lines[k, SQ_NORM] = max(total, 0.0)  # rounding may leave less than nothing
         move(values, indices, indptr, i, step, bias, code, rival, w)
         score(values, indices, indptr, i, bias, w, scores)
         lines[k, AFTER], _, _ = judge(scores, code, tie_positive, w)

@@ -18,16 +18,18 @@ from perceptrons.theory import exact
 from perceptrons.theory.certificate import CertificateError, exact_margins
 from perceptrons.theory.constraints import Constraints, Floats, Hypothesis, Ints
 from perceptrons.theory.inputs import read, sq_radius
+from perceptrons.theory.margins import of_model
 from perceptrons.theory.proof import Separator, best
 from perceptrons.theory.rounding import down, float_up, root_down, root_up, up
 
 BLOCK = 1 << 16  # rows that are widened to float64 at a time
 STEPS = 200  # of the optimisation
 
+# With {R} for R, or √2·R with several classes, and y·w·x for the margin of a row.
 THEOREMS = {
-    "novikoff": "Novikoff 1962: R²·‖w‖²/γ² updates, in any order and any number of passes",
-    "freund-schapire": "Freund & Schapire 1999: ((R + D)/γ)² mistakes in one pass, D² = Σ max(0, γ − y·u·x)²",
-    "gentile": "Gentile 2003: R²‖w‖²/2 + L + √(R²‖w‖²·L + (R²‖w‖²/2)²) mistakes in one pass, L = Σ max(0, 1 − y·w·x)",
+    "novikoff": "Novikoff 1962: ({R}·‖w‖/γ)² updates, in any order and any number of passes",
+    "freund-schapire": "Freund & Schapire 1999: (({R} + D)/γ)² mistakes in one pass, D² = Σ max(0, γ − y·u·x)²",
+    "gentile": "Gentile 2003: a + L + √(2aL + a²) mistakes in one pass, a = ({R}·‖w‖)²/2, L = Σ max(0, 1 − y·w·x)",
     "n": "a pass makes no more mistakes than there are rows",
 }
 
@@ -106,10 +108,11 @@ class MistakeBound:
 
     def __str__(self) -> str:
         passes = "in any number of passes" if self.theorem == "novikoff" else "in one pass"
-        lines = [
-            f"at most {math.floor(self.bound):,} mistakes {passes} ({self.n_rows:,} rows)",
-            f"  {THEOREMS[self.theorem]}",
-        ]
+        most = "any number of" if math.isinf(self.bound) else f"at most {math.floor(self.bound):,}"
+        formula = THEOREMS[self.theorem].format(R="R" if len(self.classes) == 2 else "√2·R")
+        lines = [f"{most} mistakes {passes} ({self.n_rows:,} rows)", f"  {formula}"]
+        if math.isinf(self.bound):
+            lines[0] += ": the bound is beyond all floats"
         if self.margin is not None:
             short = {"novikoff": "", "freund-schapire": ", D = ", "gentile": ", L = "}[self.theorem]
             shortfall = f"{short}{up(self.shortfall, 6)}" if short else ""
@@ -135,7 +138,7 @@ def mistake_bound(
     fit_intercept : bool, default=True
         Whether the perceptron has a bias; then the rows get the constant 1 as one more feature.
     coef, intercept : array-like, optional
-        The hypothesis to use; an intercept that is not given is 0.
+        The hypothesis to use; an intercept that is not given is 0. A fitted linear model can stand in place of coef.
 
     Returns
     -------
@@ -145,7 +148,7 @@ def mistake_bound(
     --------
     >>> print(mistake_bound([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]))
     at most 51 mistakes in any number of passes (4 rows)
-      Novikoff 1962: R²·‖w‖²/γ² updates, in any order and any number of passes
+      Novikoff 1962: (R·‖w‖/γ)² updates, in any order and any number of passes
       R = 1.73206, γ = 0.242535 (the constant 1 of the bias included)
     """
     rows, labels = read(X, y, "mistake_bound")
@@ -191,7 +194,11 @@ def _sq_radius(rows: Rows, fit_intercept: bool, blocks: int) -> Fraction:
 
 
 def _given(constraints: Constraints, coef: Any, intercept: Any) -> Hypothesis:
-    """The hypothesis that a user gives."""
+    """The hypothesis that a user gives, as arrays or as a fitted model."""
+    if hasattr(coef, "fit"):
+        if intercept is not None:
+            raise ValueError("a model in place of coef brings its own intercept: pass no other")
+        coef, intercept, _ = of_model(coef, constraints.rows)
     w = np.atleast_2d(np.asarray(coef, dtype=np.float64))
     shape = (constraints.blocks, constraints.rows.n_features)
     if w.shape != shape:
@@ -224,18 +231,22 @@ def _one_pass(constraints: Constraints, R2: Fraction, given: Hypothesis | None) 
     """The best bound for one pass, by the hypothesis given or by one that makes the bound small."""
     bounds = []
     for theorem, root in (("freund-schapire", _root_freund_schapire), ("gentile", _root_gentile)):
-        hypothesis = _optimised(constraints, root, float(R2) ** 0.5, given)
-        values, _ = constraints.margins(hypothesis)
-        short = np.maximum(0.0, 1.0 - (values - constraints.error(hypothesis)))
+        with np.errstate(all="ignore"):  # what leaves the range of floats proves nothing
+            hypothesis = _optimised(constraints, root, root_up(R2), given)
+            values, _ = constraints.margins(hypothesis)
+            short = np.maximum(0.0, 1.0 - (values - constraints.error(hypothesis)))
+            if not np.isfinite((short * short).sum()) or not np.isfinite(hypothesis.w).all():
+                continue
         inflated = 1 + Fraction(len(short) + 8) * Fraction(float(np.finfo(np.float64).eps))  # rounding of sums
         linear, square = (Fraction(float(total)) * inflated for total in (short.sum(), (short * short).sum()))
         squares = exact.sq_length(hypothesis, free=False)
+        if squares == 0:  # w = 0 falls short by 1 on every row: it proves n
+            continue
         bound = _formula(theorem, linear, square, squares, R2)
         shortfall = linear if theorem == "gentile" else Fraction(root_up(square / squares))
         bounds.append(Found(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
-    found = min(bounds, key=lambda candidate: candidate.bound)
-    n = float(len(constraints.rows))
-    return found if found.bound < n else Found("n", n, None, None)
+    bounds.append(Found("n", float(len(constraints.rows)), None, None))
+    return min(bounds, key=lambda candidate: candidate.bound)
 
 
 def _formula(theorem: str, linear: Fraction, square: Fraction, squares: Fraction, R2: Fraction) -> Fraction:
@@ -284,7 +295,8 @@ def _optimised(constraints: Constraints, root: Root, R: float, given: Hypothesis
         start = mean.ravel() / (float(np.linalg.norm(mean)) * R or 1.0)
         return made(minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x)
     direction = np.column_stack([given.w, given.b]).ravel()
-    direction = direction / (np.linalg.norm(direction) * R)
+    direction = direction / np.abs(direction).max()
+    direction = direction / (np.linalg.norm(direction) * R or 1.0)
     found = minimize_scalar(lambda log: value(np.exp(log) * direction)[0], bounds=(-20.0, 40.0), method="bounded")
     return made(np.exp(found.x) * direction)
 

@@ -41,6 +41,7 @@ def check(result: Any, rows: Rows, codes: Sequence[int]) -> None:
         )
     if len(result.classes) == 1:
         return  # all rows have the one label that the certificate names: nothing is to be separated
+    _within(rows, result.radius)
     multipliers = _multipliers(result, codes)
     blocks = 1 if len(result.classes) == 2 else len(result.classes)
     point, balance = _combination(rows, codes, multipliers, blocks)
@@ -49,8 +50,8 @@ def check(result: Any, rows: Rows, codes: Sequence[int]) -> None:
     if not result.separable:
         if any(point):
             raise CertificateError("the multipliers do not prove it: Σ λ·y·x is not 0")
-        if blocks == 1 and sorted(result.irreducible) != sorted(row for row, _, _ in multipliers):
-            raise CertificateError("irreducible rows are others than those of the multipliers")
+        if blocks == 1:
+            _irreducible(result, rows, codes, multipliers)
         return
     if result.certificate is None or result.margin_bounds is None or result.augmented_margin is None:
         raise CertificateError("there is no separator, or no bounds of its margin")
@@ -67,8 +68,8 @@ def check(result: Any, rows: Rows, codes: Sequence[int]) -> None:
             raise CertificateError("the separator has a bias, but fit_intercept is False")
         _separates(rows, codes, lines, Fraction(bound), name, with_bias)
     shown = np.column_stack([np.atleast_2d(result.coef), np.atleast_1d(result.intercept)])
-    if not np.isfinite(shown).all():
-        raise CertificateError("coef and intercept are not finite")
+    if np.isnan(shown).any():
+        raise CertificateError("coef or intercept is no number")
     _resembles(shown, result.certificate.separator, "coef and intercept", with_bias=False)
     augmented = np.atleast_2d(result.augmented_separator)
     if not result.fit_intercept:
@@ -91,6 +92,66 @@ def _multipliers(result: Any, codes: Sequence[int]) -> list[tuple[int, int, Frac
     return list(zip(rows, rivals, weights, strict=True))
 
 
+def _within(rows: Rows, radius: float) -> None:
+    """Raise unless no row is longer than R. Rows that come near, by floats, are worked out exactly."""
+    for i, (_, values) in enumerate(_lines(rows)):
+        near = any(values) if radius == 0 else sum((value / radius) ** 2 for value in values) > 1 - 1e-9
+        if near and not math.isinf(radius) and sum(Fraction(value) ** 2 for value in values) > Fraction(radius) ** 2:
+            raise CertificateError(f"row {i} is longer than R = {radius}")
+
+
+def _irreducible(
+    result: Any, rows: Rows, codes: Sequence[int], multipliers: Sequence[tuple[int, int, Fraction]]
+) -> None:
+    """Raise unless none of the rows of two classes can be left out, and the point is where they meet.
+
+    None can if the multipliers are the only ones, that is if the rank of the z is one less than their number. A rank
+    modulo a prime is never above the true one, so one prime for which it is large enough proves that.
+    """
+    at = [row for row, _, _ in multipliers]
+    if sorted(result.irreducible) != sorted(at):
+        raise CertificateError("irreducible rows are others than those of the multipliers")
+    table = rows.take(np.array(at, dtype=np.intp))
+    lines = [dict(zip(features, values, strict=True)) for features, values in _lines(table)]
+    used = sorted({j for line in lines for j in line})
+    for prime in (2**31 - 1, 2**31 - 19, 2**31 - 61):
+        numbers = [[_modulo(line.get(j, 0.0), prime) for j in used] + [int(result.fit_intercept)] for line in lines]
+        signs = np.array([1 if codes[row] else -1 for row in at], dtype=np.int64)
+        if _rank(np.array(numbers, dtype=np.int64) * signs[:, np.newaxis] % prime, prime) == len(at) - 1:
+            break
+    else:
+        raise CertificateError("some of the irreducible rows can be left out")
+    side = int(any(codes[row] for row in at))
+    mine = [(line, weight) for line, (row, _, weight) in zip(lines, multipliers, strict=True) if codes[row] == side]
+    total = sum((weight for _, weight in mine), Fraction(0))
+    for j, shown in enumerate(result.point.tolist()):
+        terms = [Fraction(line.get(j, 0.0)) * weight / total for line, weight in mine]
+        if abs(Fraction(shown) - sum(terms)) > sum(map(abs, terms)) / 10**9 + Fraction(1, 10**300):
+            raise CertificateError("the point is not the one where the multipliers say that the hulls meet")
+
+
+def _modulo(value: float, prime: int) -> int:
+    above, below = value.as_integer_ratio()
+    return above * pow(below, -1, prime) % prime
+
+
+def _rank(table: Any, prime: int) -> int:
+    """The rank of a table of integers modulo a prime below 2^31, by elimination."""
+    rank = 0
+    for c in range(table.shape[1]):
+        (below,) = np.nonzero(table[rank:, c])
+        if len(below) == 0:
+            continue
+        table[[rank, rank + below[0]]] = table[[rank + below[0], rank]]
+        table[rank] = table[rank] * pow(int(table[rank, c]), -1, prime) % prime
+        others = rank + 1 + np.flatnonzero(table[rank + 1 :, c])
+        table[others] = (table[others] - table[others, c, np.newaxis] * table[rank]) % prime
+        rank += 1
+        if rank == len(table):
+            break
+    return rank
+
+
 def _resembles(shown: Any, lines: Sequence[Sequence[float | Fraction]], name: str, *, with_bias: bool) -> None:
     """Raise unless the floats shown are the certificate's: themselves, or its rationals at unit length, rounded."""
     exact = [[Fraction(weight) for weight in line] for line in lines]
@@ -98,7 +159,11 @@ def _resembles(shown: Any, lines: Sequence[Sequence[float | Fraction]], name: st
     length = Fraction(root_down(squares))
     for mine, line in zip(shown.tolist(), exact, strict=True):
         for one, other in zip(mine, line, strict=True):
-            if abs(Fraction(one) * length - other) > max(length, abs(other)) / 10**9:
+            if math.isinf(one):  # right if floats do not reach so far
+                wrong = abs(other) <= Fraction(np.finfo(np.float64).max) * length or (one > 0) != (other > 0)
+            else:
+                wrong = abs(Fraction(one) * length - other) > max(length, abs(other)) / 10**9
+            if wrong:
                 raise CertificateError(f"{name} are not those of the certificate")
 
 

@@ -7,7 +7,9 @@ Only a few constraints are ever written down; all of them are looked at by compi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,8 +33,16 @@ class Hypothesis:
     b: npt.NDArray[Any]
 
     def floats(self) -> Hypothesis:
-        """The same in float64; rationals must not be too large for that."""
-        return Hypothesis(self.w.astype(np.float64), self.b.astype(np.float64))
+        """The same in float64, rationals beyond its range as infinity."""
+        convert = np.vectorize(_float, otypes=[np.float64])
+        return Hypothesis(convert(self.w), convert(self.b)) if self.w.dtype == object else self
+
+
+def _float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 @dataclass(frozen=True)

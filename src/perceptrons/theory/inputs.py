@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from perceptrons.data import Rows, as_rows
 from perceptrons.models import validation
@@ -21,6 +22,12 @@ def read(X: Any, y: Any, asker: str, *, any_length: bool = False) -> tuple[Rows,
     """
     if y is None:
         raise ValueError(f"{asker} needs the labels y of the rows, got None")
+    whole = X.data if sp.issparse(X) else np.asarray(X) if isinstance(X, np.ndarray | list) else np.empty(0)
+    if whole.dtype.kind in "iu" and whole.dtype.itemsize == 8 and whole.size and max(whole.max(), -whole.min()) > 2**53:
+        raise ValueError(
+            "X has integers beyond 2^53, which float64 does not hold exactly, so that a verdict would be about other "
+            "numbers. Subtract an offset first, or pass floats if their rounding does not matter."
+        )
     names = getattr(X, "columns", None)
     rows = as_rows(validation.readable(X, asker), None if names is None else list(names), any_length=any_length)
     return rows, validation.labels(asker, y, rows)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.data import Rows
 from perceptrons.models import validation
 from perceptrons.theory.constraints import Constraints, Hypothesis
 from perceptrons.theory.inputs import read
@@ -41,7 +42,7 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
     """
     rows, labels = read(X, y, "margins")
     if hasattr(coef, "fit"):
-        coef, intercept, classes = _of_model(coef)
+        coef, intercept, classes = of_model(coef, rows)
     else:
         classes = validation.distinct(labels)
     codes = validation.encode(labels, classes)
@@ -65,12 +66,22 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
     return values
 
 
-def _of_model(model: Any) -> tuple[Any, Any, Any]:
-    """Weights, biases and classes of a fitted linear model."""
+def of_model(model: Any, rows: Rows) -> tuple[Any, Any, Any]:
+    """Weights, biases and classes of a fitted linear model; `rows` are some that it can score."""
     check_is_fitted(model)
-    if not hasattr(model, "coef_"):
-        raise ValueError(f"{type(model).__name__} has no coef_: it is more than one hypothesis (votes, a kernel)")
-    return model.coef_, model.intercept_, model.classes_
+    name = type(model).__name__
+    if not hasattr(model, "coef_") or not hasattr(model, "classes_"):
+        raise ValueError(
+            f"{name} is not a classifier with one hypothesis in coef_ (nor are votes, kernels, pipelines, searches). "
+            "Of a pipeline, transform X and pass its last step."
+        )
+    coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    if len(model.classes_) > 2:
+        some = rows.take(np.arange(min(5, len(rows)))).matrix()
+        scores = model.decision_function(some)
+        if coef.shape[0] != len(model.classes_) or not np.allclose(scores, some @ coef.T + model.intercept_):
+            raise ValueError(f"coef_ of {name} does not have one line a class: it compares classes in another way")
+    return coef, model.intercept_, model.classes_
 
 
 def augment(X: Any, value: float = 1.0) -> Any:
@@ -83,10 +94,11 @@ def augment(X: Any, value: float = 1.0) -> Any:
     >>> augment([[2.0, 3.0]])
     array([[2., 3., 1.]])
     """
-    if not np.isfinite(value) or value == 0:
-        raise ValueError(f"value must be finite and not 0, got {value}")
     rows = validation.readable(X, "augment")
-    column = np.full((rows.shape[0], 1), value, dtype=rows.dtype)
+    with np.errstate(over="ignore"):
+        column = np.full((rows.shape[0], 1), value, dtype=rows.dtype)
+    if not np.isfinite(column).all() or not column.all():
+        raise ValueError(f"value must be finite and not 0, as {rows.dtype} too, got {value}")
     if sp.issparse(rows):
         kind = sp.csr_array if isinstance(rows, sp.sparray) else sp.csr_matrix
         return kind(sp.hstack([rows, column], format="csr"))

@@ -61,7 +61,10 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
         # Least distance: min ‖u‖ with G·u ≥ h, u = (w·sizes, (b − b₀)/unit).
         width = chosen.A.shape[1]
         size = np.tile(sizes[chosen.features], constraints.blocks)
-        G, h = np.column_stack([chosen.A / size, unit * chosen.B]), 1.0 - chosen.B @ b
+        with np.errstate(all="ignore"):
+            G, h = np.column_stack([chosen.A / size, unit * chosen.B]), 1.0 - chosen.B @ b
+        if not np.isfinite(G).all() or not np.isfinite(h).all():  # never in the first round
+            return
         with one_thread(), np.errstate(all="ignore"):
             weights = _multipliers(G, h * balance)
             kept = weights > 0
@@ -69,12 +72,13 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
             weights = weights[kept] / weights[kept].sum()
             point = float(np.linalg.norm(weights @ G))
             u = _equal(G, h)
-            length = float(np.linalg.norm(u[:width] if free else u)) or np.inf
+            length = _length(u[:width] if free else u) or np.inf
             target = (1.0 if even else radius) / length
-            hypothesis = constraints.hypothesis(chosen, u[:width] * target / size, (b + unit * u[width:]) * target)
+            w = u[:width] / length / size if even else u[:width] / length
+            hypothesis = constraints.hypothesis(chosen, w, (b + unit * u[width:]) * target)
             values, rivals = constraints.margins(hypothesis)
         margin = float(values.min())
-        if not np.isfinite(margin):  # too far apart for floats
+        if not np.isfinite(margin) or not np.isfinite(u).all():  # too far apart for floats
             yield Found(chosen, weights, np.inf, hypothesis, -np.inf)
             return
         yield Found(chosen, weights, point, hypothesis, margin)
@@ -83,13 +87,13 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
             moved = unit * u[width:]
             b = b + moved
             settled = bool(np.abs(moved).max(initial=0.0) <= CLOSE * length)
-        if point < ZERO or (settled and margin >= (1.0 - CLOSE) * target):
+        if point < ZERO or (settled and 0 < (1.0 - CLOSE) * target <= margin):
             return
         stale = 0 if margin > best or point < nearest * (1.0 - CLOSE) else stale + 1
         best, nearest, balance = max(best, margin), min(nearest, point), point
         room = _room(constraints, len(values))
         worst = np.argpartition(values, room)[: room + 1]
-        worst = worst[values[worst] < (1.0 - CLOSE / 2) * target]
+        worst = worst[values[worst] < (1.0 - CLOSE / 2) * target] if target > 0 else worst
         chosen = _joined(constraints, chosen, worst, rivals[worst].astype(np.intp))
 
 
@@ -147,6 +151,12 @@ def _spread(constraints: Constraints) -> Chosen:
     return constraints.choose(np.concatenate(at), np.concatenate(rivals))
 
 
+def _length(u: Floats) -> float:
+    """‖u‖, also where squares leave the range of floats."""
+    largest = float(np.abs(u).max(initial=0.0))
+    return largest * float(np.linalg.norm(u / largest)) if largest > 0 else 0.0
+
+
 def _power_of_two(number: Any) -> Any:
     """The power of two below a number, so that dividing by it rounds nothing; 1 for 0."""
     return np.where(number > 0, np.ldexp(1.0, np.frexp(number)[1] - 1), 1.0)
@@ -166,6 +176,8 @@ def _multipliers(G: Floats, h: Floats) -> Floats:
     E[-1, -1] = np.abs(h).max()
     if len(E) > E.shape[1]:  # more features than constraints: only the angles between constraints count
         E = np.asarray(np.linalg.qr(E, mode="r"))
+    if not np.isfinite(E).all():
+        return np.ones(len(h))
     try:
         weights, _ = nnls(E[:, :-1], E[:, -1], maxiter=10 * E.shape[1] + 100)
     except RuntimeError:  # it does not come to an end, by rounding

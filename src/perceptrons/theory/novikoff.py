@@ -12,6 +12,7 @@ from perceptrons.rules import Margin, Plain
 from perceptrons.theory.separability import separability
 
 Floats = npt.NDArray[np.float64]
+TINY = 1e-290  # squares below this are not to be relied on
 
 
 class Best(NamedTuple):
@@ -56,5 +57,7 @@ def growth_of(learner: Learner, examples: Examples, sq_radius: float) -> tuple[f
         return None, "k·γ and k·R² are bounds for a start from zeros."
     if examples.weight is not None and not np.isin(examples.weight, (0.0, 1.0)).all():
         return None, "k·γ and k·R² are bounds for rows without weights."
+    if not TINY < sq_radius < np.inf:
+        return None, "k·R² leaves the range of floats."
     beta = learner.rule.beta if isinstance(learner.rule, Margin) else 0.0
     return (sq_radius if learner.n_classes == 2 else 2 * sq_radius) + 2 * beta, None

@@ -80,7 +80,7 @@ def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = 
         if not isinstance(answer, Hypothesis):
             return answer
         rational = exact.moderate(exact.rationals(answer))
-        for hypothesis in (unit(rational, free), rational):  # as floats, if they separate
+        for hypothesis in _forms(rational, free):  # as floats, if they separate
             proof = separator(constraints, hypothesis, *exact.without_noise(last.chosen, last.weights), free=free)
             if proof.low > 0:
                 break
@@ -127,7 +127,8 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
     """
     chosen, weights = wide.chosen, wide.weights
     lower = upper = wide
-    for _ in range(min(POLISH, 10**7 // len(weights) ** 3)):
+    n, width = chosen.A.shape
+    for _ in range(min(POLISH, 10**8 // (n * n * (n + width)))):
         solution = exact.nearest(chosen, free)
         if solution is None:
             break
@@ -139,7 +140,7 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
         if share < 1:
             continue
         rational = exact.moderate(constraints.hypothesis(chosen, w, b))
-        for hypothesis in (unit(rational, free), rational):  # as floats, if these are good enough
+        for hypothesis in _forms(rational, free):  # as floats, if these are good enough
             narrow = separator(constraints, hypothesis, chosen, weights, free=free)
             lower = narrow if narrow.low > lower.low else lower
             upper = narrow if narrow.high < upper.high else upper
@@ -148,6 +149,13 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
         at, rivals = np.append(chosen.at, narrow.nearest[0]), np.append(chosen.rivals, narrow.nearest[1])
         chosen, weights = constraints.choose(at, rivals), [*weights, Fraction(0)]
     return replace(upper, hypothesis=lower.hypothesis, low=lower.low)
+
+
+def _forms(rational: Hypothesis, free: bool) -> list[Hypothesis]:
+    """The hypothesis in floats, if their range suffices, and as it is."""
+    floats = unit(rational, free)
+    finite = np.isfinite(floats.w).all() and np.isfinite(floats.b).all()
+    return [floats, rational] if finite else [rational]
 
 
 def unit(hypothesis: Hypothesis, free: bool) -> Hypothesis:

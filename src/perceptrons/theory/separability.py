@@ -94,9 +94,10 @@ class Separability:
     def check(self, X: Any, y: Any) -> bool:
         """Verify the certificate for these rows in exact rational arithmetic: True, or an error that says what fails.
 
-        Verified are the verdict, the bounds of the margin, the augmented margin, support, weights, and that `coef`,
-        `intercept` and `augmented_separator` are those of the certificate. It is plain code that shares nothing with
-        the solver, and reads every number of X: some seconds for ten million.
+        Verified are the verdict, the bounds of the margin, the augmented margin, the radius, support and weights, that
+        `coef`, `intercept` and `augmented_separator` are those of the certificate, and of two classes the point and
+        that rows are irreducible. Not verified are the verdict `other`, and irreducible rows of several classes. It is
+        plain code that shares nothing with the solver, and reads every number of X: some seconds for ten million.
 
         Raises
         ------
@@ -109,9 +110,9 @@ class Separability:
         except ValueError as error:
             raise CertificateError(f"the certificate is about other labels: {error}") from error
         check(self, rows, codes.tolist())
-        for (a, b), result in self.pairs.items():
-            both = np.flatnonzero((labels == a) | (labels == b))
-            check(result, rows.take(both), (labels[both] == b).tolist())
+        for (a, b), result in zip(_pairs(len(self.classes)), self.pairs.values(), strict=False):
+            both = np.flatnonzero((codes == a) | (codes == b))
+            check(result, rows.take(both), (codes[both] == b).tolist())
         return True
 
     def __repr__(self) -> str:
@@ -123,8 +124,8 @@ class Separability:
         verdict = {True: "separable", False: "not separable", None: "undecided"}
         lines = [
             f"{verdict[self.separable]} {sides[0]} a bias, {verdict[self.other]} {sides[1]} one "
-            f"({self.n_rows:,} rows, {self.n_features:,} features, "
-            f"{len(self.classes)} {'class' if len(self.classes) == 1 else 'classes'})"
+            f"({_count(self.n_rows, 'row')}, {_count(self.n_features, 'feature')}, "
+            f"{_count(len(self.classes), 'class', 'classes')})"
         ]
         if self.separable and self.margin_bounds is not None and self.augmented_margin is not None:
             low, high = self.margin_bounds
@@ -147,6 +148,15 @@ class Separability:
             margin = f", margin {result.margin:.6g}" if result.separable else ""
             lines.append(f"  {a!r} | {b!r}: {verdict[result.separable]}{margin}")
         return "\n".join(lines)
+
+
+def _count(number: int, what: str, many: str | None = None) -> str:
+    return f"{number:,} {what if number == 1 else many or what + 's'}"
+
+
+def _what(constraints: Constraints, at: Ints) -> str:
+    """So many rows; of several classes, so many constraints, since a row makes one for each rival."""
+    return _count(len(at), "row" if constraints.n_classes == 2 else "constraint")
 
 
 def _some(rows: Ints) -> str:
@@ -198,13 +208,19 @@ def separability(X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool =
     codes = validation.encode(labels, classes)
     result = _result(rows, codes, classes, bool(fit_intercept))
     if pairwise:
-        names, pairs = classes.tolist(), {}
-        for a, b in itertools.combinations(range(len(classes)), 2):
+        names: list[Any] = list(classes) if classes.dtype.kind in "mM" else classes.tolist()
+        pairs = {}
+        for a, b in _pairs(len(classes)):
             both = np.flatnonzero((codes == a) | (codes == b))
             two = (codes[both] == b).astype(np.uint8)
             pairs[names[a], names[b]] = _result(rows.take(both), two, classes[[a, b]], bool(fit_intercept))
         result = replace(result, pairs=pairs)
     return result
+
+
+def _pairs(n_classes: int) -> list[tuple[int, int]]:
+    """All pairs of classes, by their numbers, in the order of `Separability.pairs`."""
+    return list(itertools.combinations(range(n_classes), 2))
 
 
 def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Separability:
@@ -226,8 +242,8 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
     proof = best(constraints)
     facts["other"] = _other(constraints, proof)
     if isinstance(proof, Undecided):
-        size = f"{constraints.dimension} unknowns and more than {len(proof.chosen.at)} rows"
-        reason = f"floats cannot tell, the margin is 0 or nearly so; exact arithmetic with {size} would take too long"
+        unknowns = _count(constraints.dimension, "unknown")
+        reason = f"floats cannot tell, the margin is 0 or nearly so; exact arithmetic with {unknowns} takes too long"
         return Separability(None, reason=reason, **facts)
     order = [i for i in np.argsort(proof.chosen.at, kind="stable") if proof.weights[i] > 0]
     at, rivals = proof.chosen.at[order], proof.chosen.rivals[order]
@@ -236,7 +252,7 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
     if isinstance(proof, Contradiction):
         return Separability(
             False,
-            reason=f"multipliers of {len(at)} rows, exact rationals, combine them to 0",
+            reason=f"multipliers of {_what(constraints, at)}, exact rationals, combine them to 0",
             point=_meeting(rows, codes, at, weights) if len(classes) == 2 else None,
             irreducible=irreducible(constraints, proof),
             **facts,
@@ -248,7 +264,7 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
     kind = "floats" if proof.hypothesis.w.dtype == np.float64 else "exact rationals"
     return Separability(
         True,
-        reason=f"a separator in {kind}, and a point of the hull with exact multipliers of {len(at)} rows",
+        reason=f"a separator in {kind}, and a point of the hull with exact multipliers of {_what(constraints, at)}",
         coef=w[0] if constraints.blocks == 1 else w,
         intercept=float(b[0]) if constraints.blocks == 1 else b,
         margin=proof.low,
@@ -280,7 +296,8 @@ def _other(constraints: Constraints, proof: Separator | Contradiction | Undecide
     if isinstance(proof, Separator if not constraints.bias else Contradiction):
         return not constraints.bias
     changed = replace(constraints, bias=not constraints.bias)
-    other = decide(changed, first=changed.choose(proof.chosen.at, proof.chosen.rivals))
+    near = isinstance(proof, Separator)  # a contradiction may be a single row, which is no place to begin
+    other = decide(changed, first=changed.choose(proof.chosen.at, proof.chosen.rivals) if near else None)
     return {Hypothesis: True, Contradiction: False, Undecided: None}[type(other)]
 
 

@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.exact import Whole, blocks_of, integers, margins, moderate, power, rationals
+from perceptrons.theory.exact import Whole, blocks_of, integers, margins, moderate, nearest, power, rationals
 
+EQUAL = 5_000_000  # constraints² × features of the largest set of independent ones that is solved for
 REACH = 200_000_000  # operations on words of numbers after which this is given up: ten seconds or so
 
 
@@ -19,6 +20,13 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
     """
     left = REACH
     while True:
+        equal = _all_equal(constraints, chosen)
+        if equal is not None:
+            worse = violators(constraints, equal, most=2 * len(chosen.at))
+            if not worse:
+                return equal
+            chosen = _joined(constraints, chosen, worse)
+            continue
         table, exponents = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
         answer = phase_one(table, left)
         if answer is None:
@@ -34,8 +42,22 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
         worse = violators(constraints, hypothesis, most=2 * len(v))
         if not worse:
             return hypothesis
-        at, rivals = np.array(worse, dtype=np.intp).T
-        chosen = constraints.choose(np.append(chosen.at, at), np.append(chosen.rivals, rivals))
+        chosen = _joined(constraints, chosen, worse)
+
+
+def _all_equal(constraints: Constraints, chosen: Chosen) -> Hypothesis | None:
+    """The hypothesis for which all z·v of the constraints chosen are equal and positive, if they are independent."""
+    n, width = chosen.A.shape
+    found = nearest(chosen, free=True) if n <= constraints.dimension and n * n * width <= EQUAL else None
+    if found is None or not found[0].any():
+        return None
+    return moderate(constraints.hypothesis(chosen, found[0], found[1]))
+
+
+def _joined(constraints: Constraints, chosen: Chosen, more: list[tuple[int, int]]) -> Chosen:
+    """The constraints chosen and others, given by row and rival."""
+    at, rivals = np.array(more, dtype=np.intp).T
+    return constraints.choose(np.append(chosen.at, at), np.append(chosen.rivals, rivals))
 
 
 def phase_one(table: Whole, left: int) -> tuple[list[int] | None, list[Fraction], int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from math import floor, sqrt
+from math import floor, isfinite, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.base import clone
 from perceptrons.core.spaces import TINY
 from perceptrons.learn.recording import record
 from perceptrons.models.linear import LinearClassifier
+from perceptrons.theory.novikoff import TINY as TINY_SQUARE
 from perceptrons.theory.novikoff import best_separator, growth_of
 from perceptrons.theory.rounding import down, up
 
@@ -139,7 +140,8 @@ class Trace:
         """Novikoff: no run over these rows makes more updates than growth/γ². None where that is not proved."""
         if self.margin is None or self.growth is None:
             return None
-        return floor(self.growth / self.margin**2 * (1 + 4 * np.finfo(float).eps))
+        most = float(self.growth) / float(self.margin) / float(self.margin) * (1 + 4 * float(np.finfo(float).eps))
+        return floor(most) if isfinite(most) else None
 
     @property
     def columns(self) -> dict[str, Array]:
@@ -203,7 +205,7 @@ def trace(
     intercept_init: Any = None,
     limit: int = 100_000,
 ) -> Trace:
-    """Train a clone of `model` as `fit` would, and note every update.
+    """Train a clone of `model` as `fit` would, and note every update. A clone starts anew, also with warm_start.
 
     Parameters
     ----------
@@ -260,7 +262,7 @@ def trace(
     sq_radius = (examples.sq_radius + learner.bias) * rounding  # rounded outward
     growth, obstacle = growth_of(learner, examples, sq_radius)
     gamma, k, length = best.margin, notes["update"], np.sqrt(notes["sq_norm"].clip(0.0))
-    from_zeros = learner.start is None and sq_radius > 0
+    from_zeros = learner.start is None and sq_radius > TINY_SQUARE
     return Trace(
         model=model,
         update=k,
@@ -279,7 +281,7 @@ def trace(
         relative_bound=length / (sqrt(sq_radius) * notes["sum_tau"]) if from_zeros else None,
         progress=None if best.w is None else notes["progress"],
         progress_bound=None if growth is None or gamma is None else k * gamma,
-        cosine=None if best.w is None else np.divide(notes["progress"], length, where=length > 0, out=0 * length),
+        cosine=None if best.w is None else _cosine(notes["progress"], length),
         cosine_bound=None if growth is None or gamma is None else np.sqrt(k) * gamma / sqrt(growth),
         reason=" ".join(filter(None, (best.obstacle, obstacle))) or None,
         weights=weights,
@@ -295,6 +297,11 @@ def trace(
         stop=run.stop,
         n_rows=model._n_rows,
     )
+
+
+def _cosine(progress: Floats, length: Floats) -> Floats:
+    """w*·w/‖w‖, which rounding must not carry beyond 1; 0 for w = 0."""
+    return np.divide(progress, length, where=length > 0, out=0 * length).clip(-1.0, 1.0)
 
 
 def _kind(notes: Array, n_classes: int) -> Array:
