@@ -178,7 +178,7 @@ def mistake_bound(
     )
 
 
-class Found(NamedTuple):
+class Proved(NamedTuple):
     """A bound and what proves it."""
 
     theorem: str
@@ -213,7 +213,7 @@ def _given(constraints: Constraints, coef: Any, intercept: Any) -> Hypothesis:
     return Hypothesis(w, np.broadcast_to(b, (constraints.blocks,)).copy())
 
 
-def _novikoff(constraints: Constraints, R2: Fraction, given: Hypothesis | None) -> Found | None:
+def _novikoff(constraints: Constraints, R2: Fraction, given: Hypothesis | None) -> Proved | None:
     """Novikoff's bound for the hypothesis given, or for the best one; None if it does not separate."""
     if given is None:
         proof = best(constraints, free=not constraints.bias)
@@ -224,10 +224,10 @@ def _novikoff(constraints: Constraints, R2: Fraction, given: Hypothesis | None) 
     if least <= 0:
         return None
     squares = exact.sq_length(given, free=False)
-    return Found("novikoff", float_up(R2 * squares / least**2), root_down(least**2 / squares), given)
+    return Proved("novikoff", float_up(R2 * squares / least**2), root_down(least**2 / squares), given)
 
 
-def _one_pass(constraints: Constraints, R2: Fraction, given: Hypothesis | None) -> Found:
+def _one_pass(constraints: Constraints, R2: Fraction, given: Hypothesis | None) -> Proved:
     """The best bound for one pass, by the hypothesis given or by one that makes the bound small."""
     bounds = []
     for theorem, root in (("freund-schapire", _root_freund_schapire), ("gentile", _root_gentile)):
@@ -244,8 +244,8 @@ def _one_pass(constraints: Constraints, R2: Fraction, given: Hypothesis | None) 
             continue
         bound = _formula(theorem, linear, square, squares, R2)
         shortfall = linear if theorem == "gentile" else Fraction(root_up(square / squares))
-        bounds.append(Found(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
-    bounds.append(Found("n", float(len(constraints.rows)), None, None))
+        bounds.append(Proved(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
+    bounds.append(Proved("n", float(len(constraints.rows)), None, None))
     return min(bounds, key=lambda candidate: candidate.bound)
 
 

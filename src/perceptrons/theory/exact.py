@@ -167,7 +167,7 @@ def _null_space(chosen: Chosen) -> list[list[int]]:
     return [[int(line[c]) for line in lines] for c in range(nullity)]
 
 
-def nearest(chosen: Chosen, free: bool) -> tuple[Whole, Whole, list[Fraction]] | None:
+def nearest_point(chosen: Chosen, free: bool) -> tuple[Whole, Whole, list[Fraction]] | None:
     """The point w = Σ λ_i z_i, Σλ = 1, nearest to 0 of the plane through these constraints, with a bias b; and λ.
 
     Lagrange: A·Aᵀ·λ + B·b = μ for all constraints, Bᵀ·λ = s·b and Σλ = 1, with s = 0 for a bias that is free, s = 1

@@ -10,8 +10,8 @@ import numpy as np
 
 from perceptrons.theory import exact, simplex
 from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.nearest import ZERO, Found, rounds
 from perceptrons.theory.rounding import root_down, root_up
+from perceptrons.theory.working_set import ZERO, Found, rounds
 
 WIDE = 1e-8  # relative width of an enclosure above which exact arithmetic makes it narrower
 POLISH = 50  # rounds of that
@@ -26,7 +26,7 @@ class Separator:
     high: float
     chosen: Chosen
     weights: list[Fraction]  # multipliers of a point of the hull whose length is `high`
-    nearest: tuple[int, int]  # the row that has margin `low`, and its rival
+    closest: tuple[int, int]  # the row that has margin `low`, and its rival
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,14 @@ def separator(
     free: bool,
 ) -> Separator:
     """The enclosure that this hypothesis and these multipliers prove."""
-    low, nearest = margin(constraints, hypothesis, free=free)
+    low, closest = margin(constraints, hypothesis, free=free)
     point = exact.hull_point(chosen, weights, free)
     if point is None:  # one row of each of two classes is a point of the hull as well
         rows = np.array([np.flatnonzero(constraints.codes == code)[0] for code in (0, 1)])
         chosen = constraints.choose(rows, np.array([1, 0]))
         point = exact.hull_point(chosen, [1, 1], free)
         assert point is not None
-    return Separator(hypothesis, low, root_up(point[1]), chosen, point[0], nearest)
+    return Separator(hypothesis, low, root_up(point[1]), chosen, point[0], closest)
 
 
 def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separator:
@@ -129,7 +129,7 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
     lower = upper = wide
     n, width = chosen.A.shape
     for _ in range(min(POLISH, 10**8 // (n * n * (n + width)))):
-        solution = exact.nearest(chosen, free)
+        solution = exact.nearest_point(chosen, free)
         if solution is None:
             break
         w, b, ahead = solution
@@ -146,7 +146,7 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
             upper = narrow if narrow.high < upper.high else upper
             if narrow.high <= (1 + 10 * WIDE) * narrow.low:
                 return narrow
-        at, rivals = np.append(chosen.at, narrow.nearest[0]), np.append(chosen.rivals, narrow.nearest[1])
+        at, rivals = np.append(chosen.at, narrow.closest[0]), np.append(chosen.rivals, narrow.closest[1])
         chosen, weights = constraints.choose(at, rivals), [*weights, Fraction(0)]
     return replace(upper, hypothesis=lower.hypothesis, low=lower.low)
 

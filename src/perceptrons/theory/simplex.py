@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.exact import Whole, blocks_of, integers, margins, moderate, nearest, power, rationals
+from perceptrons.theory.exact import Whole, blocks_of, integers, margins, moderate, nearest_point, power, rationals
 
 EQUAL = 5_000_000  # constraints² × features of the largest set of independent ones that is solved for
 REACH = 200_000_000  # operations on words of numbers after which this is given up: ten seconds or so
@@ -48,7 +48,7 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
 def _all_equal(constraints: Constraints, chosen: Chosen) -> Hypothesis | None:
     """The hypothesis for which all z·v of the constraints chosen are equal and positive, if they are independent."""
     n, width = chosen.A.shape
-    found = nearest(chosen, free=True) if n <= constraints.dimension and n * n * width <= EQUAL else None
+    found = nearest_point(chosen, free=True) if n <= constraints.dimension and n * n * width <= EQUAL else None
     if found is None or not found[0].any():
         return None
     return moderate(constraints.hypothesis(chosen, found[0], found[1]))
