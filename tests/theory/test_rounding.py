@@ -5,7 +5,6 @@ from fractions import Fraction
 from math import nextafter
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,12 +34,24 @@ def test_a_number_just_above_a_float_is_rounded_up():
     assert float_up(Fraction(10) ** 400) == root_up(Fraction(10) ** 800) == float("inf")
 
 
-@pytest.mark.parametrize("copies", [1, 100])
-def test_no_row_is_longer_than_the_radius(copies):
-    """Rows whose squared lengths differ by less than floats can tell, many or few."""
+def tied_rows():
+    """Rows that differ by an ulp and by the order of their values, their squared lengths in floats, and exactly."""
     random = np.random.default_rng(0)
-    X = np.repeat(np.array([random.permutation(random.normal(size=7)) for _ in range(1)]), copies, axis=0)
-    X = np.array([random.permutation(line) for line in np.vstack([X, X])])
-    exact = max(sum(Fraction(value) ** 2 for value in line) for line in X.tolist())
-    found = sq_radius(as_rows(X))
-    assert exact <= found <= exact * (1 + Fraction(1, 10**12))
+    X = np.tile(random.normal(size=7), (500, 1)) * (1 + 2.0**-52 * random.integers(-1, 2, size=(500, 7)))
+    X = random.permuted(X, axis=1)
+    exact = [sum(Fraction(value) ** 2 for value in line) for line in X.tolist()]
+    return X, as_rows(X).sq_norm, exact
+
+
+def test_the_longest_row_is_found_where_floats_take_another_for_it():
+    X, floats, exact = tied_rows()
+    one, two = next((i, j) for i in range(500) for j in range(500) if floats[i] > floats[j] and exact[i] < exact[j])
+    assert sq_radius(as_rows(X[[one, two]])) == exact[two]
+
+
+def test_no_row_is_longer_than_the_radius_of_many():
+    """Too many to be worked out one by one: what floats say is rounded up."""
+    X, floats, exact = tied_rows()
+    short = next(i for i in range(500) if Fraction(floats[i]) < exact[i])
+    found = sq_radius(as_rows(np.tile(X[short], (100, 1))))
+    assert exact[short] <= found <= exact[short] * (1 + Fraction(1, 10**12))
