@@ -81,7 +81,7 @@ def draw(run: Any, X: Any, y: Any) -> None:
     matplotlib.use("Agg")
     FOLDER.mkdir(exist_ok=True)
     boundary = BoundaryDisplay.from_estimator(run.model, X, y)
-    boundary.figure_.savefig(FOLDER / "boundary.png", dpi=130)
+    boundary.figure_.savefig(FOLDER / "boundary.png", dpi=130, bbox_inches="tight")
     ProofDisplay.from_trace(run).figure_.savefig(FOLDER / "proof.png", dpi=110)
     print(f"\nPictures: {FOLDER / 'boundary.png'} (the plane of w), {FOLDER / 'proof.png'} (why it had to stop)")
 
