@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from perceptrons.models import PassiveAggressiveClassifier, Perceptron
+    from perceptrons.models import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
 
-__all__ = ["PassiveAggressiveClassifier", "Perceptron", "__version__"]
+__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

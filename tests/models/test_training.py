@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from perceptrons import PassiveAggressiveClassifier, Perceptron
 from perceptrons.learn import READOUTS
-from perceptrons.learn.training import BATCH
+from perceptrons.learn.learner import BATCH
 from perceptrons.rules import RULES
 
 rng = np.random.default_rng(0)

@@ -29,8 +29,11 @@ from perceptrons.core.spaces import judge, move, score, scratch
     PASSES,  # passes completed
     QUIET,  # 1 if the last of them made no update
     OVERFLOW,  # 1 + the row at which numbers left the range of floats
+    SQ_NORM,  # ‖w‖², added up in a kernel's feature space
+    VISITS,  # examples done of those that a pass in a kernel's feature space was given
+    WAITS,  # what such a pass waits for: see `dual`
     SIZE,
-) = range(14)
+) = range(17)
 
 # Columns of the log of updates.
 AT, ROW, STEP, UP, DOWN, COLUMNS = range(6)

@@ -51,6 +51,21 @@ class Rows:
             arrays = _csr(self.matrix()[where])
         return Rows(*arrays, self.n_features, self.sq_norm[where])
 
+    def part(self, begin: int, end: int) -> Rows:
+        """The rows from `begin` up to `end`, sharing memory."""
+        sq_norm = self.sq_norm[begin:end]
+        if self.indices is None or self.indptr is None:
+            return Rows(self.values[begin:end], None, None, self.n_features, sq_norm)
+        indptr = self.indptr[begin : begin + len(sq_norm) + 1]
+        span = slice(int(indptr[0]), int(indptr[-1]))
+        return Rows(self.values[span], self.indices[span], _readonly(indptr - indptr[0]), self.n_features, sq_norm)
+
+    def widened(self) -> Rows:
+        """The same rows in float64."""
+        return Rows(
+            _readonly(self.values.astype(np.float64, copy=False)), *self.arrays[1:], self.n_features, self.sq_norm
+        )
+
     @staticmethod
     def joined(parts: list[Rows]) -> Rows:
         """One copy of rows of one layout, below each other."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -24,18 +24,23 @@ from perceptrons.core.keeping import (
     UPDATES,
 )
 from perceptrons.data import Rows
+from perceptrons.learn.common import Hypotheses, overflow
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.readout import READOUTS, Averaged, Ballot, Floats, Last, Pocket, Voted
 
+BATCH = 1 << 20  # values that several passes over a small data set may read in one call of a kernel
 SLICE = 1 << 25  # values that one call of a kernel may read, about 50 ms: Ctrl-C is heard in between
 LOG_LINES = 1 << 16  # rows that one call may visit when every update is logged
 
 
-class Learner:
+class Learner(Hypotheses):
     """A linear model that learns: one weight vector for two classes, one a class for more.
 
     `w` has the weights of one feature in each row, and those of the constant feature of the bias in the last.
     """
+
+    separable = "linearly separable"
+    other_space = "an averaged, voted or pocket readout, or nonlinear features (a kernel)"
 
     def __init__(
         self,
@@ -53,6 +58,7 @@ class Learner:
         self.rule, self.eta = rule, float(eta)
         self.bias = 1.0 if fit_intercept else 0.0
         self.tie_positive = tie == "positive"
+        self.fixed = {"readout": readout, "fit_intercept": fit_intercept}
         self.burn_in = burn_in  # examples still to be seen before averaging begins
         self.n_features, self.n_classes = n_features, n_classes
         self.layout: Literal["C", "F"] = "F" if dense else "C"  # the one that is fast for the rows to come
@@ -69,26 +75,6 @@ class Learner:
         shape = (self.n_features + 1,) if n_classes <= 2 else (self.n_features + 1, n_classes)
         return np.zeros(shape, order=self.layout)
 
-    def adopt(
-        self,
-        rule: Any,
-        readout: str,
-        eta: float = 1.0,
-        fit_intercept: bool = True,
-        tie: str = "mistake",
-        burn_in: int = 0,
-    ) -> None:
-        """Go on with another rule, step or tie; readout and bias are there to stay."""
-        for name, now, then in (
-            ("readout", READOUTS[readout], type(self.readout)),
-            ("fit_intercept", float(fit_intercept), self.bias),
-        ):
-            if now != then:
-                raise ValueError(
-                    f"{name} was changed after learning had begun: fit without warm_start, or change it back"
-                )
-        self.rule, self.eta, self.tie_positive = rule, float(eta), tie == "positive"
-
     # -- learning ---------------------------------------------------------------------------------------------
 
     def set_start(self, w: Floats) -> None:
@@ -104,8 +90,21 @@ class Learner:
         self.counts[TAU] = 0.0
         self.sq_radius = 0.0
 
-    def once(self, examples: Examples, order: npt.NDArray[Any], predicted: npt.NDArray[Any] | None = None) -> float:
-        """One pass over the rows `order`, in slices; returns the number of mistakes."""
+    def at_once(self, examples: Examples) -> int:
+        """How many passes over these examples one call of a kernel may make."""
+        return max(1, BATCH // (examples.rows.values.size + len(examples.rows)))
+
+    def once(
+        self,
+        examples: Examples,
+        order: npt.NDArray[Any],
+        predicted: npt.NDArray[Any] | None = None,
+        last: bool = False,
+    ) -> float:
+        """One pass over the rows `order`, in slices; returns the number of mistakes.
+
+        last: whether no other pass over these rows follows. It makes no difference here.
+        """
         mistakes, updates = np.zeros(1), self.counts[UPDATES]
         for part in self._slices(examples, order):
             self.repeat(examples, part[np.newaxis], mistakes, predicted)
@@ -118,9 +117,9 @@ class Learner:
         order: npt.NDArray[Any],
         mistakes: Floats,
         predicted: npt.NDArray[Any] | None = None,
-        give_up: float = 0.0,
+        tol: float | None = None,
     ) -> int:
-        """Passes over the lines of `order` until one has no mistake, or ‖w‖ < give_up·Στ; returns how many."""
+        """Passes over the lines of `order` until one has no mistake, or ‖w‖ < tol·R·Στ; returns how many."""
         self.sq_radius = max(self.sq_radius, examples.sq_radius)
         self.counts[[LOGGED, PASSES]] = 0.0
         seen = self.counts[SEEN]
@@ -128,6 +127,7 @@ class Learner:
         voted = isinstance(self.readout, Voted)
         log = np.empty((order.size if voted else 0, keeping.COLUMNS))
         readout, kept = (Last(), None) if waiting else (self.readout, log if voted else self.kept)
+        give_up = (tol or 0.0) * float(np.sqrt(examples.sq_radius + self.bias))
         how = passes.How(self.rule, readout.marker, self.eta, self.bias, self.tie_positive, give_up)
         try:
             if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
@@ -243,11 +243,6 @@ class Learner:
     # -- reading ----------------------------------------------------------------------------------------------
 
     @property
-    def by_vote(self) -> bool:
-        """Whether many hypotheses predict together, so that there are no weights to read."""
-        return isinstance(self.readout, Voted)
-
-    @property
     def weights(self) -> Floats:
         """The weights of the readout; made once after each change."""
         if self._read[0] != self.counts[SEEN]:
@@ -270,30 +265,35 @@ class Learner:
     def ballot(self, rows: Rows) -> Ballot:
         """Empty votes on these rows."""
         start = np.zeros_like(self.w) if self.start is None else self.start
-        return Ballot(rows, start, self.bias, self.tie_positive)
+        scores = passes.decide(*rows.arrays, self.bias, start)
+        return Ballot(rows, scores, lambda block, others: block.gram(others, self.bias), self.tie_positive)
 
-    def predict(self, scores: Floats) -> npt.NDArray[np.intp]:
-        """The classes that scores stand for. An even vote goes to the first class, whatever `tie` says."""
-        return self._classes(scores, self.tie_positive and not self.by_vote)
+    def watch(self, rows: Rows) -> Callable[[], Floats]:
+        """A function that gives the scores of these rows by the readout at the time of the call."""
+        if not isinstance(self.readout, Voted):
+            return lambda: self.decide(rows)
+        ballot, counted = self.ballot(rows), 0  # pieces of the log whose votes are in
+        ballot.count(self.readout.merged(), self.counts[AVERAGED])
 
-    def _classes(self, scores: Floats, tie_positive: bool) -> npt.NDArray[np.intp]:
-        """Two classes: the sign. Several: the largest, the first of equals."""
-        if self.n_classes != 2:
-            return np.asarray(scores.argmax(axis=1))
-        return np.asarray(scores[:, 0] >= 0 if tie_positive else scores[:, 0] > 0, dtype=np.intp)
+        def scores() -> Floats:
+            nonlocal counted
+            votes = ballot.count(self.readout.unsealed(counted), self.counts[AVERAGED])
+            counted = len(self.readout.logs)
+            return votes
+
+        return scores
 
     def in_force(self, rows: Rows) -> npt.NDArray[np.intp]:
         """The classes that the w in force predicts, whatever the readout."""
-        return self._classes(passes.decide(*rows.arrays, self.bias, self.w), self.tie_positive)
+        return self.classes_of(passes.decide(*rows.arrays, self.bias, self.w), self.tie_positive)
 
     def errors(self, examples: Examples) -> float:
         """Mistakes of the w in force on these examples."""
         return float(passes.errors(*examples.flat[:5], self.bias, self.tie_positive, self.w))
 
-    @property
-    def radius(self) -> float:
-        """R: the length of the longest row, with the constant feature if there is a bias."""
-        return float(np.sqrt(self.sq_radius + self.bias))
+    def confirms(self, examples: Examples) -> bool:
+        """After a pass without a mistake: whether the w in force makes none on these examples."""
+        return bool(self.counts[QUIET]) or self.errors(examples) == 0
 
     @property
     def margin_bound(self) -> float:
@@ -313,9 +313,11 @@ class Learner:
         length = np.linalg.norm(moved / total) * (1 + (moved.size + roundings) * epsilon)
         return float(length + 2 * roundings * epsilon * (radius + start))
 
+    def gives_up(self, tol: float) -> bool:
+        """Whether it is proved that the margin of the rows seen is below tol·R."""
+        return self.margin_bound <= tol * self.radius
 
-def overflow(where: str) -> ValueError:
-    return ValueError(
-        f"weights overflow float64 {where}; the model is left as it was. "
-        "Rescale the features, for instance with StandardScaler, or lower eta0."
-    )
+    @property
+    def state(self) -> str:
+        """What is known of the hypothesis in force, in a few words."""
+        return f"margin at most {self.margin_bound:.3g}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
-from perceptrons.learn.learner import Learner
 from perceptrons.learn.training import Run
 
 EVERY = 0.5  # seconds between two lines
@@ -18,38 +18,53 @@ class Progress:
         self.begun = time.perf_counter()
         self.next = self.begun
 
-    def __call__(self, learner: Learner, run: Run) -> None:
+    def __call__(self, learner: Any, run: Run) -> None:
         now = time.perf_counter()
+        if run.n_iter == 1 and learner.plan:
+            print(f"[{self.name}] {learner.plan}")
         if now < self.next and not self.each and run.stop == "interrupted":
             return
         self.next = now + EVERY
         held_out = f"held-out error {run.validation_errors[-1]:.2%}" if run.validation_errors else "no held-out rows"
         print(
             f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} mistakes "
-            f"({run.mistakes[-1] / max(1, self.n_rows):.2%}), {held_out}, "
-            f"margin at most {learner.margin_bound:.3g}, {now - self.begun:.1f} s"
+            f"({run.mistakes[-1] / max(1, self.n_rows):.2%}), {held_out}, {learner.state}, {now - self.begun:.1f} s"
         )
 
 
-def unconverged(name: str, learner: Learner, run: Run, tol: float | None, max_iter: int) -> str:
+def unconverged(name: str, learner: Any, run: Run, tol: float | None, max_iter: int) -> str:
     """What is proved about a run that ended without convergence, and what to do next."""
+    how, other = learner.separable, learner.other_space
     size = f"margin <= {learner.margin_bound:.3g} with R = {learner.radius:.3g}"
-    if run.stop == "margin":
+    if run.stop == "margin" and learner.definite:
         reason = (
-            f"stopped after {run.n_iter} passes by tol={tol:g}: if these rows are linearly separable at all, their "
+            f"stopped after {run.n_iter} passes by tol={tol:g}: if these rows are {how} at all, their "
             f"margin relative to R is below tol ({size})"
         )
         advice = "a smaller tol if they are (perceptrons.theory.separability tells, with a proof)"
+    elif run.stop == "margin":
+        reason = (
+            f"stopped after {run.n_iter} passes by tol={tol:g}: w has become short beside the steps that it is the sum "
+            "of. For a positive semi-definite kernel that would prove a small margin; this one is not, and nothing is "
+            "proved"
+        )
+        advice = "a smaller tol"
     elif run.stop == "stuck":
         reason = (
             f"stopped after {run.n_iter} passes: the last one made mistakes but no step, because the rows that are "
             "wrong are zero, or too short to step along"
         )
         advice = "to leave these rows out or to rescale them"
+    elif run.stop == "stalled":
+        reason = (
+            f"stopped after {run.n_iter} passes: with this budget the mistakes of a pass have not become fewer lately"
+        )
+        advice = "a larger budget, or a larger n_iter_no_change"
     else:
-        reason = f"stopped by max_iter={max_iter} before converging (so far {size})"
+        proved = f" (so far {size})" if learner.definite else ""
+        reason = f"stopped by max_iter={max_iter} before converging{proved}"
         advice = "a larger max_iter if the rows are separable (perceptrons.theory.separability tells, with a proof)"
     return (
         f"{name} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
-        f"Try {advice}, an averaged, voted or pocket readout, or nonlinear features (a kernel)."
+        f"Try {advice}, {other}."
     )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ class Pocket:
 class Step(NamedTuple):
     """Updates in the order they were made: their log, whose column ROW counts in `rows`."""
 
-    rows: Rows
+    rows: Any  # Rows, or the support of a learner in a kernel's feature space
     log: Floats
 
 
@@ -150,9 +151,9 @@ class Ballot:
     distinct row that made an update.
     """
 
-    def __init__(self, rows: Rows, start: Floats, bias: float, tie_positive: bool) -> None:
-        self.rows, self.bias, self.tie_positive = rows, bias, tie_positive
-        self.scores: Floats = passes.decide(*rows.arrays, bias, start)
+    def __init__(self, rows: Rows, scores: Floats, gram: Callable[[Rows, Any], Floats], tie_positive: bool) -> None:
+        """`scores` are those of the first hypothesis; `gram` gives inner products with the rows of a step."""
+        self.rows, self.scores, self.gram, self.tie_positive = rows, scores, gram, tie_positive
         self.votes: Floats = np.zeros_like(self.scores)
         self.since: float = 1.0  # number of the first example that the hypothesis in force has not been counted for
 
@@ -172,11 +173,11 @@ class Ballot:
             self._in_force(log[0, keeping.AT])
             lasts = np.diff(log[:, keeping.AT], append=log[-1, keeping.AT])  # the last one is still in force
             column = log[:, keeping.ROW].astype(np.uintp)
-            height = max(1, BLOCK // max(len(rows), rows.n_features if rows.indices is None else 1))
+            wide = self.rows.n_features if self.rows.indices is None else 1
+            height = max(1, BLOCK // max(len(rows), wide))
             for top in range(0, len(self.rows), height):
                 part = slice(top, top + height)
-                block = self.rows.take(np.arange(len(self.rows))[part]) if height < len(self.rows) else self.rows
-                gram = block.gram(rows, self.bias)
+                gram = self.gram(self.rows.part(top, top + height), rows)
                 passes.vote(gram, column, log, lasts, self.tie_positive, self.scores[part], self.votes[part])
             self.since = log[-1, keeping.AT]
         self._in_force(seen + 1)

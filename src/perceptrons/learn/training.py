@@ -10,12 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core import passes
-from perceptrons.core.keeping import AVERAGED, MISTAKES, QUIET, SEEN, UPDATES
+from perceptrons.core.keeping import MISTAKES, QUIET, SEEN, UPDATES
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.learner import Learner
-from perceptrons.learn.readout import Voted
-
-BATCH = 1 << 20  # values that several passes over a small data set may read in one call of a kernel
 
 
 @dataclass
@@ -25,7 +21,7 @@ class Run:
     mistakes: list[int] = field(default_factory=list)
     validation_errors: list[float] = field(default_factory=list)
     converged: bool = False
-    stop: str = "interrupted"  # or "converged", "margin", "stuck", "validation", "max_iter"
+    stop: str = "interrupted"  # or "converged", "margin", "stuck", "stalled", "validation", "max_iter"
 
     @property
     def n_iter(self) -> int:
@@ -33,7 +29,7 @@ class Run:
 
 
 def train(
-    learner: Learner,
+    learner: Any,
     examples: Examples,
     run: Run,
     *,
@@ -42,7 +38,8 @@ def train(
     tol: float | None,
     validation: Examples | None = None,
     patience: int | None = None,
-    report: Callable[[Learner, Run], None] | None = None,
+    stall: int | None = None,
+    report: Callable[[Any, Run], None] | None = None,
     one_by_one: bool = False,
 ) -> None:
     """Train `learner` on `examples`, keeping `run` up to date.
@@ -51,34 +48,35 @@ def train(
     tol: stop when the margin is proved to be below tol·R: ‖w‖/(R·Στ) < tol. None: never.
     validation: its error is taken after each pass.
     patience: stop after so many passes without a smaller validation error, and go back to the best hypothesis.
+    stall: stop when so many passes did not lower the fewest mistakes of a pass. None: never.
     report: called between passes; with `one_by_one` after every pass, else several may go by.
     """
     learner.fill_pocket(examples)
     order = examples.order()
     held_out = None if validation is None else HeldOut(learner, validation)
     # Many passes over a small data set are one call of a kernel, unless something is to be done between them.
-    values = examples.rows.values.size + len(order)
     in_between = held_out is not None or one_by_one or learner.origin is not None or learner.burn_in > 0
-    together = 1 if in_between else max(1, BATCH // values)
+    together = 1 if in_between else learner.at_once(examples)
     best, lines = None, 1
     try:
         while run.n_iter < max_iter and run.stop == "interrupted":
             lines = min(lines, together, max_iter - run.n_iter)
             orders = orders_of(order, lines, seed, run.n_iter)
             if lines == 1:
-                run.mistakes.append(int(learner.once(examples, orders[0])))
+                run.mistakes.append(int(learner.once(examples, orders[0], last=run.n_iter + 1 == max_iter)))
             else:
                 mistakes = np.zeros(lines)
-                give_up = (tol or 0.0) * np.sqrt(examples.sq_radius + learner.bias)
-                done = learner.repeat(examples, orders, mistakes, give_up=give_up)
+                done = learner.repeat(examples, orders, mistakes, tol=tol)
                 run.mistakes += mistakes[:done].astype(int).tolist()
-            if run.mistakes[-1] == 0 and (learner.counts[QUIET] or learner.errors(examples) == 0):
+            if run.mistakes[-1] == 0 and learner.confirms(examples):
                 run.converged, run.stop = True, "converged"
                 learner.converge()
             elif learner.counts[QUIET]:
                 run.stop = "stuck"
-            elif tol is not None and learner.margin_bound <= tol * learner.radius:
+            elif tol is not None and learner.gives_up(tol):
                 run.stop = "margin"
+            elif stall is not None and run.n_iter - 1 - int(np.argmin(run.mistakes)) >= stall:
+                run.stop = "stalled"
             if held_out is not None:
                 errors = run.validation_errors
                 errors.append(held_out.error())
@@ -111,19 +109,10 @@ def orders_of(order: npt.NDArray[Any], lines: int, seed: int | None, first: int)
 class HeldOut:
     """The error of the readout on rows that are not learned from."""
 
-    def __init__(self, learner: Learner, examples: Examples) -> None:
-        self.learner, self.examples = learner, examples
-        self.counted = 0  # pieces of the log whose votes are in
-        if isinstance(learner.readout, Voted):
-            self.ballot = learner.ballot(examples.rows)
-            self.ballot.count(learner.readout.merged(), learner.counts[AVERAGED])
+    def __init__(self, learner: Any, examples: Examples) -> None:
+        self.learner, self.codes = learner, examples.codes
+        self.scores = learner.watch(examples.rows)
 
     def error(self) -> float:
         """Share of rows that the readout gets wrong now."""
-        learner, readout = self.learner, self.learner.readout
-        if isinstance(readout, Voted):
-            scores = self.ballot.count(readout.unsealed(self.counted), learner.counts[AVERAGED])
-            self.counted = len(readout.logs)
-        else:
-            scores = learner.decide(self.examples.rows)
-        return float(np.mean(learner.predict(scores) != self.examples.codes))
+        return float(np.mean(self.learner.predict(self.scores()) != self.codes))

@@ -1,6 +1,7 @@
 """The scikit-learn estimators: parameters and validation around a learner."""
 
+from perceptrons.models.kernel import KernelPerceptron
 from perceptrons.models.passive_aggressive import PassiveAggressiveClassifier
 from perceptrons.models.perceptron import Perceptron
 
-__all__ = ["PassiveAggressiveClassifier", "Perceptron"]
+__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron"]

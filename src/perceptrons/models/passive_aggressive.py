@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.models.linear import LinearClassifier
+from perceptrons.models.linear import LinearModel
 
 
-class PassiveAggressiveClassifier(LinearClassifier):
+class PassiveAggressiveClassifier(LinearModel):
     """Passive-aggressive classifier with the signature of scikit-learn's.
 
     Update, when the hinge loss ``ℓ = max(0, 1 − m)`` is positive: ``w += τ·y·x`` with ``τ = min(C, ℓ/‖x‖²)``

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
 from perceptrons.learn import READOUTS
-from perceptrons.models.linear import LinearClassifier
+from perceptrons.models.linear import LinearModel
+from perceptrons.models.rule_parameters import RuleParameters
 
 
-class Perceptron(LinearClassifier):
+class Perceptron(RuleParameters, LinearModel):
     """Linear classifier that learns from its mistakes.
 
     Problem: find w, b with ``y·(w·x + b) > 0`` for all rows. Update, on a row with margin ``m = y·(w·x + b) ≤ 0``:
@@ -174,27 +175,3 @@ class Perceptron(LinearClassifier):
             "fit_intercept": self.fit_intercept,
             "tie": self.tie,
         }
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters; with `deep` also those of the rule, as ``rule__C``."""
-        params: dict[str, Any] = super().get_params(deep=False)
-        if deep:
-            rule = rules.RULES.get(self.rule, tuple)() if isinstance(self.rule, str) else self.rule
-            if isinstance(rule, tuple) and hasattr(rule, "_asdict"):
-                params.update({f"rule__{name}": value for name, value in rule._asdict().items()})
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters. A rule cannot be changed in place: ``rule__C=0.1`` puts a new one in its stead."""
-        own = {name: value for name, value in params.items() if not name.startswith("rule__")}
-        super().set_params(**own)
-        parts = {name.removeprefix("rule__"): value for name, value in params.items() if name not in own}
-        if parts:
-            rule = rules.resolve(self.rule)
-            unknown = [name for name in parts if name not in rule._fields]
-            if unknown:
-                raise ValueError(
-                    f"Invalid parameter {unknown[0]!r} for rule {rule}. Valid parameters are: {list(rule._fields)!r}."
-                )
-            self.rule = rule._replace(**parts)
-        return self

@@ -19,7 +19,7 @@ class Task:
     """A run of `fit`, ready for its first pass."""
 
     fresh: Any  # a copy of the model that knows the features
-    learner: Learner
+    learner: Any  # Learner, or one in another space
     examples: Examples
     held_out: Examples | None
     classes: validation.Array

@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 from perceptrons.core.spaces import TINY
 from perceptrons.learn.recording import record
-from perceptrons.models.linear import LinearClassifier
+from perceptrons.models.linear import LinearModel
+from perceptrons.theory import wording
 from perceptrons.theory.novikoff import TINY as TINY_SQUARE
 from perceptrons.theory.novikoff import best_separator, growth_of
 from perceptrons.theory.rounding import down, up
@@ -163,10 +164,11 @@ class Trace:
         return len(self.update)
 
     def __repr__(self) -> str:
-        return f"<Trace of {_count(self.n_updates, 'update')} of {self.model!r}>"
+        return f"<Trace of {wording.count(self.n_updates, 'update')} of {self.model!r}>"
 
     def __str__(self) -> str:
-        lines = [f"{_count(self.n_updates, 'update')} in {_count(self.n_passes, 'pass', 'passes')}; {STOPS[self.stop]}"]
+        passes = wording.count(self.n_passes, "pass", "passes")
+        lines = [f"{wording.count(self.n_updates, 'update')} in {passes}; {STOPS[self.stop]}"]
         if self.kept_pass < self.n_passes:
             lines.append(f"the model went back to the hypothesis after pass {self.kept_pass}")
         if self.stride > 1:
@@ -174,7 +176,7 @@ class Trace:
         if len(self):
             kinds, counts = np.unique(self.kind, return_counts=True)
             parts = [
-                f"{count:,} right by too little" if kind == "margin" else _count(count, kind)
+                f"{count:,} right by too little" if kind == "margin" else wording.count(count, kind)
                 for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True)
             ]
             lines.append(("kept: " if self.stride > 1 else "updates: ") + ", ".join(parts))
@@ -194,7 +196,7 @@ class Trace:
 
 
 def trace(
-    model: LinearClassifier,
+    model: LinearModel,
     X: Any,
     y: Any,
     *,
@@ -242,7 +244,7 @@ def trace(
     >>> bool((run.progress >= run.progress_bound).all() and (run.sq_norm <= run.sq_norm_bound).all())
     True
     """
-    if not isinstance(model, LinearClassifier):
+    if not isinstance(model, LinearModel):
         raise TypeError(
             f"trace takes a Perceptron or a PassiveAggressiveClassifier, got {type(model).__name__}. "
             "Transform X first where the model is the last step of a pipeline."
@@ -315,7 +317,3 @@ def _kind(notes: Array, n_classes: int) -> Array:
 def _without_ties(margin: Floats) -> Floats:
     """Margins, where passes have the smallest number for a tie that was predicted right."""
     return np.where(margin == TINY, 0.0, margin)
-
-
-def _count(number: int, what: str, many: str | None = None) -> str:
-    return f"{number:,} {what if number == 1 else many or what + 's'}"

@@ -1,0 +1,258 @@
+"""The learner in a kernel's feature space: w = Σ_j α_j φ(x_j), with a coefficient for each row that made a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core import dual, keeping, passes
+from perceptrons.core.keeping import (
+    AVERAGED,
+    LOGGED,
+    LONGEST,
+    OVERFLOW,
+    PASSES,
+    POCKET,
+    QUIET,
+    RUN,
+    SEEN,
+    SQ_NORM,
+    TAU,
+    TRIED,
+    UPDATES,
+    VISITS,
+    WAITS,
+)
+from perceptrons.learn.common import overflow
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.expansion import Expansion
+from perceptrons.learn.field import PENDING, WINDOW, Field, Table
+from perceptrons.learn.readout import Averaged, Floats, Pocket, Voted
+
+Array = npt.NDArray[Any]
+NOISE = 32.0  # roundings that a score may be off by, in units of ‖α‖·R²
+AHEAD = 32  # lines of kernel values that are computed together
+VISITED = 1 << 20  # visits in one call of a compiled pass: Ctrl-C is heard in between
+
+
+class KernelLearner(Expansion):
+    """Learns with all support rows that it meets."""
+
+    def __init__(self, rule: Any, readout: str, *, max_memory: int, **settings: Any) -> None:
+        super().__init__(rule, readout, **settings)
+        self.max_memory = max_memory
+        self.field: Field | None = None  # scores of the rows of the source
+        self.examples: Examples | None = None  # that hypotheses are tried on for the pocket
+        self.proved = 0.0  # updates at which the bound on the margin was worked out last
+
+    def adopt(self, *, max_memory: int = 2**30, **settings: Any) -> None:
+        """Go on with another rule, step, tie or limit."""
+        super().adopt(**settings)
+        self.max_memory = max_memory
+
+    def begin(self, examples: Examples) -> Field:
+        """The scores of these rows, up to date."""
+        if self.source is not examples.rows:
+            self.seal()
+            self.source, self.field = examples.rows, None
+        if self.field is None:
+            scores = self.support.combine(examples.rows, self.alpha)
+            self.field = Field(self.space, examples.rows, scores, self.max_memory)
+            self.plan = self.field.plan
+            self.field.members[self.where] = len(self.numbers) - len(self.where) + np.arange(len(self.where))
+        counted = self.field.sq_norm if examples.weight is None else self.field.sq_norm[examples.weight > 0]
+        self.sq_radius = max(self.sq_radius, float(counted.max(initial=self.bias)) - self.bias)
+        return self.field
+
+    def at_once(self, examples: Examples) -> int:
+        """How many passes over these examples one call of a kernel may make."""
+        return max(1, VISITED // len(examples.rows)) if self.begin(examples).table is not None else 1
+
+    def once(
+        self, examples: Examples, order: Array, predicted: npt.NDArray[Any] | None = None, last: bool = False
+    ) -> float:
+        """One pass over the rows `order`, in windows; returns the number of mistakes.
+
+        last: whether no other pass over these rows follows.
+        """
+        mistakes, updates = np.zeros(1), self.counts[UPDATES]
+        field = self.begin(examples)
+        if field.table is not None or self.n_classes < 2:
+            self.repeat(examples, order[np.newaxis], mistakes, predicted)
+        else:
+            for begin in range(0, len(order), WINDOW):
+                where = order[begin : begin + WINDOW].astype(np.intp)
+                table, scores = field.window(where)
+                weight = None if examples.weight is None else examples.weight[where]
+                local = (examples.codes[where], weight, field.sq_norm[where])
+                guesses = None if predicted is None else np.zeros(len(where), dtype=predicted.dtype)
+                visits = np.arange(len(where), dtype=np.uint32)[np.newaxis]
+                self._visit(field, where, table, scores, local, visits, mistakes, guesses)
+                if predicted is not None:
+                    predicted[where] = guesses
+                if len(field.where) >= PENDING and not last:
+                    field.spread()
+            if not last:
+                field.spread()
+        self.counts[QUIET] = updates == self.counts[UPDATES]
+        return float(mistakes[0])
+
+    def repeat(
+        self,
+        examples: Examples,
+        order: Array,
+        mistakes: Floats,
+        predicted: npt.NDArray[Any] | None = None,
+        tol: float | None = None,
+    ) -> int:
+        """Passes over the lines of `order`, of rows in one table, until one has no mistake, or ‖w‖ < tol·R·Στ.
+
+        Returns how many.
+        """
+        field = self.begin(examples)
+        self.counts[PASSES] = 0.0
+        if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
+            self.counts[[SEEN, AVERAGED]] += examples.count(order)
+            return len(order)
+        assert field.table is not None
+        local = (examples.codes, examples.weight, field.sq_norm)
+        everything = np.arange(len(examples.rows))
+        give_up = 0.0 if tol is None or self.origin is not None else tol * self.radius
+        self._visit(field, everything, field.table, field.scores, local, order, mistakes, predicted, give_up)
+        return int(self.counts[PASSES])
+
+    def _visit(
+        self,
+        field: Field,
+        where: npt.NDArray[np.intp],
+        table: Table,
+        scores: Floats,
+        local: tuple[Array, Floats | None, Floats],
+        order: Array,
+        mistakes: Floats,
+        predicted: Array | None,
+        give_up: float = 0.0,
+    ) -> None:
+        """Visit rows of the table in this order; `where` says which rows of the field they are."""
+        counts, codes = self.counts, local[0]
+        counts[[VISITS, PASSES]] = 0.0
+        how = passes.How(self.rule, keeping.Last(), self.eta, self.bias, self.tie_positive, give_up)
+        learn, ahead = (kernel.for_rule(self.rule) for kernel in (dual.learn, dual.ahead))
+        log = np.empty((order.size, keeping.COLUMNS))
+        found = np.empty(AHEAD, dtype=np.int64)
+        while counts[VISITS] < order.size:
+            counts[LOGGED] = 0.0
+            try:
+                learn(table.values, table.lines, *local, order, how, scores, log, counts, mistakes, predicted)
+            finally:  # Ctrl-C during the call is raised when it returns: scores have moved, the rest must follow
+                self._absorb(field, where, log[: int(counts[LOGGED])], codes, spread=scores is field.scores)
+            if counts[OVERFLOW]:
+                raise overflow(f"at row {where[int(counts[OVERFLOW]) - 1]}")
+            if counts[WAITS] == dual.LINE:
+                row = int(order.flat[int(counts[VISITS])])
+                count = ahead(table.lines, codes, local[2], order, int(counts[VISITS]), how, scores, found)
+                table.add(found[:count] if table.lines[row] == -2 else np.append(found[:count], row))
+            elif counts[WAITS] == dual.TRIAL:
+                self._try()
+
+    def _absorb(self, field: Field, where: npt.NDArray[np.intp], log: Floats, codes: Array, spread: bool) -> None:
+        """Take over the steps in the log: coefficients, what the readout keeps, and scores unless they have them."""
+        if len(log) == 0:
+            return
+        rows, inverse = np.unique(log[:, keeping.ROW].astype(np.intp), return_inverse=True)
+        new = np.flatnonzero(field.members[where[rows]] < 0)
+        if len(new):
+            field.members[where[rows[new]]] = self.join(where[rows[new]], codes[rows[new]])
+        members = field.members[where[rows]]
+        steps = self._summed(inverse, len(rows), log, log[:, keeping.STEP])
+        self.alpha[members] += steps
+        if isinstance(self.readout, Averaged):
+            self.kept[members] += self._summed(inverse, len(rows), log, log[:, keeping.STEP] * log[:, keeping.AT])
+        elif isinstance(self.readout, Voted):
+            log = log.copy()
+            log[:, keeping.ROW] = members[inverse]
+            self.logs.append(log)
+        if not spread:
+            field.add(where[rows], steps)
+
+    def _summed(self, inverse: Array, size: int, log: Floats, length: Floats) -> Floats:
+        """For each of so many rows, the sum of its steps of this length, by classes."""
+        total = self.zeros(size)
+        up, down = (log[:, column].astype(np.intp) for column in (keeping.UP, keeping.DOWN))
+        if total.ndim == 1:
+            np.add.at(total, inverse, length * (2.0 * up - 1.0))
+        else:
+            np.add.at(total, (inverse, up), length)
+            np.subtract.at(total, (inverse, down), length)
+        return total
+
+    # -- the pocket, and the end ------------------------------------------------------------------------------
+
+    def fill_pocket(self, examples: Examples) -> None:
+        """Weigh what is in the pocket on these examples."""
+        if isinstance(self.readout, Pocket):
+            self.begin(examples)
+            self.counts[[RUN, LONGEST, TRIED]] = 0.0
+            self.examples = examples
+            scores = self.support.combine(examples.rows, self.coefficients)
+            self.counts[POCKET] = dual.errors(scores, examples.codes, examples.weight, self.tie_positive)
+
+    def _try(self) -> None:
+        """Try the hypothesis in force for the pocket."""
+        assert self.examples is not None
+        found = self.errors(self.examples)
+        if found < self.counts[POCKET]:
+            self.kept, self.counts[POCKET] = self.alpha.copy(), found
+
+    def converge(self) -> None:
+        """The hypothesis in force makes no mistake: it belongs into the pocket, whatever its run."""
+        if isinstance(self.readout, Pocket):
+            self.kept, self.counts[POCKET] = self.alpha.copy(), 0.0
+
+    def errors(self, examples: Examples) -> float:
+        """Mistakes of the hypothesis in force on the rows in training."""
+        field = self.begin(examples)
+        field.spread()
+        return float(dual.errors(field.scores, examples.codes, examples.weight, self.tie_positive))
+
+    def confirms(self, examples: Examples) -> bool:
+        """After a pass without a mistake: whether the hypothesis in force makes none on these examples.
+
+        Where some margin is as small as rounding errors of scores may be, all scores are worked out anew, as they are
+        in predictions.
+        """
+        field = self.begin(examples)
+        field.spread()
+        smallest = dual.smallest(field.scores, examples.codes, examples.weight)
+        noise = NOISE * np.finfo(field.columns.dtype).eps * np.linalg.norm(self.alpha) * self.radius**2
+        if smallest > noise:
+            return True
+        field.scores[:] = self.support.combine(examples.rows, self.alpha)
+        self.counts[QUIET] = 0.0
+        return float(dual.errors(field.scores, examples.codes, examples.weight, self.tie_positive)) == 0.0
+
+    def gives_up(self, tol: float) -> bool:
+        """Whether it is proved that the margin of the rows seen is below tol·R.
+
+        The proof takes a product of all support rows with each other. It is looked for when the length of w, as it was
+        added up step by step, promises success, and there are a quarter more updates than at the last attempt.
+        """
+        updates, total = self.counts[UPDATES], self.counts[TAU]
+        length = np.sqrt(max(0.0, self.counts[SQ_NORM])) if self.origin is None else 0.0
+        if length > tol * self.radius * total or updates < 1.25 * self.proved or total == 0.0:
+            return False
+        self.proved = updates
+        return self.margin_bound <= tol * self.radius or not self.definite
+
+    def seal(self) -> None:
+        """Let go of the rows learned from, but for copies of the support."""
+        super().seal()
+        self.field = self.examples = None
+
+    @property
+    def state(self) -> str:
+        """What the hypothesis in force has cost, in a few words."""
+        columns = "" if self.field is None else f", {self.field.cost}"
+        return f"{len(self.numbers):,} support rows{columns}"

@@ -1,0 +1,39 @@
+"""The parameters of a rule as parameters of the estimator, the way those of Gaussian-process kernels are."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+
+from perceptrons import rules
+
+
+class RuleParameters(BaseEstimator):
+    """For estimators with a parameter `rule`."""
+
+    rule: Any
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters; with `deep` also those of the rule, as ``rule__C``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            rule = rules.RULES.get(self.rule, tuple)() if isinstance(self.rule, str) else self.rule
+            if isinstance(rule, tuple) and hasattr(rule, "_asdict"):
+                params.update({f"rule__{name}": value for name, value in rule._asdict().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters. A rule cannot be changed in place: ``rule__C=0.1`` puts a new one in its stead."""
+        own = {name: value for name, value in params.items() if not name.startswith("rule__")}
+        super().set_params(**own)
+        parts = {name.removeprefix("rule__"): value for name, value in params.items() if name not in own}
+        if parts:
+            rule = rules.resolve(self.rule)
+            unknown = [name for name in parts if name not in rule._fields]
+            if unknown:
+                raise ValueError(
+                    f"Invalid parameter {unknown[0]!r} for rule {rule}. Valid parameters are: {list(rule._fields)!r}."
+                )
+            self.rule = rule._replace(**parts)
+        return self
