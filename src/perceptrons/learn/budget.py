@@ -162,6 +162,11 @@ class BudgetLearner(Expansion):
         self.room *= factor
 
     @property
+    def projection_error(self) -> float | None:
+        """The largest relative residual of a projection so far; None if the policy does not project."""
+        return float(self.memory[core.RESIDUAL]) if self.factor.size else None
+
+    @property
     def state(self) -> str:
         """How much of the budget is in use."""
         return f"{len(self.slots):,} of {self.size:,} rows kept"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
 from perceptrons.data import Rows
@@ -20,12 +16,159 @@ from perceptrons.learn import KERNELS, POLICIES, READOUTS, BudgetLearner, Kernel
 from perceptrons.models import validation
 from perceptrons.models.online import OnlineClassifier
 from perceptrons.models.rule_parameters import RuleParameters
+from perceptrons.models.support import SupportModel
 
-Array = npt.NDArray[Any]
 
+class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
+    """The perceptron in a kernel's feature space: nonlinear, with every rule and readout, and on a budget if asked.
 
-class KernelPerceptron(RuleParameters, OnlineClassifier):
-    """Perceptron in a kernel's feature space: nonlinear, with every rule and readout, optionally on a budget."""
+    Problem: find ``w = Σ_j α_j φ(x_j)`` and b with ``y·(w·φ(x) + b) > 0`` for all rows, where only inner products
+    ``k(x, x′) = φ(x)·φ(x′)`` are known. Update, on a row with margin ``m = y·(Σ_j α_j k(x_j, x) + b) ≤ 0``:
+    ``α_x += η·y``, ``b += η·y``; other rules step further or earlier. Several classes share the support rows and have a
+    coefficient each: the right one gets ``+τ``, the strongest wrong one ``−τ``.
+
+    Guarantee: that of the perceptron, in feature space. Rows that some hypothesis separates there with margin γ cost
+    at most ``(R/γ)²`` updates, R² being the largest ``k(x, x)``, plus 1 for the bias. Training ends when a whole pass
+    makes no mistake, or when it has proved that γ < `tol`·R. A Gaussian or Laplacian kernel separates any rows, unless
+    equal ones have different labels.
+
+    How it is fast: the scores of all rows are kept up to date, so that a visit costs nothing and an update one column
+    of the kernel matrix; columns are computed many at a time by one matrix product, shared by all classes, and kept for
+    later updates by the same row as far as `max_memory` allows. float32 rows have float32 kernel values: half the
+    time and memory of float64.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="rbf"
+        Values as in `sklearn.metrics.pairwise`. A callable takes two matrices of rows and returns the matrix of their
+        kernel values, as for `sklearn.svm.SVC`. "precomputed": X is the kernel matrix. What is proved assumes a
+        positive semi-definite kernel; "sigmoid" is not one, nor "poly" with a negative `coef0`.
+    gamma : {"scale", "auto"} or float, default="scale"
+        γ of "rbf", "laplacian", "poly" and "sigmoid". "scale" is ``1/(n_features·X.var())``, "auto" ``1/n_features``.
+        In a stream "scale" looks at the rows of the first call only: a number makes it independent of how it is cut.
+    degree : int, default=3
+        Of "poly", ``(γ·x·x′ + coef0)^degree``.
+    coef0 : float, default=0.0
+        Of "poly" and "sigmoid", ``tanh(γ·x·x′ + coef0)``.
+    rule : str or rule object, default="perceptron"
+        How far a step goes: "perceptron", "margin", "pa", "pa1", "pa2" or an object such as
+        ``perceptrons.rules.PA1(C=0.1)``; its parameters can be searched as ``rule__C``.
+    readout : {"last", "averaged", "voted", "pocket"}, default="last"
+        Which hypothesis predicts: the final one; the mean over all examples processed; all of them by vote, each
+        weighted by how long it lasted; or the one with the fewest training mistakes.
+    fit_intercept : bool, default=True
+        Whether to learn b, as the weight of a constant feature 1: every kernel value grows by 1.
+    eta0 : float, default=1.0
+        Scales every step. With the rule "perceptron" it changes no prediction.
+    max_iter : int, default=10_000_000
+        The largest number of passes. The default is more than `tol` ever lets happen.
+    tol : float or None, default=1e-3
+        Stop when the margin is proved to be smaller than `tol` relative to R; looked at after each pass. None: never.
+    shuffle : bool, default=True
+        A new random order in each pass.
+    random_state : int, RandomState or None, default=0
+        Seeds the shuffling, the choice of held-out rows, and that of rows to forget.
+    tie : {"mistake", "positive"}, default="mistake"
+        A score of 0 counts as a mistake for either label; or as a prediction of `classes_[1]` (with several
+        classes, of the first of the best), in training and prediction alike.
+    early_stopping : bool, default=False
+        Stop when the error on held-out rows has not fallen for `n_iter_no_change` passes, and go back to the best
+        hypothesis.
+    validation_fraction : float, default=0.1
+        Share of rows held out by `early_stopping`, unless `fit` is given `X_val, y_val`.
+    n_iter_no_change : int, default=5
+        Patience of `early_stopping`, in passes; with a budget, also passes after which `fit` stops when none of them
+        made fewer mistakes than all before.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, times `sample_weight`. A weight scales the step, or C for PA-I and PA-II; plain PA
+        takes none.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the last fit.
+    budget : int or None, default=None
+        The largest number of support rows, B. Memory and time for an example are then bounded, whatever the length of a
+        stream. Only with ``readout="last"``. None: every row that makes a step is kept.
+    policy : {"projectron++", "projectron", "forgetron", "random"}, default="projectron++"
+        What becomes of a support row that the budget has no room for.
+
+        - "random" (RBP): a random row makes room, never the newest. Every rule, any number of classes.
+        - "forgetron" (self-tuned): all coefficients shrink, as little as its analysis allows, then the oldest row makes
+          room. Two classes, the rule "perceptron" with steps of length 1. For ``k(x, x) ≤ 1``; larger kernels are
+          divided by the largest value so far.
+        - "projectron": a step along a row whose squared distance from the span of the rows kept is at most `threshold`
+          is projected onto the span, else the row is kept as well. The rule "perceptron", any number of classes.
+        - "projectron++": also rows that are right, but with a margin below 1, make projected steps.
+
+        At B rows the projectrons always project: the mistake bounds of their paper are then lost.
+    threshold : float, default=0.1
+        η of the projectrons: the larger, the fewer rows are kept.
+    max_memory : int, default=2**30
+        Bytes that `fit` may use beside X, without a budget: kernel columns that do not fit are computed again when they
+        are needed. It never takes less than a few columns and blocks need.
+    verbose : int, default=0
+        1 reports the plan for these rows, and progress now and then; 2 after each pass.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Sorted; `classes_[1]` is the positive one of two.
+    support_ : ndarray of shape (n_support,)
+        Numbers of the rows that made steps, in X or in the stream from its beginning; by class, then by number.
+    support_vectors_ : ndarray or sparse array of shape (n_support, n_features)
+        These rows; empty for a precomputed kernel.
+    n_support_ : ndarray of shape (n_classes,)
+        How many each class has.
+    dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
+        Their coefficients α. Not with the voted readout.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Not with the voted readout.
+    gamma_ : float
+        γ as it was worked out.
+    converged_ : bool
+        Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
+    n_iter_ : int
+        Passes of the last `fit`.
+    mistakes_ : ndarray of shape (n_iter_,)
+        Mistakes in each pass.
+    validation_errors_ : ndarray
+        Error on held-out rows after each pass, if there were any.
+    n_seen_, n_mistakes_, n_updates_ : int
+        Examples processed, mistakes and steps made, over all passes and calls.
+    margin_bound_ : float
+        Proved upper bound on the margin of the rows seen, in feature space with the constant feature; infinite with a
+        budget and for kernels that are known not to be positive semi-definite. Takes a product of all support rows with
+        each other.
+    projection_error_ : float
+        With a projectron: the largest relative residual of a projection so far, ``‖k − K·d‖/‖k‖``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Notes
+    -----
+    There are maps that approximate a kernel's features: with scikit-learn's ``Nystroem`` or ``RBFSampler`` before it in
+    a pipeline, the linear `Perceptron` learns in time that does not grow with the number of mistakes::
+
+        make_pipeline(Nystroem(gamma=0.02, n_components=300), Perceptron(readout="averaged"))
+
+    `perceptrons.theory.separability` and `mistake_bound` take kernel matrices as ``K=model.kernel_matrix(X)``.
+
+    References
+    ----------
+    Aizerman, Braverman & Rozonoer 1964; Freund & Schapire 1999 (voted, kernels); Cavallanti, Cesa-Bianchi & Gentile 2007
+    (RBP); Dekel, Shalev-Shwartz & Singer 2008 (Forgetron); Orabona, Keshet & Caputo 2009 (Projectron).
+
+    Examples
+    --------
+    >>> from perceptrons import KernelPerceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> model = KernelPerceptron(kernel="poly", degree=2, gamma=1, coef0=1).fit(X, y)   # no line separates these
+    >>> model.converged_, model.predict(X)
+    (True, array([0, 1, 1, 0]))
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> stream = KernelPerceptron(gamma=0.001, budget=100).partial_fit(X, y)            # never more than 100 rows
+    >>> len(stream.support_), stream.score(X, y) > 0.9
+    (100, True)
+    """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
@@ -194,71 +337,6 @@ class KernelPerceptron(RuleParameters, OnlineClassifier):
 
     def _stall(self) -> int | None:
         return None if self.budget is None else self.n_iter_no_change
-
-    # -- what has been learned --------------------------------------------------------------------------------
-
-    def _order(self) -> Array:
-        """Support rows by class, then by number."""
-        check_is_fitted(self)
-        return np.lexsort((self._learner.numbers, self._learner.codes))
-
-    @property
-    def support_(self) -> npt.NDArray[np.intp]:
-        """Numbers of the support rows in X, or in a stream since its beginning; by class, then by number."""
-        return np.asarray(self._learner.numbers[self._order()])
-
-    @property
-    def n_support_(self) -> npt.NDArray[np.intp]:
-        """How many support rows each class has."""
-        check_is_fitted(self)
-        return np.bincount(self._learner.codes, minlength=len(self.classes_))
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The support rows, in the order of `support_`; empty for a precomputed kernel."""
-        order = self._order()
-        if self.kernel == "precomputed":
-            return np.empty((0, 0))
-        pieces = [piece.matrix() for piece in self._learner.support.pieces]
-        if not pieces:
-            return np.empty((0, self.n_features_in_))
-        if any(map(sp.issparse, pieces)):
-            return sp.vstack(pieces, format="csr")[order]
-        return np.vstack(pieces)[order]
-
-    @property
-    def dual_coef_(self) -> npt.NDArray[np.float64]:
-        """Coefficients of the support rows, of shape (1, n_support) or (n_classes, n_support)."""
-        order = self._order()
-        return np.asarray(self._lines()[:, order])
-
-    @property
-    def intercept_(self) -> npt.NDArray[np.float64]:
-        """Bias, of shape (1,) or (n_classes,): the sum of the coefficients, if there is one."""
-        check_is_fitted(self)
-        return np.asarray(self._lines().sum(axis=1) * self._learner.bias)
-
-    def _lines(self) -> npt.NDArray[np.float64]:
-        if self._learner.by_vote:
-            raise AttributeError("readout='voted' has no dual_coef_ and no intercept_: many hypotheses vote")
-        coef = self._learner.coefficients
-        return np.asarray(coef[np.newaxis] if coef.ndim == 1 else coef.T)
-
-    def feature_space_norm(self) -> float:
-        """‖w‖ in the kernel's feature space, over all classes and without the bias."""
-        check_is_fitted(self)
-        lines = self._lines()
-        square, _ = self._learner.sq_length(lines.T if len(lines) > 1 else lines[0])
-        return float(np.sqrt(max(0.0, square - float((self.intercept_**2).sum()))))
-
-    def normalized(self) -> Self:
-        """The same model with ‖w‖ = 1: decision values are then signed distances in feature space."""
-        length = self.feature_space_norm()
-        if length == 0.0:
-            raise ValueError("all coefficients are 0: there is no boundary, and nothing to normalize")
-        model = copy.deepcopy(self)
-        model._learner.scale(1.0 / length)
-        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
