@@ -157,6 +157,11 @@ def contradiction(chosen: Chosen, weights: Floats) -> tuple[Chosen, list[Fractio
     return chosen, [Fraction(entry, total) for entry in whole]
 
 
+def dependent(chosen: Chosen) -> bool:
+    """Whether some μ has Σ μ_i z_i = 0."""
+    return bool(_null_space(chosen))
+
+
 def _null_space(chosen: Chosen) -> list[list[int]]:
     """A basis of all μ with Σ μ_i z_i = 0, in integers."""
     from flint import fmpz_mat
@@ -203,6 +208,20 @@ def _fraction(number: Any) -> Fraction:
     return Fraction(int(number.p), int(number.q)) if number else Fraction(0)
 
 
+def multipliers(chosen: Chosen, weights: Iterable[float | Fraction], free: bool) -> list[Fraction] | None:
+    """Multipliers λ ≥ 0, Σλ = 1 near the given ones; with a free bias they also balance the classes.
+
+    None if the given weights are too far from this.
+    """
+    exact = [Fraction(weight) for weight in weights]
+    if free:
+        _balance(chosen, exact)
+    total = sum(exact)
+    if total == 0 or min(exact) < 0:
+        return None
+    return [weight / total for weight in exact]
+
+
 def hull_point(
     chosen: Chosen, weights: Iterable[float | Fraction], free: bool
 ) -> tuple[list[Fraction], Fraction] | None:
@@ -211,13 +230,9 @@ def hull_point(
     With a free bias λ must also balance the classes, Σ λ_i z_i = 0 in the part of the bias; else that part counts as
     one more feature. None if the given weights are too far from this.
     """
-    exact = [Fraction(weight) for weight in weights]
-    if free:
-        _balance(chosen, exact)
-    total = sum(exact)
-    if total == 0 or min(exact) < 0:
+    exact = multipliers(chosen, weights, free)
+    if exact is None:
         return None
-    exact = [weight / total for weight in exact]
     scale = math.lcm(*(weight.denominator for weight in exact))
     table, exponent = integers(chosen.A if free else np.column_stack([chosen.A, chosen.B]), axis=None)
     counts = np.array([weight.numerator * (scale // weight.denominator) for weight in exact], dtype=object)
