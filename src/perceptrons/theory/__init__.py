@@ -2,12 +2,14 @@
 
 from perceptrons.theory.bounds import MistakeBound, mistake_bound
 from perceptrons.theory.certificate import CertificateError
+from perceptrons.theory.kernel_separability import KernelSeparability
 from perceptrons.theory.margins import augment, margins
 from perceptrons.theory.separability import Separability, separability
 from perceptrons.theory.trace import Trace, trace
 
 __all__ = [
     "CertificateError",
+    "KernelSeparability",
     "MistakeBound",
     "Separability",
     "Trace",

@@ -42,22 +42,21 @@ def check(result: Any, rows: Rows, codes: Sequence[int]) -> None:
     if len(result.classes) == 1:
         return  # all rows have the one label that the certificate names: nothing is to be separated
     _within(rows, result.radius)
-    multipliers = _multipliers(result, codes)
+    multipliers = multipliers_of(result, codes)
     blocks = 1 if len(result.classes) == 2 else len(result.classes)
-    point, balance = _combination(rows, codes, multipliers, blocks)
+    point, balance = combination(rows, codes, multipliers, blocks)
     if result.fit_intercept and any(balance):
         raise CertificateError("the multipliers of the classes do not balance: Σ λ·y is not 0")
     if not result.separable:
         if any(point):
             raise CertificateError("the multipliers do not prove it: Σ λ·y·x is not 0")
         if blocks == 1:
-            _irreducible(result, rows, codes, multipliers)
+            refuse_reducible(result, rows, codes, multipliers)
+            _meets(result, rows, codes, multipliers)
         return
     if result.certificate is None or result.margin_bounds is None or result.augmented_margin is None:
         raise CertificateError("there is no separator, or no bounds of its margin")
-    low, high = result.margin_bounds
-    if not (0 <= low <= high and result.margin == low and result.augmented_margin >= 0):
-        raise CertificateError(f"the margin {result.margin} and its bounds {low}, {high} contradict each other")
+    low, high = bounds_of(result)
     if not math.isinf(high) and sum(entry**2 for entry in point) > Fraction(high) ** 2:
         raise CertificateError(f"the multipliers do not prove that no margin exceeds {high}")
     for lines, bound, name, with_bias in (
@@ -77,7 +76,15 @@ def check(result: Any, rows: Rows, codes: Sequence[int]) -> None:
     _resembles(augmented, result.certificate.augmented, "augmented_separator", with_bias=True)
 
 
-def _multipliers(result: Any, codes: Sequence[int]) -> list[tuple[int, int, Fraction]]:
+def bounds_of(result: Any) -> tuple[float, float]:
+    """The bounds of the margin, which must not contradict each other."""
+    low, high = result.margin_bounds
+    if not (0 <= low <= high and result.margin == low and result.augmented_margin >= 0):
+        raise CertificateError(f"the margin {result.margin} and its bounds {low}, {high} contradict each other")
+    return low, high
+
+
+def multipliers_of(result: Any, codes: Sequence[int]) -> list[tuple[int, int, Fraction]]:
     """Row, class against which it is set and λ; λ ≥ 0 with sum 1."""
     names = {label: code for code, label in enumerate(result.classes.tolist())}
     rivals = [names.get(label, -1) for label in result.rivals.tolist()]
@@ -100,10 +107,10 @@ def _within(rows: Rows, radius: float) -> None:
             raise CertificateError(f"row {i} is longer than R = {radius}")
 
 
-def _irreducible(
+def refuse_reducible(
     result: Any, rows: Rows, codes: Sequence[int], multipliers: Sequence[tuple[int, int, Fraction]]
 ) -> None:
-    """Raise unless none of the rows of two classes can be left out, and the point is where they meet.
+    """Raise unless none of the rows of two classes can be left out.
 
     None can if the multipliers are the only ones, that is if the rank of the z is one less than their number. A rank
     modulo a prime is never above the true one, so one prime for which it is large enough proves that.
@@ -121,6 +128,12 @@ def _irreducible(
             break
     else:
         raise CertificateError("some of the irreducible rows can be left out")
+
+
+def _meets(result: Any, rows: Rows, codes: Sequence[int], multipliers: Sequence[tuple[int, int, Fraction]]) -> None:
+    """Raise unless the point is where the rows of two classes meet."""
+    at = [row for row, _, _ in multipliers]
+    lines = [dict(zip(*line, strict=True)) for line in _lines(rows.take(np.array(at, dtype=np.intp)))]
     side = int(any(codes[row] for row in at))
     mine = [(line, weight) for line, (row, _, weight) in zip(lines, multipliers, strict=True) if codes[row] == side]
     total = sum((weight for _, weight in mine), Fraction(0))
@@ -215,7 +228,7 @@ def _separates(
         raise CertificateError(f"the {name} of row {where} is below {float(bound)}")
 
 
-def _combination(
+def combination(
     rows: Rows, codes: Sequence[int], multipliers: Sequence[tuple[int, int, Fraction]], blocks: int
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Σ λ·z: the part of the features, entry by entry, and the part of the bias."""

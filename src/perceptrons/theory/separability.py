@@ -6,17 +6,19 @@ import itertools
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data import Rows
 from perceptrons.models import validation
+from perceptrons.theory import wording
 from perceptrons.theory.certificate import Certificate, CertificateError, check
 from perceptrons.theory.constraints import Constraints, Hypothesis, Ints
-from perceptrons.theory.inputs import read, sq_radius
+from perceptrons.theory.inputs import only_one, read, sq_radius
 from perceptrons.theory.irreducible import irreducible
+from perceptrons.theory.kernel_separability import KernelSeparability, kernel_separability
 from perceptrons.theory.proof import Contradiction, Separator, Undecided, best, decide, margin, unit
 from perceptrons.theory.rounding import down, root_up, up
 
@@ -124,8 +126,8 @@ class Separability:
         verdict = {True: "separable", False: "not separable", None: "undecided"}
         lines = [
             f"{verdict[self.separable]} {sides[0]} a bias, {verdict[self.other]} {sides[1]} one "
-            f"({_count(self.n_rows, 'row')}, {_count(self.n_features, 'feature')}, "
-            f"{_count(len(self.classes), 'class', 'classes')})"
+            f"({wording.count(self.n_rows, 'row')}, {wording.count(self.n_features, 'feature')}, "
+            f"{wording.count(len(self.classes), 'class', 'classes')})"
         ]
         if self.separable and self.margin_bounds is not None and self.augmented_margin is not None:
             low, high = self.margin_bounds
@@ -135,10 +137,10 @@ class Separability:
                     f"  relative to R     {low / self.radius:.3g}, R = {up(self.radius, 6)} is the longest row"
                 )
                 lines.append(f"  augmented margin  {down(self.augmented_margin, 6)}, the one of Novikoff's bound")
-                lines.append(f"  defined by        {_some(np.unique(self.support))}")
+                lines.append(f"  defined by        {wording.some(np.unique(self.support))}")
         elif self.separable is False:
             if self.irreducible is not None:
-                rows = _some(self.irreducible)
+                rows = wording.some(self.irreducible)
                 lines.append(f"  irreducible       {rows} cannot be separated; without any one of them they can")
             if self.point is not None and self.fit_intercept:
                 point = np.array2string(self.point, precision=6, threshold=8, edgeitems=3)
@@ -150,27 +152,32 @@ class Separability:
         return "\n".join(lines)
 
 
-def _count(number: int, what: str, many: str | None = None) -> str:
-    return f"{number:,} {what if number == 1 else many or what + 's'}"
+@overload
+def separability(X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool = False) -> Separability: ...
 
 
-def _what(constraints: Constraints, at: Ints) -> str:
-    """So many rows; of several classes, so many constraints, since a row makes one for each rival."""
-    return _count(len(at), "row" if constraints.n_classes == 2 else "constraint")
+@overload
+def separability(
+    X: None = None, y: Any = None, *, K: Any, K_error: float = 0.0, fit_intercept: bool = True, pairwise: bool = False
+) -> KernelSeparability: ...
 
 
-def _some(rows: Ints) -> str:
-    """A few row numbers, and how many there are."""
-    shown = ", ".join(map(str, rows[:8].tolist())) + (", …" if len(rows) > 8 else "")
-    return f"{len(rows)} rows: {shown}" if len(rows) > 1 else f"row {shown}"
-
-
-def separability(X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool = False) -> Separability:
+def separability(
+    X: Any = None,
+    y: Any = None,
+    *,
+    K: Any = None,
+    K_error: float = 0.0,
+    fit_intercept: bool = True,
+    pairwise: bool = False,
+) -> Separability | KernelSeparability:
     """Whether a hyperplane separates the classes, proved: with the largest margin, or why none does.
 
     The verdict is that of exact arithmetic on the floats given, for any finite input: touching hulls (margin 0) are not
     separable, a margin of 1e-300 is. Floats find the answer on a small working set of rows, and rational arithmetic
     proves it; should that take too long, the verdict is None.
+
+    With a kernel matrix K in place of X, all of it is about the points of the kernel's feature space.
 
     Parameters
     ----------
@@ -178,6 +185,13 @@ def separability(X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool =
         Read in place where possible.
     y : array-like of shape (n_samples,)
         Labels of two or more classes. Several are one problem: each row must score highest for its own class.
+    K : array-like of shape (n_samples, n_samples), optional
+        Inner products of all pairs of points, in place of X: symmetric and positive semi-definite up to rounding (of
+        entries that differ, those above the diagonal count).
+    K_error : float, default=0.0
+        A bound on the error of each entry of K. With 0 the verdict is exact for the floats of K, also where their
+        rounding decides it. Else it is about the true kernel matrix, which is within that distance of K and
+        positive semi-definite; it is then True where that is proved, and None elsewhere.
     fit_intercept : bool, default=True
         Whether the hyperplane may miss the origin.
     pairwise : bool, default=False
@@ -185,7 +199,7 @@ def separability(X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool =
 
     Returns
     -------
-    Separability
+    Separability, or KernelSeparability with K
 
     Examples
     --------
@@ -203,6 +217,11 @@ def separability(X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool =
     >>> exclusive_or.check([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     True
     """
+    only_one(X, K, "separability")
+    if K is not None:
+        return kernel_separability(K, y, error=K_error, fit_intercept=bool(fit_intercept), pairwise=pairwise)
+    if K_error:
+        raise ValueError(f"K_error={K_error} is about the entries of K, but X is given")
     rows, labels = read(X, y, "separability", any_length=True)
     classes = validation.distinct(labels)
     codes = validation.encode(labels, classes)
@@ -242,17 +261,18 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
     proof = best(constraints)
     facts["other"] = _other(constraints, proof)
     if isinstance(proof, Undecided):
-        unknowns = _count(constraints.dimension, "unknown")
+        unknowns = wording.count(constraints.dimension, "unknown")
         reason = f"floats cannot tell, the margin is 0 or nearly so; exact arithmetic with {unknowns} takes too long"
         return Separability(None, reason=reason, **facts)
     order = [i for i in np.argsort(proof.chosen.at, kind="stable") if proof.weights[i] > 0]
     at, rivals = proof.chosen.at[order], proof.chosen.rivals[order]
     weights = [proof.weights[i] for i in order]
     facts |= {"support": at, "rivals": classes[rivals], "weights": weights}
+    number = wording.constraints(len(at), len(classes))
     if isinstance(proof, Contradiction):
         return Separability(
             False,
-            reason=f"multipliers of {_what(constraints, at)}, exact rationals, combine them to 0",
+            reason=f"multipliers of {number}, exact rationals, combine them to 0",
             point=_meeting(rows, codes, at, weights) if len(classes) == 2 else None,
             irreducible=irreducible(constraints, proof),
             **facts,
@@ -264,7 +284,7 @@ def _result(rows: Rows, codes: Array, classes: Array, fit_intercept: bool) -> Se
     kind = "floats" if proof.hypothesis.w.dtype == np.float64 else "exact rationals"
     return Separability(
         True,
-        reason=f"a separator in {kind}, and a point of the hull with exact multipliers of {_what(constraints, at)}",
+        reason=f"a separator in {kind}, and a point of the hull with exact multipliers of {number}",
         coef=w[0] if constraints.blocks == 1 else w,
         intercept=float(b[0]) if constraints.blocks == 1 else b,
         margin=proof.low,
