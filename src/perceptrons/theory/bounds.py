@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize, minimize_scalar
 
-from perceptrons.data import Rows
+from perceptrons.data import as_rows
 from perceptrons.models import validation
 from perceptrons.theory import exact
 from perceptrons.theory.certificate import CertificateError, exact_margins
-from perceptrons.theory.constraints import Constraints, Floats, Hypothesis, Ints
-from perceptrons.theory.inputs import read, sq_radius
+from perceptrons.theory.constraints import Constraints, Hypothesis
+from perceptrons.theory.gram import Gram, factor, prove
+from perceptrons.theory.inputs import only_one, read, read_kernel, sq_radius
+from perceptrons.theory.kernel_certificate import exact_lines, kernel_margins, kernel_squares
 from perceptrons.theory.margins import of_model
+from perceptrons.theory.one_pass import Proved, Root, formula, one_pass, optimised
 from perceptrons.theory.proof import Separator, best
 from perceptrons.theory.rounding import down, float_up, root_down, root_up, up
 
-BLOCK = 1 << 16  # rows that are widened to float64 at a time
-STEPS = 200  # of the optimisation
+FAINT = 1e-8  # directions with eigenvalues smaller than this, relatively, are left out of the search for a hypothesis
 
 # With {R} for R, or √2·R with several classes, and y·w·x for the margin of a row.
 THEOREMS = {
@@ -55,6 +55,11 @@ class MistakeBound:
     fit_intercept : bool
     classes : ndarray
     n_rows : int
+    dual_coef : ndarray or None
+        With a kernel matrix, in place of `coef`: α of the hypothesis w = Σ_j α_j·φ(x_j), of shape (n_rows,) or
+        (n_classes, n_rows). The bound supposes that the matrix is positive semi-definite.
+    K_error : float
+        The bound on errors of the entries of the kernel matrix that is allowed for.
     """
 
     bound: float
@@ -67,38 +72,62 @@ class MistakeBound:
     fit_intercept: bool
     classes: npt.NDArray[Any]
     n_rows: int
+    dual_coef: Any = None
+    K_error: float = 0.0
 
-    def check(self, X: Any, y: Any) -> bool:
+    def check(self, X: Any = None, y: Any = None, *, K: Any = None) -> bool:
         """Substitute the hypothesis into the formula in exact rational arithmetic: True, or CertificateError."""
-        rows, labels = read(X, y, "check")
+        only_one(X, K, "check")
+        error = Fraction(self.K_error)
+        if K is None:
+            rows, labels = read(X, y, "check")
+            longest = sq_radius(rows)
+        else:
+            table, labels, _ = read_kernel(K, y, "check", self.K_error)
+            rows, longest = as_rows(table), Fraction(float(table.diagonal().max())) + error
+        if (self.coef if K is not None else self.dual_coef) is not None:
+            raise CertificateError("the bound is about rows X, not K" if K is not None else "it is about K, not rows X")
         try:
             codes = validation.encode(labels, self.classes).tolist()
-        except ValueError as error:
-            raise CertificateError(f"the bound is about other labels: {error}") from error
-        w = np.atleast_2d(self.coef)
-        if len(rows) != self.n_rows or (self.coef is not None and rows.n_features != w.shape[1]):
+        except ValueError as other:
+            raise CertificateError(f"the bound is about other labels: {other}") from other
+        hypothesis = self.coef if K is None else self.dual_coef
+        w = np.atleast_2d(hypothesis)
+        if len(rows) != self.n_rows or (hypothesis is not None and rows.n_features != w.shape[1]):
             raise CertificateError(
                 f"X has {len(rows)} rows of {rows.n_features} features, the bound is about {self.n_rows} rows"
-                + ("" if self.coef is None else f" of {w.shape[1]}")
+                + ("" if hypothesis is None else f" of {w.shape[1]}")
             )
-        if self.theorem not in THEOREMS or Fraction(self.radius) ** 2 < sq_radius(rows) + self.fit_intercept:
+        if self.theorem not in THEOREMS or Fraction(self.radius) ** 2 < longest + self.fit_intercept:
             raise CertificateError(f"{self.theorem!r} is no theorem, or R = {self.radius} shorter than a row")
         if math.isinf(self.bound):
             return True
         if self.theorem == "n":
             proved = Fraction(len(rows))
         else:
-            lines = np.column_stack([w, np.broadcast_to(self.intercept, (len(w),))]).tolist()
-            margins = list(exact_margins(rows, codes, lines))
-            squares = sum((Fraction(weight) ** 2 for line in lines for weight in line), Fraction(0))
-            R2 = _sq_radius(rows, self.fit_intercept, len(w))
+            if len(w) != (1 if len(self.classes) == 2 else len(self.classes)):
+                raise CertificateError(f"the hypothesis has {len(w)} lines for {len(self.classes)} classes")
+            lines = exact_lines(w, w.shape[1])
+            biases = exact_lines(np.broadcast_to(self.intercept, (len(w),)), 1)
+            if not self.fit_intercept and any(bias for (bias,) in biases):
+                raise CertificateError("the hypothesis has a bias, but fit_intercept is False")
+            if K is None:
+                margins = list(exact_margins(rows, codes, [[*line, *b] for line, b in zip(lines, biases, strict=True)]))
+                squares = sum((weight**2 for line in lines for weight in line), Fraction(0))
+            else:
+                margins = kernel_margins(rows, codes, lines, biases, error)
+                squares = kernel_squares(rows, lines, error)
+                if squares <= 0:
+                    raise CertificateError("K is not positive semi-definite, or the hypothesis is 0")
+            squares += sum(bias**2 for (bias,) in biases)
+            R2 = _sq_step(longest, self.fit_intercept, len(w))
             least = min(margins) if self.theorem == "novikoff" else Fraction(1)
             if least <= 0 or Fraction(self.margin or 0.0) ** 2 * squares > least**2:
                 raise CertificateError(f"the hypothesis does not have the margin {self.margin} for these rows")
             short = [max(Fraction(0), 1 - margin) for margin in margins]
             linear, square = sum(short, Fraction(0)), sum((loss**2 for loss in short), Fraction(0))
             novikoff = self.theorem == "novikoff"
-            proved = R2 * squares / least**2 if novikoff else _formula(self.theorem, linear, square, squares, R2)
+            proved = R2 * squares / least**2 if novikoff else formula(self.theorem, linear, square, squares, R2)
         if Fraction(self.bound) < proved:
             raise CertificateError(f"the hypothesis proves {float(proved)} mistakes for these rows, not {self.bound}")
         return True
@@ -122,7 +151,14 @@ class MistakeBound:
 
 
 def mistake_bound(
-    X: Any, y: Any, *, fit_intercept: bool = True, coef: Any = None, intercept: Any = None
+    X: Any = None,
+    y: Any = None,
+    *,
+    K: Any = None,
+    K_error: float = 0.0,
+    fit_intercept: bool = True,
+    coef: Any = None,
+    intercept: Any = None,
 ) -> MistakeBound:
     """How many mistakes the plain perceptron makes on these rows at most, and the hypothesis that proves it.
 
@@ -135,6 +171,11 @@ def mistake_bound(
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
+    K : array-like of shape (n_samples, n_samples), optional
+        The kernel matrix of the rows, in place of X: the bound is then one for the kernel perceptron. It supposes that
+        K is positive semi-definite, or with K_error the true kernel matrix.
+    K_error : float, default=0.0
+        A bound on the error of each entry of K, which the bound then allows for.
     fit_intercept : bool, default=True
         Whether the perceptron has a bias; then the rows get the constant 1 as one more feature.
     coef, intercept : array-like, optional
@@ -151,46 +192,62 @@ def mistake_bound(
       Novikoff 1962: (R·‖w‖/γ)² updates, in any order and any number of passes
       R = 1.73206, γ = 0.242535 (the constant 1 of the bias included)
     """
-    rows, labels = read(X, y, "mistake_bound")
-    classes = validation.distinct(labels)
-    if len(classes) == 1:
-        raise ValueError(f"mistake_bound needs rows of two classes or more, got only {classes.tolist()[0]!r}")
-    constraints = Constraints(rows, validation.encode(labels, classes), len(classes), bool(fit_intercept))
-    R2 = _sq_radius(rows, fit_intercept, constraints.blocks)
+    only_one(X, K, "mistake_bound")
     if coef is None and intercept is not None:
         raise ValueError(f"intercept={intercept!r} needs the coef that it belongs to: pass both or neither")
+    if K is not None:
+        if coef is not None:
+            raise ValueError("coef is a hypothesis about rows X: pass X, or K alone")
+        return _of_kernel(K, y, K_error, bool(fit_intercept))
+    if K_error:
+        raise ValueError(f"K_error={K_error} is about the entries of K, but X is given")
+    rows, labels = read(X, y, "mistake_bound")
+    classes = _several(labels)
+    constraints = Constraints(rows, validation.encode(labels, classes), len(classes), bool(fit_intercept))
+    longest = sq_radius(rows)
+    R2 = _sq_step(longest, constraints.bias, constraints.blocks)
     given = None if coef is None else _given(constraints, coef, intercept)
-    found = _novikoff(constraints, R2, given) or _one_pass(constraints, R2, given)
-    w: Any = None if found.hypothesis is None else found.hypothesis.w
-    b: Any = None if found.hypothesis is None else found.hypothesis.b
-    single = constraints.blocks == 1 and w is not None
+    found = _novikoff(constraints, R2, given) or one_pass(
+        len(rows),
+        R2,
+        find=lambda root: optimised(constraints, root, root_up(R2), given),
+        margins=lambda hypothesis: constraints.margins(hypothesis)[0] - constraints.error(hypothesis),
+        sq_length=lambda hypothesis: exact.sq_length(hypothesis, free=False),
+    )
+    w, b = _shown(found)
     return MistakeBound(
         bound=found.bound,
         theorem=found.theorem,
-        radius=root_up(sq_radius(rows) + bool(fit_intercept)),
+        radius=root_up(longest + constraints.bias),
         margin=found.margin,
-        coef=w[0] if single else w,
-        intercept=b[0] if single else b,
+        coef=w,
+        intercept=b,
         shortfall=found.shortfall,
-        fit_intercept=bool(fit_intercept),
+        fit_intercept=constraints.bias,
         classes=classes,
         n_rows=len(rows),
     )
 
 
-class Proved(NamedTuple):
-    """A bound and what proves it."""
-
-    theorem: str
-    bound: float
-    margin: float | None
-    hypothesis: Hypothesis | None
-    shortfall: float = 0.0
+def _several(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The classes among labels, of which there must be two at least."""
+    classes = validation.distinct(labels)
+    if len(classes) == 1:
+        raise ValueError(f"mistake_bound needs rows of two classes or more, got only {classes.tolist()[0]!r}")
+    return classes
 
 
-def _sq_radius(rows: Rows, fit_intercept: bool, blocks: int) -> Fraction:
-    """max ‖z‖²: R² with the constant, twice that for several classes."""
-    return (sq_radius(rows) + bool(fit_intercept)) * (1 if blocks == 1 else 2)
+def _shown(found: Proved) -> tuple[Any, Any]:
+    """Weights and biases of the hypothesis, without the axis of blocks where there is one."""
+    if found.hypothesis is None:
+        return None, None
+    w, b = found.hypothesis.w, found.hypothesis.b
+    return (w[0], b[0]) if len(w) == 1 else (w, b)
+
+
+def _sq_step(longest: Fraction, fit_intercept: bool, blocks: int) -> Fraction:
+    """max ‖z‖²: R² with the constant, twice that for several classes; `longest` is R² without it."""
+    return (longest + bool(fit_intercept)) * (1 if blocks == 1 else 2)
 
 
 def _given(constraints: Constraints, coef: Any, intercept: Any) -> Hypothesis:
@@ -227,95 +284,51 @@ def _novikoff(constraints: Constraints, R2: Fraction, given: Hypothesis | None) 
     return Proved("novikoff", float_up(R2 * squares / least**2), root_down(least**2 / squares), given)
 
 
-def _one_pass(constraints: Constraints, R2: Fraction, given: Hypothesis | None) -> Proved:
-    """The best bound for one pass, by the hypothesis given or by one that makes the bound small."""
-    bounds = []
-    for theorem, root in (("freund-schapire", _root_freund_schapire), ("gentile", _root_gentile)):
-        with np.errstate(all="ignore"):  # what leaves the range of floats proves nothing
-            hypothesis = _optimised(constraints, root, root_up(R2), given)
-            values, _ = constraints.margins(hypothesis)
-            short = np.maximum(0.0, 1.0 - (values - constraints.error(hypothesis)))
-            if not np.isfinite((short * short).sum()) or not np.isfinite(hypothesis.w).all():
-                continue
-        inflated = 1 + Fraction(len(short) + 8) * Fraction(float(np.finfo(np.float64).eps))  # rounding of sums
-        linear, square = (Fraction(float(total)) * inflated for total in (short.sum(), (short * short).sum()))
-        squares = exact.sq_length(hypothesis, free=False)
-        if squares == 0:  # w = 0 falls short by 1 on every row: it proves n
-            continue
-        bound = _formula(theorem, linear, square, squares, R2)
-        shortfall = linear if theorem == "gentile" else Fraction(root_up(square / squares))
-        bounds.append(Proved(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
-    bounds.append(Proved("n", float(len(constraints.rows)), None, None))
-    return min(bounds, key=lambda candidate: candidate.bound)
+def _of_kernel(K: Any, y: Any, error: float, fit_intercept: bool) -> MistakeBound:
+    """The bound for the kernel perceptron, by the kernel matrix of its rows."""
+    table, labels, slack = read_kernel(K, y, "mistake_bound", error)
+    classes = _several(labels)
+    codes = validation.encode(labels, classes)
+    gram = Gram(table, factor(table, slack), codes, len(classes), fit_intercept, float(error))
+    longest, constraints = gram.sq_radius(), gram.constraints
+    R2 = _sq_step(longest, fit_intercept, constraints.blocks)
+    proof = prove(gram, free=not fit_intercept)
+    if isinstance(proof, Separator):
+        found = Proved("novikoff", float_up(R2 / Fraction(proof.low) ** 2), proof.low, proof.hypothesis)
+    else:
+        found = one_pass(
+            len(table),
+            R2,
+            find=lambda root: _in_span(gram, root, root_up(R2)),
+            margins=lambda h: constraints.margins(h)[0] - constraints.error(h) - float_up(gram.loss(h.w)),
+            sq_length=lambda h: gram.sq_length(h.w) + sum(Fraction(b) ** 2 for b in h.b.tolist()),
+        )
+    w, b = _shown(found)
+    return MistakeBound(
+        bound=found.bound,
+        theorem=found.theorem,
+        radius=root_up(longest + fit_intercept),
+        margin=found.margin,
+        coef=None,
+        intercept=b,
+        shortfall=found.shortfall,
+        fit_intercept=fit_intercept,
+        classes=classes,
+        n_rows=len(table),
+        dual_coef=w,
+        K_error=gram.error,
+    )
 
 
-def _formula(theorem: str, linear: Fraction, square: Fraction, squares: Fraction, R2: Fraction) -> Fraction:
-    """The bound for w with ‖w‖² = `squares` and γ = 1/‖w‖: `linear` is Σ max(0, 1 − z·w), `square` that of squares."""
-    if theorem == "freund-schapire":
-        return (Fraction(root_up(R2 * squares)) + Fraction(root_up(square))) ** 2
-    half = R2 * squares / 2
-    return half + linear + Fraction(root_up(2 * half * linear + half**2))
+def _in_span(gram: Gram, root: Root, R: float) -> Hypothesis:
+    """A hypothesis with a small bound, found in the rows of L, as coefficients of the points.
 
-
-# -- a short optimisation ----------------------------------------------------------------------------------------
-
-Root = Callable[[float, float, Floats], tuple[float, float, Floats]]
-
-
-def _root_freund_schapire(R: float, length: float, short: Floats) -> tuple[float, float, Floats]:
-    """√bound = R‖w‖ + ‖s‖, s = max(0, 1 − z·w), and its derivatives by ‖w‖ and s; convex in w."""
-    size = float(np.linalg.norm(short))
-    return R * length + size, R, short / (size or 1.0)
-
-
-def _root_gentile(R: float, length: float, short: Floats) -> tuple[float, float, Floats]:
-    """√bound = (R‖w‖ + √(R²‖w‖² + 4L))/2, L = Σs, and its derivatives by ‖w‖ and s."""
-    a, b = R * length, math.sqrt((R * length) ** 2 + 4 * float(short.sum())) or 1.0
-    return (a + b) / 2, R * (1 + a / b) / 2, (short > 0) / b
-
-
-def _optimised(constraints: Constraints, root: Root, R: float, given: Hypothesis | None) -> Hypothesis:
-    """A hypothesis with a small bound: a multiple of the one given, or the best that a few steps of L-BFGS find."""
-    shape = (constraints.blocks, constraints.rows.n_features + 1)
-
-    def made(v: Floats) -> Hypothesis:
-        lines = v.reshape(shape)
-        return Hypothesis(lines[:, :-1], lines[:, -1] * constraints.bias)
-
-    def value(v: Floats) -> tuple[float, Floats]:
-        margins, rivals = constraints.margins(made(v))
-        short = np.maximum(0.0, 1.0 - margins)
-        length = float(np.linalg.norm(v))
-        total, by_length, by_short = root(R, length, short)
-        slope = by_length * v / (length or 1.0) - _combined(constraints, by_short, rivals).ravel()
-        return total, slope
-
-    if given is None:
-        mean = _combined(constraints, np.ones(len(constraints.rows)), 1 - constraints.codes.astype(np.intp))
-        start = mean.ravel() / (float(np.linalg.norm(mean)) * R or 1.0)
-        return made(minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x)
-    direction = np.column_stack([given.w, given.b]).ravel()
-    direction = direction / np.abs(direction).max()
-    direction = direction / (np.linalg.norm(direction) * R or 1.0)
-    found = minimize_scalar(lambda log: value(np.exp(log) * direction)[0], bounds=(-20.0, 40.0), method="bounded")
-    return made(np.exp(found.x) * direction)
-
-
-def _combined(constraints: Constraints, weights: Floats, rivals: Ints) -> Floats:
-    """Σ weight_i·z_i with the part of the bias as the last column; in blocks, so that rows are not copied."""
-    n, blocks = len(weights), constraints.blocks
-    own = constraints.codes.astype(np.intp)
-    total = np.zeros((blocks, constraints.rows.n_features + 1))
-    matrix = constraints.rows.matrix()
-    for begin in range(0, n, BLOCK):
-        part = slice(begin, begin + BLOCK)
-        if blocks == 1:
-            signed = (weights[part] * np.where(own[part] == 1, 1.0, -1.0))[:, np.newaxis]
-        else:
-            every = np.arange(len(own[part]))
-            signed = np.zeros((len(every), blocks))
-            signed[every, own[part]] += weights[part]
-            signed[every, rivals[part]] -= weights[part]
-        total[:, :-1] += (matrix[part].T @ signed).T
-        total[:, -1] += constraints.bias * signed.sum(axis=0)
-    return total
+    The columns of L are eigenvectors, so w = Lᵀα for α = L·(w/‖column‖²).
+    """
+    sizes = (gram.L * gram.L).sum(axis=0)
+    clear = sizes > FAINT * sizes.max()
+    if not clear.any():  # all points are 0
+        return Hypothesis(np.zeros((gram.constraints.blocks, len(gram.K))), np.zeros(gram.constraints.blocks))
+    L, sizes = np.ascontiguousarray(gram.L[:, clear]), sizes[clear]
+    found = optimised(replace(gram, L=L).factored, root, R, None)
+    return Hypothesis((found.w / sizes) @ L.T, found.b)

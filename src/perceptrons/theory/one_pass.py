@@ -1,0 +1,131 @@
+"""Bounds on the mistakes of one pass over rows that need not be separable, and a short search for a good hypothesis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+
+from perceptrons.theory.constraints import Constraints, Floats, Hypothesis, Ints
+from perceptrons.theory.rounding import float_up, root_down, root_up
+
+BLOCK = 1 << 16  # rows that are widened to float64 at a time
+STEPS = 200  # of the optimisation
+
+Root = Callable[[float, float, Floats], tuple[float, float, Floats]]
+
+
+class Proved(NamedTuple):
+    """A bound and what proves it."""
+
+    theorem: str
+    bound: float
+    margin: float | None
+    hypothesis: Hypothesis | None
+    shortfall: float = 0.0
+
+
+def one_pass(
+    n: int,
+    R2: Fraction,
+    find: Callable[[Root], Hypothesis],
+    margins: Callable[[Hypothesis], Floats],
+    sq_length: Callable[[Hypothesis], Fraction],
+) -> Proved:
+    """The best bound for one pass over n rows with max ‖z‖² = R2.
+
+    find: a hypothesis that makes the root of a bound small; margins, sq_length: of a hypothesis, rounded outward.
+    """
+    bounds = []
+    for theorem, root in (("freund-schapire", _root_freund_schapire), ("gentile", _root_gentile)):
+        with np.errstate(all="ignore"):  # what leaves the range of floats proves nothing
+            hypothesis = find(root)
+            if not np.isfinite(hypothesis.w).all():
+                continue
+            short = np.maximum(0.0, 1.0 - margins(hypothesis))
+            if not np.isfinite((short * short).sum()):
+                continue
+        inflated = 1 + Fraction(len(short) + 8) * Fraction(float(np.finfo(np.float64).eps))  # rounding of sums
+        linear, square = (Fraction(float(total)) * inflated for total in (short.sum(), (short * short).sum()))
+        squares = sq_length(hypothesis)
+        if squares <= 0:  # w = 0 falls short by 1 on every row: it proves n
+            continue
+        bound = formula(theorem, linear, square, squares, R2)
+        shortfall = linear if theorem == "gentile" else Fraction(root_up(square / squares))
+        bounds.append(Proved(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
+    bounds.append(Proved("n", float(n), None, None))
+    return min(bounds, key=lambda candidate: candidate.bound)
+
+
+def formula(theorem: str, linear: Fraction, square: Fraction, squares: Fraction, R2: Fraction) -> Fraction:
+    """The bound for w with ‖w‖² = `squares` and γ = 1/‖w‖: `linear` is Σ max(0, 1 − z·w), `square` that of squares."""
+    if theorem == "freund-schapire":
+        return (Fraction(root_up(R2 * squares)) + Fraction(root_up(square))) ** 2
+    half = R2 * squares / 2
+    return half + linear + Fraction(root_up(2 * half * linear + half**2))
+
+
+# -- a short optimisation ----------------------------------------------------------------------------------------
+
+
+def _root_freund_schapire(R: float, length: float, short: Floats) -> tuple[float, float, Floats]:
+    """√bound = R‖w‖ + ‖s‖, s = max(0, 1 − z·w), and its derivatives by ‖w‖ and s; convex in w."""
+    size = float(np.linalg.norm(short))
+    return R * length + size, R, short / (size or 1.0)
+
+
+def _root_gentile(R: float, length: float, short: Floats) -> tuple[float, float, Floats]:
+    """√bound = (R‖w‖ + √(R²‖w‖² + 4L))/2, L = Σs, and its derivatives by ‖w‖ and s."""
+    a, b = R * length, math.sqrt((R * length) ** 2 + 4 * float(short.sum())) or 1.0
+    return (a + b) / 2, R * (1 + a / b) / 2, (short > 0) / b
+
+
+def optimised(constraints: Constraints, root: Root, R: float, given: Hypothesis | None) -> Hypothesis:
+    """A hypothesis with a small bound: a multiple of the one given, or the best that a few steps of L-BFGS find."""
+    shape = (constraints.blocks, constraints.rows.n_features + 1)
+
+    def made(v: Floats) -> Hypothesis:
+        lines = v.reshape(shape)
+        return Hypothesis(lines[:, :-1], lines[:, -1] * constraints.bias)
+
+    def value(v: Floats) -> tuple[float, Floats]:
+        margins, rivals = constraints.margins(made(v))
+        short = np.maximum(0.0, 1.0 - margins)
+        length = float(np.linalg.norm(v))
+        total, by_length, by_short = root(R, length, short)
+        slope = by_length * v / (length or 1.0) - _combined(constraints, by_short, rivals).ravel()
+        return total, slope
+
+    if given is None:
+        mean = _combined(constraints, np.ones(len(constraints.rows)), 1 - constraints.codes.astype(np.intp))
+        start = mean.ravel() / (float(np.linalg.norm(mean)) * R or 1.0)
+        return made(minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x)
+    direction = np.column_stack([given.w, given.b]).ravel()
+    direction = direction / np.abs(direction).max()
+    direction = direction / (np.linalg.norm(direction) * R or 1.0)
+    found = minimize_scalar(lambda log: value(np.exp(log) * direction)[0], bounds=(-20.0, 40.0), method="bounded")
+    return made(np.exp(found.x) * direction)
+
+
+def _combined(constraints: Constraints, weights: Floats, rivals: Ints) -> Floats:
+    """Σ weight_i·z_i with the part of the bias as the last column; in blocks, so that rows are not copied."""
+    n, blocks = len(weights), constraints.blocks
+    own = constraints.codes.astype(np.intp)
+    total = np.zeros((blocks, constraints.rows.n_features + 1))
+    matrix = constraints.rows.matrix()
+    for begin in range(0, n, BLOCK):
+        part = slice(begin, begin + BLOCK)
+        if blocks == 1:
+            signed = (weights[part] * np.where(own[part] == 1, 1.0, -1.0))[:, np.newaxis]
+        else:
+            every = np.arange(len(own[part]))
+            signed = np.zeros((len(every), blocks))
+            signed[every, own[part]] += weights[part]
+            signed[every, rivals[part]] -= weights[part]
+        total[:, :-1] += (matrix[part].T @ signed).T
+        total[:, -1] += constraints.bias * signed.sum(axis=0)
+    return total
