@@ -27,8 +27,8 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-    coef : array-like of shape (n_features,), (1, n_features) or (n_classes, n_features), or a fitted linear model
-        A model brings its own intercept and its own classes.
+    coef : array-like of shape (n_features,), (1, n_features) or (n_classes, n_features), or a fitted model
+        A model, linear or of a kernel's feature space, brings its own intercept and its own classes.
     intercept : float or array-like of shape (n_classes,), default=0.0
 
     Returns
@@ -41,6 +41,8 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
     array([2., 3.])
     """
     rows, labels = read(X, y, "margins")
+    if hasattr(coef, "feature_space_norm") and not hasattr(coef, "coef_"):
+        return _in_feature_space(coef, X, labels)
     if hasattr(coef, "fit"):
         coef, intercept, classes = of_model(coef, rows)
     else:
@@ -64,6 +66,29 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
     length = largest * float(np.linalg.norm(w / largest))
     values, _ = Constraints(rows, codes, max(2, len(classes)), bias=True).margins(Hypothesis(w / length, b / length))
     return values
+
+
+def _in_feature_space(model: Any, X: Any, labels: npt.NDArray[Any]) -> Floats:
+    """Margins by a fitted model of a kernel's feature space: scores over ‖w‖, its feature_space_norm()."""
+    check_is_fitted(model)
+    name = type(model).__name__
+    if not hasattr(model, "dual_coef_"):
+        raise ValueError(
+            f"{name} has no single hypothesis in dual_coef_: votes are those of many, and have no margin. "
+            "Another readout has one."
+        )
+    length = float(model.feature_space_norm())
+    if not 0 < length < np.inf:
+        raise ValueError(f"the weights of {name} must be finite and not all zero, got ‖w‖ = {length}: no boundary")
+    codes = validation.encode(labels, model.classes_).astype(np.intp)
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    if scores.ndim == 1:
+        return np.asarray(np.where(codes == 1, scores, -scores) / length)
+    every = np.arange(len(codes))
+    mine = scores[every, codes]
+    others = scores.copy()
+    others[every, codes] = -np.inf
+    return np.asarray((mine - others.max(axis=1)) / length)
 
 
 def of_model(model: Any, rows: Rows) -> tuple[Any, Any, Any]:
