@@ -304,7 +304,7 @@ def changes(result):
         value = getattr(result, name)
         wrong = value.copy()
         wrong[..., 0] += 0.1
-        yield from ({name: -value}, {name: wrong}, {name: 2 * value}, {name: np.full_like(value, np.nan)})
+        yield from ({name: -value}, {name: wrong}, {name: 0 * value}, {name: np.full_like(value, np.nan)})
         yield {name: value[..., 1:]}
     for name in ("intercept", "augmented_intercept"):
         wrong = np.array(getattr(result, name)) + np.eye(max(1, np.size(getattr(result, name))))[0]

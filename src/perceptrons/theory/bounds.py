@@ -84,7 +84,7 @@ class MistakeBound:
             longest = sq_radius(rows)
         else:
             table, labels, _ = read_kernel(K, y, "check", self.K_error)
-            rows, longest = as_rows(table), Fraction(float(table.diagonal().max())) + error
+            rows, longest = as_rows(table, any_length=True), Fraction(float(table.diagonal().max())) + error
         if (self.coef if K is not None else self.dual_coef) is not None:
             raise CertificateError("the bound is about rows X, not K" if K is not None else "it is about K, not rows X")
         try:

@@ -247,17 +247,19 @@ def _candidates(
 
 
 def unit(gram: Gram, hypothesis: Hypothesis, *, free: bool) -> Hypothesis | None:
-    """The same with ‖w‖ = 1 in floats, the bias counting for the length unless it is free; None if that fails."""
+    """The same in floats with ‖w‖ about 1, the bias counting for the length unless it is free; None if that fails."""
     largest = np.abs(hypothesis.w).max()
     if not 0 < largest < np.inf:
         return None
     floats = Hypothesis(hypothesis.w / largest, hypothesis.b / largest).floats()
-    with one_thread(), np.errstate(all="ignore"):
-        root = math.sqrt(gram.K.diagonal().max())
-        squares = float((((floats.w / root) @ gram.K / root) * floats.w).sum())
-        length = math.hypot(math.sqrt(max(squares, 0.0)) * root, 0.0 if free else float(np.linalg.norm(floats.b)))
-        one = Hypothesis(floats.w / length, floats.b / length) if length > 0 else floats
-    return one if length > 0 and np.isfinite(one.w).all() and np.isfinite(one.b).all() else None
+    if not np.isfinite(floats.b).all():
+        return None
+    squares = sum((quadratic(gram.K, line) for line in floats.w), Fraction(0))
+    squares += Fraction(0) if free else sum(Fraction(number) ** 2 for number in floats.b.tolist())
+    length = root_down(max(squares, Fraction(0)))
+    with np.errstate(all="ignore"):
+        one = Hypothesis(floats.w / length, floats.b / length) if 0 < length < np.inf else floats
+    return one if one is not floats and np.isfinite(one.w).all() and np.isfinite(one.b).all() else None
 
 
 def _exactly(gram: Gram, last: Found, found: Separator, free: bool) -> Separator | Contradiction | Open:

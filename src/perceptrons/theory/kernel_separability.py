@@ -55,8 +55,8 @@ class KernelSeparability:
     reason : str
         How the verdict came about, in a sentence.
     dual_coef, intercept : ndarray of shape (n_rows,) and float, or of shapes (n_classes, n_rows) and (n_classes,)
-        If separable: α and b of the best separator found, ‖w‖ = 1 up to rounding. Exact rationals of another length
-        where floats would not do.
+        If separable: α and b of the best separator found, at ‖w‖ = 1 as far as floats can tell. Exact rationals of
+        another length where floats would not do.
     margin, margin_bounds : float and (low, high)
         The largest margin is enclosed by the bounds: `low` is that of the separator, `high` the length of a point of
         the hull. `margin` is `low`. With one class all of them are infinite.
