@@ -1,8 +1,8 @@
-"""Kernel perceptrons on a budget: a stream like that of DOGMA's demo (Orabona 2009), two features, 10 % of labels flipped.
+"""Kernel perceptrons on a budget: a stream like DOGMA's demo (Orabona 2009), two features, 10 % of labels flipped.
 
 Online errors of 10,000 rounds, RBF kernel with γ = 1, no bias, means over seeds, and their ratio to the error of the
-perceptron that keeps every row. The demo's concept is a line; the bars are for one that no line divides. Its figures
-of one run: perceptron 21.56 % (2,156 rows kept), Projectron 21.38 % (106), Projectron++ 15.90 % (108), RBP 24.09 % (106),
+perceptron that keeps every row. The demo's concept is a line; the bars are for one that no line divides. Figures of
+the demo: perceptron 21.56 % (2,156 rows kept), Projectron 21.38 % (106), Projectron++ 15.90 % (108), RBP 24.09 % (106),
 Forgetron 23.63 % (106).
 
     python benchmarks/budget.py [SEEDS]      # default 5, about half a minute

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import make_moons
 from sklearn.linear_model import Perceptron as TheirPerceptron
 
-from perceptrons import Perceptron
+from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.plots import BoundaryDisplay, MarginsDisplay, ProofDisplay
+from perceptrons.plots.style import legend
 from perceptrons.theory import trace
 
 HERE = Path(__file__).parent
@@ -72,6 +74,22 @@ def proof() -> None:
     figure.savefig(HERE / "proof.png", dpi=80)
 
 
+def kernels() -> None:
+    """Curved boundaries: with all the rows that made mistakes, and with ten of a stream."""
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
+    X, y = make_moons(150, noise=0.08, random_state=1)
+    BoundaryDisplay.from_estimator(KernelPerceptron(gamma=2.0, rule="margin").fit(X, y), X, y, ax=axes[0])
+    X, y = make_moons(5000, noise=0.3, random_state=0)
+    stream = KernelPerceptron(gamma=2.0, budget=10).partial_fit(X, y)
+    BoundaryDisplay.from_estimator(stream, X[:500], y[:500], ax=axes[1])
+    kept = {"s": 110, "marker": "s", "facecolors": "none", "edgecolors": INK, "linewidths": 1.6, "zorder": 6}
+    axes[1].scatter(*stream.support_vectors_.T, label="the ten rows kept", **kept)
+    axes[1].set_title("Projectron++ after 5,000 noisy rows, budget 10")
+    legend(axes[1])
+    figure.savefig(HERE / "kernel.png", dpi=110)
+
+
 if __name__ == "__main__":
     readouts()
     proof()
+    kernels()

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from perceptrons import Perceptron
+from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.theory import mistake_bound, separability, trace
 
 FOLDER = Path("demo")
@@ -48,25 +48,32 @@ def main() -> None:
 
 
 def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
-    """A table of rules and readouts: errors in training and held out, passes, updates, time."""
-    print(f"{'':<24}{'training':>9}{'held-out':>9}")
+    """A table of spaces, rules and readouts: errors in training and held out, passes, updates, time."""
+    print(f"{'':<36}{'training':>9}{'held-out':>9}")
     print(
-        f"{'rule':<12}{'readout':<12}{'error':>9}{'error':>9}{'converged':>11}{'passes':>8}{'updates':>9}{'seconds':>9}"
+        f"{'space':<12}{'rule':<12}{'readout':<12}{'error':>9}{'error':>9}"
+        f"{'converged':>11}{'passes':>8}{'updates':>9}{'seconds':>9}"
     )
-    for readout in ("last", "averaged", "voted", "pocket"):
-        for rule in ("perceptron", "pa1"):
-            model = Perceptron(rule=rule, readout=readout)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(train, y_train)  # the first fit of its kind compiles
-                begun = time.perf_counter()
-                model.fit(train, y_train)
-                seconds = time.perf_counter() - begun
-            print(
-                f"{rule:<12}{readout:<12}{1 - model.score(train, y_train):>9.1%}{1 - model.score(test, y_test):>9.1%}"
-                f"{'yes' if model.converged_ else 'no':>11}{model.n_iter_:>8}{model.n_updates_:>9}{seconds:>9.3f}",
-                flush=True,
-            )
+    models: list[Any] = [
+        Perceptron(rule=rule, readout=readout)
+        for readout in ("last", "averaged", "voted", "pocket")
+        for rule in ("perceptron", "pa1")
+    ]
+    models += [KernelPerceptron(readout=readout) for readout in ("last", "averaged", "voted", "pocket")]
+    for model in models:
+        space = "linear" if isinstance(model, Perceptron) else "rbf kernel"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(train, y_train)  # the first fit of its kind compiles
+            begun = time.perf_counter()
+            model.fit(train, y_train)
+            seconds = time.perf_counter() - begun
+        print(
+            f"{space:<12}{model.rule:<12}{model.readout:<12}"
+            f"{1 - model.score(train, y_train):>9.1%}{1 - model.score(test, y_test):>9.1%}"
+            f"{'yes' if model.converged_ else 'no':>11}{model.n_iter_:>8}{model.n_updates_:>9}{seconds:>9.3f}",
+            flush=True,
+        )
 
 
 def draw(run: Any, X: Any, y: Any) -> None:

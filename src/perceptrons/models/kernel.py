@@ -153,8 +153,8 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
 
     References
     ----------
-    Aizerman, Braverman & Rozonoer 1964; Freund & Schapire 1999 (voted, kernels); Cavallanti, Cesa-Bianchi & Gentile 2007
-    (RBP); Dekel, Shalev-Shwartz & Singer 2008 (Forgetron); Orabona, Keshet & Caputo 2009 (Projectron).
+    Aizerman, Braverman & Rozonoer 1964; Freund & Schapire 1999 (voted, kernels); Cavallanti, Cesa-Bianchi & Gentile
+    2007 (RBP); Dekel, Shalev-Shwartz & Singer 2008 (Forgetron); Orabona, Keshet & Caputo 2009 (Projectron).
 
     Examples
     --------

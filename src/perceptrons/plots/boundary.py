@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import animation, style
 from perceptrons.plots.plane import choose
-from perceptrons.plots.regions import UNEQUAL, encode, fields, grid, limits_of, weights
+from perceptrons.plots.regions import UNEQUAL, encode, feature_length, fields, grid, limits_of, weights
 from perceptrons.theory.trace import Trace
 
 Floats = npt.NDArray[np.float64]
@@ -24,10 +24,10 @@ class BoundaryDisplay:
     """What a classifier makes of rows, in a plane.
 
     Two classes with a weight vector: the half-spaces, the boundary, w at right angles to it, and where all rows are
-    right the margin band and the row of each class that is closest. Several classes, and classifiers without `coef_`
-    (kernels, votes, pipelines): their regions. Misclassified rows are ringed. Of rows with more than two features one
-    sees the projection onto a plane, whose axes say how much of the spread it shows; with two classes and a weight
-    vector, or three with one each, every row is seen on its right side.
+    right the margin band and the row of each class that is closest; the same, curved, of a `KernelPerceptron`. Several
+    classes, and other classifiers without `coef_` (votes, pipelines): their regions. Misclassified rows are ringed. Of
+    rows with more than two features one sees the projection onto a plane, whose axes say how much of the spread it
+    shows; with two classes and a weight vector, or three with one each, every row is seen on its right side.
 
     Parameters
     ----------
@@ -49,6 +49,8 @@ class BoundaryDisplay:
         The signed distance of a point p from the boundary is ``normal·p + offset``.
     distances : ndarray of shape (n,) or None
         Signed distances of the rows from the boundary, positive on their right side.
+    length : float or None
+        ‖w‖ in the feature space of a kernel, by which scores become distances there.
     sliced : bool
         Whether regions are only those of the plane, and rows off it may be seen in others than their own.
     flat : bool
@@ -62,7 +64,7 @@ class BoundaryDisplay:
     regions_ : list of QuadContourSet, one a class
     boundary_ : Line2D, or a list of QuadContourSet where it need not be straight
     arrow_ : Quiver or None, the weight vector
-    band_ : list of two Line2D, or None
+    band_ : list of two Line2D, or of two QuadContourSet where it is curved, or None
     closest_ : PathCollection or None
     closest : ndarray, the numbers of the closest rows
     margin : float or None, the smallest distance
@@ -91,13 +93,14 @@ class BoundaryDisplay:
         normal: Floats | None = None,
         offset: float = 0.0,
         distances: Floats | None = None,
+        length: float | None = None,
         sliced: bool = False,
         flat: bool = False,
     ) -> None:
         self.points, self.codes, self.classes, self.wrong = points, codes, classes, wrong
         self.names, self.regions, self.limits = names, regions, limits
         self.normal, self.offset, self.distances = normal, offset, distances
-        self.sliced, self.flat = sliced, flat
+        self.length, self.sliced, self.flat = length, sliced, flat
         self.margin = None if distances is None else float(distances.min())
         self.closest = np.empty(0, dtype=np.intp)
         if distances is not None and self.margin is not None and self.margin > 0:
@@ -128,6 +131,9 @@ class BoundaryDisplay:
             normal = plane.directions @ coef[0] / length
             offset = float((plane.origin @ coef[0] + intercept[0]) / length)
             distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / length
+        length = feature_length(estimator) if coef is None and len(classes) == 2 else None
+        if length:
+            distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / length
         limits = limits or limits_of(points, normal, offset)
         across, up = grid(limits)
         return cls(
@@ -141,6 +147,7 @@ class BoundaryDisplay:
             normal=normal,
             offset=offset,
             distances=distances,
+            length=length,
             sliced=rows.shape[1] > 2 and not flat and (coef is None or len(classes) > 3),
             flat=flat,
         )
@@ -195,6 +202,8 @@ class BoundaryDisplay:
             ]
             if some:
                 ax.plot([], [], color=style.INK, linewidth=1.6, label="boundary")
+            if self.length and self.margin is not None and self.margin > 0:
+                self._plot_curved_band(self.margin * self.length)
         else:
             self._plot_line(self.normal, arrow=not slim)
         if self.normal is not None and not slim:
@@ -211,7 +220,8 @@ class BoundaryDisplay:
         wrong, n = np.count_nonzero(self.wrong), len(self.wrong)
         if wrong:
             return f"{wrong:,} of these {n:,} rows {'is' if wrong == 1 else 'are'} wrong"
-        margin = "" if self.margin is None else f", margin {self.margin:.2g}"
+        where = " in feature space" if self.length else ""
+        margin = "" if self.margin is None else f", margin {self.margin:.2g}{where}"
         return f"all {n:,} rows are right{margin}"
 
     def _plot_regions(self) -> None:
@@ -268,6 +278,20 @@ class BoundaryDisplay:
                 label=f"misclassified ({style.tally(len(shown), int(self.wrong.sum()))})",
             )
 
+    def _plot_curved_band(self, score: float) -> None:
+        """The points as far from the boundary, in feature space, as the closest row; and the closest rows."""
+        x, y, fields = self.regions
+        look = {"colors": [style.INK], "linewidths": 1.0, "linestyles": "dashed"}
+        self.band_ = [self.ax_.contour(x, y, fields[1], levels=[level], **look) for level in (-score, score)]
+        label = f"as far as the closest row\n({self.margin:.2g} in feature space)"
+        self.ax_.plot([], [], "--", color=style.INK, linewidth=1.0, label=label)
+        self._plot_closest()
+
+    def _plot_closest(self) -> None:
+        options = {"s": 130, "marker": "D", "facecolors": "none", "edgecolors": style.INK, "linewidths": 1.2}
+        rows = self.points[self.closest]
+        self.closest_ = self.ax_.scatter(*rows.T, label="closest row of each class", zorder=4, **options)
+
     def _plot_line(self, normal: Floats, arrow: bool) -> None:
         """The straight boundary and what belongs to it."""
         ax = self.ax_
@@ -284,10 +308,8 @@ class BoundaryDisplay:
                 ax.plot(*edge.T, "--", color=style.INK, linewidth=1.0, label=text, zorder=2)[0]
                 for edge, text in zip(band, (label, None), strict=True)
             ]
-            rows = self.points[self.closest]
-            options = {"s": 130, "marker": "D", "facecolors": "none", "edgecolors": style.INK, "linewidths": 1.2}
-            self.closest_ = ax.scatter(*rows.T, label="closest row of each class", zorder=4, **options)
-            for p in rows:
+            self._plot_closest()
+            for p in self.points[self.closest]:
                 ax.plot(*np.array([p, p - (normal @ p + self.offset) * normal]).T, ":", color=style.INK, linewidth=1.2)
         if arrow:
             self._plot_arrow(normal, foot)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import style
-from perceptrons.plots.regions import encode, weights
+from perceptrons.plots.regions import encode, feature_length, weights
 
 Floats = npt.NDArray[np.float64]
 BINS = (8, 40)  # the fewest and the most
@@ -29,7 +29,8 @@ class MarginsDisplay:
     margins : dict of ndarrays
         The margins of the rows, by the name of the model.
     distances : bool, default=True
-        Whether they are distances from the boundary, ``y·(w·x + b)/‖w‖``; else they are ``y·score``.
+        Whether they are distances from the boundary, ``y·(w·x + b)/‖w‖``, for kernels in feature space; else they are
+        ``y·score``.
 
     Attributes
     ----------
@@ -116,11 +117,19 @@ class MarginsDisplay:
 
 
 def _length(name: str, estimator: Any, X: Any) -> float | None:
-    """‖W‖ of all weight vectors together, by which scores become distances; None where there are no weights."""
+    """‖W‖ of all weight vectors together, by which scores become distances; None where there are none.
+
+    A kernel's are in its feature space, and so are the distances.
+    """
     coef, _ = weights(estimator, X)
     if coef is not None and not coef.any():
         raise ValueError(f"all weights of {name!r} are 0: there is no boundary to measure distances from")
-    return None if coef is None else float(np.linalg.norm(coef))
+    if coef is not None:
+        return float(np.linalg.norm(coef))
+    length = feature_length(estimator)
+    if length == 0.0:
+        raise ValueError(f"all coefficients of {name!r} are 0: there is no boundary to measure distances from")
+    return length
 
 
 def _scores(estimator: Any, X: Any, y: Any) -> Floats:

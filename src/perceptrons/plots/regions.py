@@ -42,6 +42,17 @@ def weights(estimator: Any, X: Any) -> tuple[Floats | None, Floats | None]:
     return (coef, intercept) if n_classes == 2 or _explain(coef, intercept, estimator, X) else (None, None)
 
 
+def feature_length(estimator: Any) -> float | None:
+    """‖w‖ in a kernel's feature space; None where there is no such thing: linear models, votes, other libraries'."""
+    norm = getattr(estimator, "feature_space_norm", None)
+    if norm is None:
+        return None
+    try:
+        return float(norm())
+    except AttributeError:  # many hypotheses vote
+        return None
+
+
 def _explain(coef: Floats, intercept: Floats, estimator: Any, X: Any) -> bool:
     """Whether scores of some rows are those of these weights, and the class with the highest score is predicted."""
     some = np.unique(np.linspace(0, X.shape[0] - 1, FEW).astype(np.intp))
