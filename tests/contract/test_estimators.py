@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from perceptrons import PassiveAggressiveClassifier, Perceptron
+from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
 from perceptrons.learn import READOUTS
 from perceptrons.rules import PA1, PA2, RULES, Margin, resolve
 
@@ -27,6 +27,9 @@ ESTIMATORS = [
     *(Perceptron(readout=readout) for readout in READOUTS if readout not in ("last", "pocket")),
     PassiveAggressiveClassifier(),
     PassiveAggressiveClassifier(average=True, loss="squared_hinge"),
+    KernelPerceptron(),
+    KernelPerceptron(readout="voted", kernel="poly"),
+    KernelPerceptron(budget=20),
 ]
 # scikit-learn expects these of its own Perceptron as well: a weight scales a step, and n rows make n steps.
 EXPECTED = dict.fromkeys(

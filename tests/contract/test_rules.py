@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons import Perceptron
+from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.learn import READOUTS
 from perceptrons.rules import RULES, resolve, takes_weights
 
@@ -40,6 +40,8 @@ def test_examples_far_on_the_right_side_make_none(name):
 def test_rows_of_zeros_do_no_harm(name):
     model = Perceptron(rule=name, fit_intercept=False).partial_fit(np.zeros((3, 2)), [0, 1, 0])
     assert (model.coef_ == 0).all() and model.n_mistakes_ == 2  # the first row knew one class only
+    dual = KernelPerceptron(rule=name, kernel="linear", fit_intercept=False).partial_fit(np.zeros((3, 2)), [0, 1, 0])
+    assert (dual.decision_function(np.ones((2, 2))) == 0).all() and dual.n_mistakes_ == 2
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -93,6 +95,9 @@ def test_a_rule_of_ones_own_works_everywhere(readout):
         model = Perceptron(rule=Capped(0.5), readout=readout, max_iter=3).fit(rows, labels)
         assert model.n_updates_ > model.n_mistakes_ > 0
         assert model.predict(rows).shape == (40,)
+    dual = KernelPerceptron(rule=Capped(0.5), kernel="linear", readout=readout, max_iter=3).fit(X, y > 0)
+    np.testing.assert_array_equal(dual.mistakes_, model.mistakes_)
+    np.testing.assert_allclose(dual.decision_function(X), model.decision_function(X), atol=1e-9)
     assert model.set_params(rule__most=1).get_params()["rule__most"] == 1
 
 
