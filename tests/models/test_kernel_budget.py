@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from kernel_cases import RULES, close, rings
 from naive_budget import Forgetron, Projectron, ProjectronPP
+from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons import KernelPerceptron
 
@@ -216,3 +217,27 @@ def test_the_forgetron_knows_two_classes_and_no_weights():
     with pytest.raises(ValueError, match="two classes"):
         forgetron.partial_fit(X, np.arange(30) % 3)
     np.testing.assert_array_equal(forgetron.decision_function(X), scores)
+
+
+@pytest.mark.parametrize("policy", ["random", "forgetron", "projectron", "projectron++"])
+def test_giving_up_with_a_budget_is_said(policy):
+    X, y = rings(300, gap=-0.3)
+    with pytest.warns(ConvergenceWarning, match="budget") as caught:
+        model = KernelPerceptron(gamma=1.0, budget=5, policy=policy).fit(X, y)
+    assert not model.converged_ and str(model.n_iter_) in str(caught[0].message)
+    with pytest.warns(ConvergenceWarning, match="max_iter=3") as caught:
+        KernelPerceptron(gamma=1.0, budget=5, policy=policy, max_iter=3).fit(X, y)
+    assert "averaged" not in str(caught[0].message)  # which a budget refuses
+
+
+def test_a_budget_takes_the_memory_it_uses():
+    X, y = rings(100)
+    assert KernelPerceptron(budget=10**6).fit(X, y).score(X, y) > 0.9
+
+
+def test_a_budget_may_not_change_in_a_stream():
+    X, y = rings(100, gap=-0.3)
+    for before, after in ((20, 5), (None, 5), (20, None)):
+        model = KernelPerceptron(gamma=1.0, budget=before).partial_fit(X, y).set_params(budget=after)
+        with pytest.raises(ValueError, match="budget was changed"):
+            model.partial_fit(X, y)

@@ -1,6 +1,7 @@
 """How the kernel perceptron trains and ends: convergence and its proof, memory, held-out rows, warm starts."""
 
 import itertools
+import tracemalloc
 from math import inf, sqrt
 
 import numpy as np
@@ -12,6 +13,7 @@ from naive_theory import signed, sq_distance
 from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons import KernelPerceptron, Perceptron
+from perceptrons.theory import separability
 
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
 
@@ -212,3 +214,20 @@ def test_partial_fit_goes_on_after_fit(rule):
         twin.partial_fit(gram(model, Q[:5], points), y[:5], first=len(X))
         assert_same(model.fit(X, y).partial_fit(Q[:5], y[:5]), twin, points, Q)
         assert not model.converged_
+
+
+def test_separability_is_that_in_the_feature_space():
+    X, y = XOR
+    curved, straight = (KernelPerceptron(**shape).fit(X, y) for shape in (QUADRATIC, LINEAR))
+    for error in (0.0, curved.kernel_error(X)):
+        assert separability(K=curved.kernel_matrix(X), y=y, K_error=error).separable
+    assert not separability(K=straight.kernel_matrix(X), y=y).separable
+
+
+def test_memory_is_what_was_allowed():
+    X, y = rings(6000, gap=-0.5)
+    tracemalloc.start()
+    KernelPerceptron(gamma=1.0, max_iter=2, max_memory=2**25).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**25  # all columns would take 288 MB

@@ -1,9 +1,20 @@
-"""Distances between rows that matrix products cannot give."""
+"""Distances between rows, as far as matrix products do not give them."""
 
 from __future__ import annotations
 
 from perceptrons.core.compile import Kernel
 from perceptrons.core.rows import U
+
+
+@Kernel
+def gaussian_exponents(block, a, b, gamma):
+    """−γ‖x − x′‖² = γ(2x·x′ − ‖x‖² − ‖x′‖²), never positive, from a block of x·x′; updates it in place.
+
+    One sweep, where NumPy's operations would make five.
+    """
+    for i in range(U(block.shape[0])):
+        for j in range(U(block.shape[1])):
+            block[i, j] = min(0.0, gamma * (2.0 * block[i, j] - a[i] - b[j]))
 
 
 @Kernel

@@ -36,6 +36,8 @@ from perceptrons.core.spaces import judge, scaled, scratch
 
 # What a pass waits for when it returns before its end: counts[WAITS].
 NOTHING, LINE, TRIAL = range(3)
+# Rows without a line in the table: nothing is known of them, they have been asked for, or their line is elsewhere.
+MISSING, ASKED, ELSEWHERE = -1, -2, -3
 
 
 def read(scores, i, out):
@@ -162,24 +164,58 @@ def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, counts,
 def ahead(lines, codes, sq_norm, order, first, how, scores, found):
     """The rows from visit `first` on that would make a step now and whose line is missing, each once.
 
-    Updates found in place and marks these rows in lines by −2; returns how many there are, at most `found.size`.
+    Updates found in place and marks these rows in lines as asked for; returns how many, at most `found.size`.
     """
     out = scratch(scores)
     n = U(order.shape[1])
     count = U(0)
     for v in range(U(first), (U(first) // n + U(1)) * n):  # to the end of this pass
         i = U(order[v // n, v % n])
-        if lines[i] != -1:
+        if lines[i] != MISSING:
             continue
         read(scores, i, out)
         margin, _, _ = judge(out, U(codes[i]), how.tie_positive, scores)
         if tau(how.rule, margin, scaled(scores, sq_norm[i]), 1.0) > 0.0:
-            lines[i] = -2
+            lines[i] = ASKED
             found[count] = i
             count += U(1)
             if count == U(found.size):
                 break
     return count
+
+
+@Kernel
+def spread(table, lines, steps, scores):
+    """Steps of rows whose kernel values are in these lines of the table; updates scores in place.
+
+    `steps` has the shape of scores: what the coefficients of the rows gain, by classes.
+    """
+    for k in range(U(lines.size)):
+        lift(scores, table[U(lines[k])], steps, k)
+
+
+def lift(scores, line, steps, k):
+    """Add line k of `steps` times `line` to the scores; updates them in place."""
+
+
+@overload(lift, jit_options=JIT)
+def _lift(scores, line, steps, k):
+    if scores.ndim == 1:
+
+        def one(scores, line, steps, k):
+            for r in range(U(line.size)):
+                scores[r] += steps[k] * line[r]
+
+        return one
+
+    def several(scores, line, steps, k):
+        for c in range(U(scores.shape[1])):
+            step, column = steps[k, c], scores[:, c]
+            if step != 0.0:
+                for r in range(U(line.size)):
+                    column[r] += step * line[r]
+
+    return several
 
 
 @Kernel

@@ -36,23 +36,48 @@ class BudgetLearner(Expansion):
     Nothing is proved about margins, because a hypothesis that forgets is no longer the sum of its steps.
     """
 
+    other_space = "or another kernel (a larger gamma or degree)"
+
     def __init__(
-        self, rule: Any, readout: str, *, budget: int, policy: str, threshold: float, seed: int, **settings: Any
+        self,
+        rule: Any,
+        readout: str,
+        *,
+        budget: int,
+        policy: str,
+        threshold: float,
+        seed: int,
+        max_memory: int,
+        **settings: Any,
     ) -> None:
+        """`max_memory` means nothing: a budget is a limit of its own."""
         super().__init__(rule, readout, **settings)
         self.fixed |= {"budget": budget, "policy": policy, "threshold": threshold}
         self.policy = POLICIES[policy](seed, threshold)
         self.definite = False
-        self.size = size = budget
-        self.born: Floats = np.zeros(size)
-        self.room: Floats = self.zeros(size)  # α, for all slots
+        self.size = budget
+        self.born: Floats = np.zeros(0)
+        self.room: Floats = self.zeros(0)  # α, for all slots
         self.slots: Ints = np.empty(0, dtype=np.intp)  # of the support rows
+        self.table: Floats = np.zeros((0, 0))  # k among the rows kept
+        self.factor: Floats = np.zeros((0, 0))  # its Cholesky factor
+        self.memory: Floats = np.zeros(core.SIZE)  # what the policy remembers
+        self.plan = f"at most {budget:,} rows are kept ({policy}), examples in blocks of {BLOCK}"
+
+    def _make_room(self, more: int) -> None:
+        """Have slots for so many more rows, up to the budget; they grow by doubling, so that a large budget is free."""
+        now, used = len(self.born), len(self.slots)
+        size = min(self.size, max(2 * now, used + more))
+        if used + more <= now or size == now:
+            return
         table = 0 if isinstance(self.policy, core.Random) else size
         factor = size if isinstance(self.policy, core.Projectron | core.ProjectronPP) else 0
-        self.table: Floats = np.zeros((table, table))  # k among the rows kept
-        self.factor: Floats = np.zeros((factor, factor))  # its Cholesky factor
-        self.memory: Floats = np.zeros(core.SIZE)  # what the policy remembers
-        self.plan = f"at most {size:,} rows are kept ({policy}), examples in blocks of {BLOCK}"
+        new = {"born": np.zeros(size), "room": self.zeros(size)}
+        new |= {"table": np.zeros((table, table)), "factor": np.zeros((factor, factor))}
+        for name, array in new.items():
+            old = getattr(self, name)
+            array[tuple(map(slice, old.shape))] = old
+        vars(self).update(new)
 
     # -- learning ---------------------------------------------------------------------------------------------
 
@@ -94,7 +119,8 @@ class BudgetLearner(Expansion):
         codes, weight = examples.codes[where], None if examples.weight is None else examples.weight[where]
         guesses = np.zeros(len(where), dtype=np.int32)
         how = How(self.rule, keeping.Last(), self.eta, self.bias, self.tie_positive, 0.0)
-        state = (self.room, np.arange(self.size), self.born, self.table, self.factor, self.memory, self.counts)
+        self._make_room(len(where))
+        state = (self.room, np.arange(len(self.born)), self.born, self.table, self.factor, self.memory, self.counts)
         try:
             learn = core.learn.for_rule(self.rule)
             learn(gram, sq_norm, codes, weight, how, self.policy, *state, guesses)
@@ -148,7 +174,7 @@ class BudgetLearner(Expansion):
             raise ValueError("policy='forgetron' is defined for two classes, got a third: use another policy")
         super().grow(n_classes, codes)
         if n_classes > 2:
-            self.room = self.zeros(self.size)
+            self.room = self.zeros(len(self.born))
             self.room[self.slots] = self.alpha
 
     def snapshot(self, columns: Array | None = None) -> dict[str, Any]:
@@ -164,7 +190,8 @@ class BudgetLearner(Expansion):
     @property
     def projection_error(self) -> float | None:
         """The largest relative residual of a projection so far; None if the policy does not project."""
-        return float(self.memory[core.RESIDUAL]) if self.factor.size else None
+        projects = isinstance(self.policy, core.Projectron | core.ProjectronPP)
+        return float(self.memory[core.RESIDUAL]) if projects else None
 
     @property
     def state(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from perceptrons.core.distances import manhattan, sparse_manhattan
+from perceptrons.core.distances import gaussian_exponents, manhattan, sparse_manhattan
 from perceptrons.data import Rows, as_rows
 
 Array = npt.NDArray[Any]
@@ -37,12 +37,8 @@ def poly(block: Array, a: Array, b: Array, space: FeatureSpace) -> None:
 
 
 def rbf(block: Array, a: Array, b: Array, space: FeatureSpace) -> None:
-    """k = exp(−γ‖x − x′‖²), ‖x − x′‖² = ‖x‖² + ‖x′‖² − 2x·x′."""
-    block *= -2.0
-    block += a
-    block += b
-    np.maximum(block, 0.0, out=block)
-    block *= -space.gamma
+    """k = exp(−γ‖x − x′‖²)."""
+    gaussian_exponents(block, a[:, 0], b, block.dtype.type(space.gamma))
     np.exp(block, out=block)
 
 
@@ -141,6 +137,10 @@ class FeatureSpace:
             block += block.dtype.type(self.bias)
         return np.asarray(block)
 
+    def columns(self, rows: Rows, members: Rows) -> Array:
+        """The same values, a line for each member."""
+        return self.products(rows, members).T if self.kernel == "precomputed" else self.products(members, rows)
+
     def _asked(self, rows: Rows, others: Rows) -> Array:
         """The values of a user's function, a copy."""
         values = self.kernel(rows.matrix(), others.matrix())
@@ -187,8 +187,8 @@ class FeatureSpace:
             return 0.0
         if self.kernel in ("rbf", "cosine"):  # slope γ of the exponential, and four terms
             return unit * (4.0 * self.gamma * sq_radius + 8.0 if self.kernel == "rbf" else 8.0)
-        if self.kernel == "laplacian":  # x·exp(−x) ≤ 1/e
-            return 8.0 * unit
+        if self.kernel == "laplacian":  # the sums of sparse rows cancel, with ‖x‖₁ ≤ √d·‖x‖
+            return unit * (4.0 * self.gamma * float(np.sqrt(n_features * sq_radius)) + 8.0)
         if self.kernel == "linear":
             return unit * sq_radius
         size = abs(self.gamma) * sq_radius + abs(self.coef0)

@@ -27,21 +27,27 @@ from perceptrons.core.keeping import (
 )
 from perceptrons.learn.common import overflow
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.expansion import Expansion
+from perceptrons.learn.expansion import Expansion, Ints
 from perceptrons.learn.field import PENDING, WINDOW, Field, Table
 from perceptrons.learn.readout import Averaged, Floats, Pocket, Voted
 
 Array = npt.NDArray[Any]
+AGAIN = 1.1  # by so much the updates grow between two attempts at a proof
 NOISE = 32.0  # roundings that a score may be off by, in units of ‖α‖·R²
-AHEAD = 32  # lines of kernel values that are computed together
+STEPS = 32  # steps that a window should make
+AHEAD = 16  # lines of kernel values that are computed together
 VISITED = 1 << 20  # visits in one call of a compiled pass: Ctrl-C is heard in between
 
 
 class KernelLearner(Expansion):
     """Learns with all support rows that it meets."""
 
-    def __init__(self, rule: Any, readout: str, *, max_memory: int, **settings: Any) -> None:
+    def __init__(
+        self, rule: Any, readout: str, *, max_memory: int, budget: None, policy: str, threshold: float, **settings: Any
+    ) -> None:
+        """`policy` and `threshold` mean nothing without a budget."""
         super().__init__(rule, readout, **settings)
+        self.fixed["budget"] = budget
         self.max_memory = max_memory
         self.field: Field | None = None  # scores of the rows of the source
         self.examples: Examples | None = None  # that hypotheses are tried on for the pocket
@@ -68,65 +74,74 @@ class KernelLearner(Expansion):
 
     def at_once(self, examples: Examples) -> int:
         """How many passes over these examples one call of a kernel may make."""
-        return max(1, VISITED // len(examples.rows)) if self.begin(examples).table is not None else 1
+        return max(1, VISITED // len(examples.rows)) if self.begin(examples).small else 1
 
     def once(
         self, examples: Examples, order: Array, predicted: npt.NDArray[Any] | None = None, last: bool = False
     ) -> float:
-        """One pass over the rows `order`, in windows; returns the number of mistakes.
+        """One pass over the rows `order`; returns the number of mistakes.
 
         last: whether no other pass over these rows follows.
         """
         mistakes, updates = np.zeros(1), self.counts[UPDATES]
         field = self.begin(examples)
-        if field.table is not None or self.n_classes < 2:
-            self.repeat(examples, order[np.newaxis], mistakes, predicted)
-        else:
-            for begin in range(0, len(order), WINDOW):
-                where = order[begin : begin + WINDOW].astype(np.intp)
-                table, scores = field.window(where)
-                weight = None if examples.weight is None else examples.weight[where]
-                local = (examples.codes[where], weight, field.sq_norm[where])
-                guesses = None if predicted is None else np.zeros(len(where), dtype=predicted.dtype)
-                visits = np.arange(len(where), dtype=np.uint32)[np.newaxis]
-                self._visit(field, where, table, scores, local, visits, mistakes, guesses)
-                if predicted is not None:
-                    predicted[where] = guesses
-                if len(field.where) >= PENDING and not last:
-                    field.spread()
-            if not last:
+        begin = 0
+        if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
+            self.counts[[SEEN, AVERAGED]] += examples.count(order)
+            begin = len(order)
+        elif field.small or field.passes:
+            begin = self._visit_all(examples, order[np.newaxis], mistakes, predicted)
+        while begin < len(order):
+            where = order[begin : begin + field.width].astype(np.intp)
+            begin += self._visit_window(examples, where, mistakes, predicted)
+            if len(field.where) >= PENDING and not last:
                 field.spread()
+        if not last:
+            field.spread()
+        field.passes += 1
         self.counts[QUIET] = updates == self.counts[UPDATES]
         return float(mistakes[0])
 
-    def repeat(
-        self,
-        examples: Examples,
-        order: Array,
-        mistakes: Floats,
-        predicted: npt.NDArray[Any] | None = None,
-        tol: float | None = None,
-    ) -> int:
-        """Passes over the lines of `order`, of rows in one table, until one has no mistake, or ‖w‖ < tol·R·Στ.
+    def repeat(self, examples: Examples, order: Array, mistakes: Floats, tol: float | None = None) -> int:
+        """Passes over the lines of `order` until one has no mistake, or ‖w‖ < tol·R·Στ; returns how many.
 
-        Returns how many.
+        For few rows, all of which have room in the table.
         """
+        waits = self.origin is not None or self.counts[UPDATES] < AGAIN * self.proved
+        give_up = 0.0 if tol is None or waits else tol * self.radius
+        self._visit_all(examples, order, mistakes, None, give_up)
+        return int(self.counts[PASSES])
+
+    def _visit_all(
+        self, examples: Examples, order: Array, mistakes: Floats, predicted: Array | None, give_up: float = 0.0
+    ) -> int:
+        """Passes with the table of all rows, as far as it has what they need; returns the number of visits."""
         field = self.begin(examples)
-        self.counts[PASSES] = 0.0
-        if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
-            self.counts[[SEEN, AVERAGED]] += examples.count(order)
-            return len(order)
-        assert field.table is not None
+        field.spread()
         local = (examples.codes, examples.weight, field.sq_norm)
         everything = np.arange(len(examples.rows))
-        give_up = 0.0 if tol is None or self.origin is not None else tol * self.radius
         self._visit(field, everything, field.table, field.scores, local, order, mistakes, predicted, give_up)
-        return int(self.counts[PASSES])
+        return int(self.counts[VISITS])
+
+    def _visit_window(self, examples: Examples, where: Ints, mistakes: Floats, predicted: Array | None) -> int:
+        """Visit these rows with a table of their own; returns how many it had room for."""
+        field, updates = self.begin(examples), self.counts[UPDATES]
+        table, scores = field.window(where)
+        weight = None if examples.weight is None else examples.weight[where]
+        local = (examples.codes[where], weight, field.sq_norm[where])
+        guesses = None if predicted is None else np.zeros(len(where), dtype=predicted.dtype)
+        visits = np.arange(len(where), dtype=np.uint32)[np.newaxis]
+        self._visit(field, where, table, scores, local, visits, mistakes, guesses)
+        done = int(self.counts[VISITS])
+        if predicted is not None and guesses is not None:
+            predicted[where[:done]] = guesses[:done]
+        field.width = int(np.clip(STEPS * done / max(1.0, self.counts[UPDATES] - updates), *WINDOW))
+        return done
 
     def _visit(
         self,
         field: Field,
-        where: npt.NDArray[np.intp],
+        where: Ints,
         table: Table,
         scores: Floats,
         local: tuple[Array, Floats | None, Floats],
@@ -135,30 +150,44 @@ class KernelLearner(Expansion):
         predicted: Array | None,
         give_up: float = 0.0,
     ) -> None:
-        """Visit rows of the table in this order; `where` says which rows of the field they are."""
+        """Visit rows of the table in this order; `where` says which rows of the field they are.
+
+        `local` are their classes, weights and squared lengths. In the field's own table it ends before the first row
+        whose kernel values are missing, unless there are few rows; else when the table is full.
+        """
         counts, codes = self.counts, local[0]
-        counts[[VISITS, PASSES]] = 0.0
+        counts[[VISITS, PASSES, LOGGED]] = 0.0
         how = passes.How(self.rule, keeping.Last(), self.eta, self.bias, self.tie_positive, give_up)
         learn, ahead = (kernel.for_rule(self.rule) for kernel in (dual.learn, dual.ahead))
         log = np.empty((order.size, keeping.COLUMNS))
-        found = np.empty(AHEAD, dtype=np.int64)
-        while counts[VISITS] < order.size:
-            counts[LOGGED] = 0.0
-            try:
+        try:
+            while counts[VISITS] < order.size:
                 learn(table.values, table.lines, *local, order, how, scores, log, counts, mistakes, predicted)
-            finally:  # Ctrl-C during the call is raised when it returns: scores have moved, the rest must follow
-                self._absorb(field, where, log[: int(counts[LOGGED])], codes, spread=scores is field.scores)
-            if counts[OVERFLOW]:
-                raise overflow(f"at row {where[int(counts[OVERFLOW]) - 1]}")
-            if counts[WAITS] == dual.LINE:
-                row = int(order.flat[int(counts[VISITS])])
-                count = ahead(table.lines, codes, local[2], order, int(counts[VISITS]), how, scores, found)
-                table.add(found[:count] if table.lines[row] == -2 else np.append(found[:count], row))
-            elif counts[WAITS] == dual.TRIAL:
-                self._try()
+                if counts[OVERFLOW]:
+                    raise overflow(f"at row {where[int(counts[OVERFLOW]) - 1]}")
+                if counts[WAITS] == dual.LINE:
+                    if table.room == 0 or (table is field.table and not field.small):
+                        break
+                    row = int(order.flat[int(counts[VISITS])])
+                    if table.lines[row] == dual.ELSEWHERE:
+                        field.copy_line(where, row, table)
+                        continue
+                    found = np.empty(min(AHEAD, table.room), dtype=np.int64)
+                    count = ahead(table.lines, codes, local[2], order, int(counts[VISITS]), how, scores, found)
+                    if table.lines[row] == dual.MISSING:  # it steps for its weight only
+                        table.lines[found[:count]] = dual.MISSING
+                        found[0], count = row, 1
+                    table.add(found[:count])
+                elif counts[WAITS] == dual.TRIAL:
+                    self._absorb(field, where, log, codes, spread=scores is field.scores)
+                    self._try()
+        finally:  # also after Ctrl-C: scores have moved, the rest must follow
+            self._absorb(field, where, log, codes, spread=scores is field.scores)
 
-    def _absorb(self, field: Field, where: npt.NDArray[np.intp], log: Floats, codes: Array, spread: bool) -> None:
+    def _absorb(self, field: Field, where: Ints, log: Floats, codes: Array, spread: bool) -> None:
         """Take over the steps in the log: coefficients, what the readout keeps, and scores unless they have them."""
+        log = log[: int(self.counts[LOGGED])]
+        self.counts[LOGGED] = 0.0
         if len(log) == 0:
             return
         rows, inverse = np.unique(log[:, keeping.ROW].astype(np.intp), return_inverse=True)
@@ -226,7 +255,7 @@ class KernelLearner(Expansion):
         field = self.begin(examples)
         field.spread()
         smallest = dual.smallest(field.scores, examples.codes, examples.weight)
-        noise = NOISE * np.finfo(field.columns.dtype).eps * np.linalg.norm(self.alpha) * self.radius**2
+        noise = NOISE * np.finfo(field.table.values.dtype).eps * np.linalg.norm(self.alpha) * self.radius**2
         if smallest > noise:
             return True
         field.scores[:] = self.support.combine(examples.rows, self.alpha)
@@ -237,11 +266,11 @@ class KernelLearner(Expansion):
         """Whether it is proved that the margin of the rows seen is below tol·R.
 
         The proof takes a product of all support rows with each other. It is looked for when the length of w, as it was
-        added up step by step, promises success, and there are a quarter more updates than at the last attempt.
+        added up step by step, promises success, and there are more updates than at the last attempt.
         """
         updates, total = self.counts[UPDATES], self.counts[TAU]
         length = np.sqrt(max(0.0, self.counts[SQ_NORM])) if self.origin is None else 0.0
-        if length > tol * self.radius * total or updates < 1.25 * self.proved or total == 0.0:
+        if length > tol * self.radius * total or updates < AGAIN * self.proved or total == 0.0:
             return False
         self.proved = updates
         return self.margin_bound <= tol * self.radius or not self.definite

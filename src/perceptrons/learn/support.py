@@ -11,7 +11,8 @@ from perceptrons.data import Rows
 from perceptrons.learn.feature_space import FeatureSpace
 
 Floats = npt.NDArray[np.float64]
-BLOCK = 1 << 21  # kernel values that are worked on at a time
+SQUARE = 512  # rows whose products with all before them are worked on at a time
+BLOCK = 1 << 19  # kernel values that are worked on at a time
 
 
 class Support:
@@ -78,18 +79,24 @@ class Support:
         largest = max((float(piece.sq_norm.max(initial=0.0)) for piece in wide), default=0.0)
         total, size = 0.0, np.abs(coef).sum(axis=0)
         most = 0.0  # |k(x, x′)| is at most the largest k(x, x)
-        for i, rows in enumerate(wide):
-            begin = sum(map(len, wide[:i]))
-            for j, others in enumerate(wide[: i + 1]):
-                first = sum(map(len, wide[:j]))
-                right = coef[first : first + len(others)]
-                height = max(1, BLOCK // len(others))
-                for top in range(0, len(rows), height):
-                    part = rows.part(top, top + height)
-                    block = self.space.products(part, others)
-                    left = coef[begin + top : begin + top + len(part)]
+        end = len(self)
+        for rows in reversed(wide):  # each pair of members once: with those in its own block, and those before it
+            begin = end - len(rows)
+            for stop in range(len(rows), 0, -SQUARE):
+                start = max(0, stop - SQUARE)
+                part, left = rows.part(start, stop), coef[begin + start : begin + stop]
+                done = 0
+                for others in wide:
+                    count = min(len(others), begin + stop - done)
+                    if count <= 0:
+                        break
+                    block = self.space.products(part, others.part(0, count))
                     most = max(most, float(np.abs(block).max()))
-                    total += (1.0 if i == j else 2.0) * float((left * (block @ right)).sum())
+                    right = coef[done : done + count].copy()
+                    right[: max(0, begin + start - done)] *= 2.0
+                    total += float((left * (block @ right)).sum())
+                    done += count
+            end = begin
         roundings = (2 * len(coef) + 16) * np.finfo(np.float64).eps
         features = self.pieces[0].n_features if self.pieces else 0
         error = (self.space.error(features, largest) + roundings * most) * float((size * size).sum())

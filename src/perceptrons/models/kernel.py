@@ -112,7 +112,8 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
     classes_ : ndarray of shape (n_classes,)
         Sorted; `classes_[1]` is the positive one of two.
     support_ : ndarray of shape (n_support,)
-        Numbers of the rows that made steps, in X or in the stream from its beginning; by class, then by number.
+        Numbers of the rows that made steps, by class, then by number: in X, or counted over all calls of `partial_fit`
+        and of `fit` with `warm_start`.
     support_vectors_ : ndarray or sparse array of shape (n_support, n_features)
         These rows; empty for a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
@@ -149,7 +150,8 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
 
         make_pipeline(Nystroem(gamma=0.02, n_components=300), Perceptron(readout="averaged"))
 
-    `perceptrons.theory.separability` and `mistake_bound` take kernel matrices as ``K=model.kernel_matrix(X)``.
+    `perceptrons.theory.separability` and `mistake_bound` take kernel matrices: ``K=model.kernel_matrix(X)``, and
+    ``K_error=model.kernel_error(X)`` for its rounding errors.
 
     References
     ----------
@@ -306,10 +308,10 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
             "degree": self.degree,
             "coef0": self.coef0,
         }
-        if self.budget is None:
-            return {**settings, "max_memory": self.max_memory}
-        self._check_budget(settings["rule"])
-        return {**settings, "budget": self.budget, "policy": self.policy, "threshold": self.threshold}
+        if self.budget is not None:
+            self._check_budget(settings["rule"])
+        limits = {"budget": self.budget, "policy": self.policy, "threshold": self.threshold}
+        return {**settings, **limits, "max_memory": self.max_memory}
 
     def _check_budget(self, rule: Any) -> None:
         """Refuse what a budget cannot be combined with."""

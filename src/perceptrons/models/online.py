@@ -117,7 +117,7 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator):
             self._commit(task.fresh, learner, task.classes, run, n_rows)
             raise
         self._commit(task.fresh, learner, task.classes, run, n_rows)
-        if run.stop in ("margin", "stuck", "max_iter"):
+        if run.stop in ("margin", "stuck", "stalled", "max_iter"):
             text = unconverged(type(self).__name__, learner, run, self.tol, self.max_iter)
             warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
         return run

@@ -95,6 +95,17 @@ class SupportModel:
         others = rows if Y is None else validation.features(self, Y, reset=False, input_name="Y").widened()
         return np.asarray(replace(self._learner.space, bias=0.0).products(rows, others), dtype=np.float64)
 
+    def kernel_error(self, X: Any) -> float:
+        """A bound on the rounding errors in the kernel matrix of these rows.
+
+        With it, what is proved about the matrix holds for the kernel itself:
+        ``separability(K=model.kernel_matrix(X), y=y, K_error=model.kernel_error(X))``. The values of a user's function
+        are taken as they are.
+        """
+        check_is_fitted(self)
+        rows = validation.features(self, X, reset=False)
+        return float(self._learner.space.error(rows.n_features, float(rows.sq_norm.max())))
+
     def feature_space_norm(self) -> float:
         """‖w‖ in the kernel's feature space, over all classes and without the bias."""
         check_is_fitted(self)

@@ -131,9 +131,9 @@ class BoundaryDisplay:
             normal = plane.directions @ coef[0] / length
             offset = float((plane.origin @ coef[0] + intercept[0]) / length)
             distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / length
-        length = feature_length(estimator) if coef is None and len(classes) == 2 else None
-        if length:
-            distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / length
+        curved = feature_length(estimator) if coef is None and len(classes) == 2 else None
+        if curved:
+            distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / curved
         limits = limits or limits_of(points, normal, offset)
         across, up = grid(limits)
         return cls(
@@ -147,7 +147,7 @@ class BoundaryDisplay:
             normal=normal,
             offset=offset,
             distances=distances,
-            length=length,
+            length=curved,
             sliced=rows.shape[1] > 2 and not flat and (coef is None or len(classes) > 3),
             flat=flat,
         )
