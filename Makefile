@@ -21,6 +21,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/theory.py $(DATA)
 	$(BIN)/python benchmarks/published.py $(DATA)
+	$(BIN)/python benchmarks/budget.py
+	$(BIN)/python benchmarks/kernel.py $(DATA)
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -89,17 +89,23 @@ def svc(digits: Digits) -> None:
 
 
 def passes(digits: Digits) -> None:
-    """Ten passes against one: columns of kernel values are reused."""
-    X, y = digits[0][:20_000].copy(), digits[1][:20_000]
-    head("RBF, 20,000 rows: one pass against ten, seconds", "one", "ten")
-    one, ten = (KernelPerceptron(max_iter=n, tol=None) for n in (1, 10))
-    row(
-        "until ten passes are made or one is without a mistake",
-        *ratio(lambda: one.fit(X, y), lambda: ten.fit(X, y)),
-        "<= 2.5",
-        unit=1.0,
-    )
-    print(f"  mistakes {ten.mistakes_.tolist()}, support rows {len(one.support_):,} and {len(ten.support_):,}")
+    """Ten passes against one: columns of kernel values are reused.
+
+    A single pass computes half of each column, since rows visited before its step do not need it. How many columns ten
+    passes need beyond those of the first depends on γ; the default is small for these rows.
+    """
+    X, y, X_test, y_test = digits
+    X, y = X[:20_000].copy(), y[:20_000]
+    head("RBF, 20,000 rows: one pass against ten (fewer if one makes no mistake), seconds", "one", "ten")
+    for gamma in (0.05, 0.03, "scale"):
+        one, ten = (KernelPerceptron(gamma=gamma, max_iter=n, tol=None) for n in (1, 10))
+        figures = ratio(partial(one.fit, X, y), partial(ten.fit, X, y), repeats=5)
+        row(f"gamma={gamma!r}", *figures, "<= 2.5", unit=1.0)
+        print(
+            f"  mistakes {ten.mistakes_.tolist()}, support rows {len(one.support_):,} and {len(ten.support_):,}, "
+            f"test error {1 - ten.score(X_test, y_test):.2%}",
+            flush=True,
+        )
 
 
 MEMORY = """

@@ -109,14 +109,16 @@ class Expansion(Hypotheses):
             return self.gram
         return np.asarray(self.source.values[np.ix_(self.numbers, self.numbers)], dtype=np.float64) + self.bias
 
-    def join(self, rows: Ints, codes: Array) -> Ints:
-        """The numbers of these rows of the source, which are new to the support."""
-        more, first = self.zeros(len(rows)), len(self.numbers)
-        self.where = np.append(self.where, rows)
-        self.numbers = np.append(self.numbers, self.given + rows)
-        self.codes = np.append(self.codes, codes.astype(np.intp))
-        self.alpha, self.kept = (np.concatenate([array, more]) for array in (self.alpha, self.kept))
-        return first + np.arange(len(rows))
+    def joined(self, rows: Ints, codes: Array) -> dict[str, Any]:
+        """What the fields of this learner become when these rows of the source join the support."""
+        more = self.zeros(len(rows))
+        return {
+            "where": np.append(self.where, rows),
+            "numbers": np.append(self.numbers, self.given + rows),
+            "codes": np.append(self.codes, codes.astype(np.intp)),
+            "alpha": np.concatenate([self.alpha, more]),
+            "kept": np.concatenate([self.kept, more]),
+        }
 
     def grow(self, n_classes: int, codes: Ints) -> None:
         """Make room for new classes; `codes` are the new numbers of those there were.

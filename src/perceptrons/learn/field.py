@@ -27,6 +27,8 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 WHOLE = 4096  # rows up to which there is one table
 WINDOW = 512, 4096  # rows of a window: the fewest and the most
+STEPS = 32  # steps that a window should have
+COPIED = 1 << 22  # values of a window, which is a copy of its rows
 LINES = 256  # rows of a window that may make steps
 PENDING = 128  # columns that are computed together
 CHUNK = 2048  # rows for which they are
@@ -69,14 +71,15 @@ class Field:
         n, kind = len(rows), value_type(space, rows)
         # As many columns as there is room for beside scores, a window and a block of new columns.
         wide = rows.n_features if rows.indices is None else rows.touched // max(1, n) * 2 + 1
-        reserved = scores.nbytes + 24 * n + kind.itemsize * (WINDOW[1] * (LINES + wide) + 2 * PENDING * wide)
+        self.most = int(np.clip(COPIED // wide, 1, WINDOW[1]))  # rows of a window
+        self.width = min(WINDOW[0], self.most)  # rows of the next one
+        reserved = scores.nbytes + 24 * n + kind.itemsize * (self.most * (LINES + wide) + 2 * PENDING * wide)
         reserved += (kind.itemsize + 16) * PENDING * CHUNK
         room = max(0, max_memory - reserved) // (n * kind.itemsize)
         self.table = Table(space, rows, min(n, room))
         self.small = n <= WHOLE and room >= n
         self.members = np.full(n, -1, dtype=np.intp)  # numbers of the rows in the support
         self.passes = 0  # made
-        self.width = WINDOW[0]  # of the next window
         self.computed = 0  # columns that were not kept
         self._forget()
 
@@ -95,6 +98,10 @@ class Field:
         table = Table(self.space, self.space.among(rows, where), min(LINES, len(where)))
         table.lines[self.table.lines[where] >= 0] = dual.ELSEWHERE
         return table, scores
+
+    def adjust(self, visits: int, steps: float) -> None:
+        """Make the next window so wide that it has about STEPS steps, after one with so many visits and steps."""
+        self.width = int(np.clip(STEPS * visits / max(1.0, steps), min(WINDOW[0], self.most), self.most))
 
     def copy_line(self, where: Array, row: int, table: Table) -> None:
         """Give the table of a window, which has the rows `where`, a line that is in the table of all rows."""
@@ -134,9 +141,9 @@ class Field:
     def plan(self) -> str:
         """What was chosen, by size, in a few words."""
         n, kept = len(self.rows), len(self.table.values)
-        how = "" if self.small else ", which are visited in windows"
+        how = "" if self.small else " (visited in windows)"
         size = f"room for {kept:,} of {n:,} columns of kernel values ({self.table.values.nbytes / 2**20:,.0f} MiB)"
-        return f"the scores of {n:,} rows{how}, are kept up to date; {size}"
+        return f"the scores of all {n:,} rows{how} are kept up to date; {size}"
 
     @property
     def cost(self) -> str:

@@ -28,13 +28,12 @@ from perceptrons.core.keeping import (
 from perceptrons.learn.common import overflow
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.expansion import Expansion, Ints
-from perceptrons.learn.field import PENDING, WINDOW, Field, Table
+from perceptrons.learn.field import PENDING, Field, Table
 from perceptrons.learn.readout import Averaged, Floats, Pocket, Voted
 
 Array = npt.NDArray[Any]
 AGAIN = 1.1  # by so much the updates grow between two attempts at a proof
 NOISE = 32.0  # roundings that a score may be off by, in units of ‖α‖·R²
-STEPS = 32  # steps that a window should make
 AHEAD = 16  # lines of kernel values that are computed together
 VISITED = 1 << 20  # visits in one call of a compiled pass: Ctrl-C is heard in between
 
@@ -51,6 +50,7 @@ class KernelLearner(Expansion):
         self.max_memory = max_memory
         self.field: Field | None = None  # scores of the rows of the source
         self.examples: Examples | None = None  # that hypotheses are tried on for the pocket
+        self.taken = 0  # lines of the log of a pass that have been taken over
         self.proved = 0.0  # updates at which the bound on the margin was worked out last
 
     def adopt(self, *, max_memory: int = 2**30, **settings: Any) -> None:
@@ -135,7 +135,7 @@ class KernelLearner(Expansion):
         done = int(self.counts[VISITS])
         if predicted is not None and guesses is not None:
             predicted[where[:done]] = guesses[:done]
-        field.width = int(np.clip(STEPS * done / max(1.0, self.counts[UPDATES] - updates), *WINDOW))
+        field.adjust(done, self.counts[UPDATES] - updates)
         return done
 
     def _visit(
@@ -157,6 +157,7 @@ class KernelLearner(Expansion):
         """
         counts, codes = self.counts, local[0]
         counts[[VISITS, PASSES, LOGGED]] = 0.0
+        self.taken = 0
         how = passes.How(self.rule, keeping.Last(), self.eta, self.bias, self.tie_positive, give_up)
         learn, ahead = (kernel.for_rule(self.rule) for kernel in (dual.learn, dual.ahead))
         log = np.empty((order.size, keeping.COLUMNS))
@@ -185,26 +186,38 @@ class KernelLearner(Expansion):
             self._absorb(field, where, log, codes, spread=scores is field.scores)
 
     def _absorb(self, field: Field, where: Ints, log: Floats, codes: Array, spread: bool) -> None:
-        """Take over the steps in the log: coefficients, what the readout keeps, and scores unless they have them."""
-        log = log[: int(self.counts[LOGGED])]
-        self.counts[LOGGED] = 0.0
+        """Take over the steps in the log, also when Ctrl-C comes just then."""
+        try:
+            self._take_over(field, where, log, codes, spread)
+        except KeyboardInterrupt:
+            self._take_over(field, where, log, codes, spread)
+            raise
+
+    def _take_over(self, field: Field, where: Ints, log: Floats, codes: Array, spread: bool) -> None:
+        """Coefficients, what the readout keeps, and scores unless they have the steps: all of them, or nothing yet."""
+        end = int(self.counts[LOGGED])
+        log = log[self.taken : end]
         if len(log) == 0:
             return
         rows, inverse = np.unique(log[:, keeping.ROW].astype(np.intp), return_inverse=True)
-        new = np.flatnonzero(field.members[where[rows]] < 0)
-        if len(new):
-            field.members[where[rows[new]]] = self.join(where[rows[new]], codes[rows[new]])
-        members = field.members[where[rows]]
+        here = where[rows]
+        new = np.flatnonzero(field.members[here] < 0)
+        state = self.joined(here[new], codes[rows[new]])
+        members = field.members[here]
+        members[new] = len(self.numbers) + np.arange(len(new))
         steps = self._summed(inverse, len(rows), log, log[:, keeping.STEP])
-        self.alpha[members] += steps
+        state["alpha"][members] += steps
         if isinstance(self.readout, Averaged):
-            self.kept[members] += self._summed(inverse, len(rows), log, log[:, keeping.STEP] * log[:, keeping.AT])
+            sums = self._summed(inverse, len(rows), log, log[:, keeping.STEP] * log[:, keeping.AT])
+            state["kept"][members] += sums
         elif isinstance(self.readout, Voted):
             log = log.copy()
             log[:, keeping.ROW] = members[inverse]
-            self.logs.append(log)
+            state["logs"] = [*self.logs, log]
+        vars(self).update(state, taken=end)
+        field.members[here] = members
         if not spread:
-            field.add(where[rows], steps)
+            field.add(here, steps)
 
     def _summed(self, inverse: Array, size: int, log: Floats, length: Floats) -> Floats:
         """For each of so many rows, the sum of its steps of this length, by classes."""
@@ -277,8 +290,8 @@ class KernelLearner(Expansion):
 
     def seal(self) -> None:
         """Let go of the rows learned from, but for copies of the support."""
+        self.field = self.examples = None  # first, so that its memory is free for the copies
         super().seal()
-        self.field = self.examples = None
 
     @property
     def state(self) -> str:
