@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from matplotlib import animation as films
-from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from perceptrons import Perceptron
+from perceptrons import KernelPerceptron, Perceptron
 from perceptrons.plots import BoundaryDisplay
 from perceptrons.plots.animation import Frame
 from perceptrons.plots.plane import choose
@@ -355,3 +355,18 @@ def test_films_that_cannot_be_made(tmp_path, monkeypatch):
     wide = np.column_stack([X, X])
     with pytest.raises(ValueError, match="rows of 2 features can be animated, these have 4"):
         BoundaryDisplay.animate(trace(Perceptron(), wide, y), wide, y)
+
+
+def test_kernels_have_a_curved_band_through_the_closest_rows():
+    X, y = make_moons(60, noise=0.05, random_state=0)
+    model = KernelPerceptron(gamma=2.0, rule="margin").fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y)
+    margin = margins(X, y, model)
+    assert display.margin == pytest.approx(margin.min()) and "feature space" in display.ax_.get_title()
+    for row in display.closest:  # each has the smallest margin of its class
+        assert margin[row] == pytest.approx(margin[y == y[row]].min())
+    for side, contour in zip((-1, 1), display.band_, strict=True):
+        line = np.concatenate([path.vertices for path in contour.get_paths()])
+        scores = model.decision_function(line) / model.feature_space_norm()
+        np.testing.assert_allclose(scores, side * margin.min(), atol=0.02 * np.abs(margin).max())
+    assert BoundaryDisplay.from_estimator(KernelPerceptron(readout="voted").fit(X, y), X, y).band_ is None

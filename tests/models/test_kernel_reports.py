@@ -1,0 +1,138 @@
+"""What a fitted kernel perceptron says: kernel values and their errors, lengths, progress; and interruptions."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from kernel_cases import rings
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.svm import SVC
+
+from perceptrons import KernelPerceptron
+from perceptrons.theory import margins
+
+# Each kernel in extended precision, from two rows and γ.
+TRUTH = {
+    "linear": lambda x, z, g: (x * z).sum(),
+    "poly": lambda x, z, g: (g * (x * z).sum() + 1) ** 3,
+    "rbf": lambda x, z, g: np.exp(-g * ((x - z) ** 2).sum()),
+    "laplacian": lambda x, z, g: np.exp(-g * np.abs(x - z).sum()),
+    "cosine": lambda x, z, g: (x * z).sum() / np.sqrt((x * x).sum() * (z * z).sum()),
+}
+
+
+@pytest.mark.parametrize("kernel", TRUTH)
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_errors_of_kernel_values_are_within_their_bound(kernel, offset, layout):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 6)) + offset
+    model = KernelPerceptron(kernel=kernel, gamma=0.3, coef0=1.0, max_iter=1).fit(layout(X), np.arange(30) % 2)
+    K, error = model.kernel_matrix(layout(X)), model.kernel_error(layout(X))
+    wide, gamma = X.astype(np.longdouble), np.longdouble(model.gamma_)
+    truth = np.array([[TRUTH[kernel](x, z, gamma) for z in wide] for x in wide])
+    assert np.abs(K - truth).max() <= error
+    assert error <= 1e-10 * max(1.0, np.abs(K).max())  # it is not empty words
+    settings = {} if kernel in ("linear", "cosine") else {"gamma": 0.3}
+    settings |= {"coef0": 1.0, "degree": 3} if kernel == "poly" else {}
+    np.testing.assert_allclose(K, pairwise_kernels(X, metric=kernel, **settings), rtol=1e-9, atol=1e-12)
+
+
+def test_gamma_is_that_of_svc():
+    X, y = rings(60)
+    for gamma in ("scale", "auto", 0.7):
+        assert KernelPerceptron(gamma=gamma, max_iter=1).fit(X, y).gamma_ == pytest.approx(
+            SVC(gamma=gamma).fit(X, y)._gamma
+        )
+    precomputed = KernelPerceptron(kernel="precomputed", max_iter=1).fit(rbf_kernel(X), y)
+    with pytest.raises(ValueError, match="precomputed"):
+        precomputed.kernel_matrix(X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_lengths_in_feature_space(kernel, n_classes):
+    X, y = rings(80, gap=-0.2)
+    y = y + (n_classes - 2) * (X[:, 0] > 0) * y
+    K = rbf_kernel(X, gamma=1.0)
+    rows = X if kernel == "rbf" else K
+    model = KernelPerceptron(kernel=kernel, gamma=1.0, max_iter=3).fit(rows, y)
+    alpha, among = model.dual_coef_, K[np.ix_(model.support_, model.support_)]
+    assert model.feature_space_norm() == pytest.approx(np.sqrt(np.trace(alpha @ among @ alpha.T)))
+    unit = model.normalized()
+    assert unit.feature_space_norm() == pytest.approx(1)
+    np.testing.assert_array_equal(unit.predict(rows), model.predict(rows))
+    if kernel == "rbf":  # margins are distances in feature space
+        scores = unit.decision_function(X)
+        if n_classes == 2:
+            expected = np.where(y == 1, scores, -scores)
+        else:
+            expected = [row[c] - np.delete(row, c).max() for row, c in zip(scores, y, strict=True)]
+        np.testing.assert_allclose(margins(X, y, model), expected)
+
+
+def test_a_hypothesis_of_zeros_has_no_length():
+    model = KernelPerceptron().partial_fit([[0.0, 1.0]], [1], classes=[0, 1])
+    empty = KernelPerceptron().partial_fit([[0.0, 1.0]], ["only"])
+    assert model.feature_space_norm() == pytest.approx(1)
+    with pytest.raises(ValueError, match="there is no boundary"):
+        empty.normalized()
+    with pytest.raises(AttributeError, match="projectron"):
+        _ = model.projection_error_
+
+
+def test_verbose_says_what_is_kept_and_what_it_cost(capsys):
+    X, y = rings(5000, gap=-0.3)
+    KernelPerceptron(gamma=1.0, max_iter=2, verbose=2, max_memory=2**25).fit(X, y)
+    plan, first, second = capsys.readouterr().out.splitlines()
+    assert "5,000 rows" in plan and "windows" in plan and "MiB" in plan
+    assert "pass 1" in first and "support rows" in first and "columns computed" in second
+    KernelPerceptron(gamma=1.0, max_iter=2, verbose=2, budget=10).fit(X, y)
+    assert "at most 10 rows" in capsys.readouterr().out
+
+
+class Interrupting:
+    """A kernel during whose n-th call the user presses Ctrl-C."""
+
+    def __init__(self, calls):
+        self.calls = calls
+
+    def __call__(self, X, Y):
+        self.calls -= 1
+        if self.calls == 0:
+            raise KeyboardInterrupt
+        return rbf_kernel(X, Y, gamma=1.0)
+
+
+@pytest.mark.parametrize("n", [300, 5000])  # one table, and windows
+@pytest.mark.parametrize("budget", [None, 20])
+def test_interrupting_leaves_a_usable_model(n, budget):
+    X, y = rings(n, gap=-0.3)
+    before = -(-n // 64)  # calls for the lengths of rows
+    finished = 0
+    for calls in (before + 1, before + 4, before + 15):
+        model = KernelPerceptron(kernel=Interrupting(calls), budget=budget, policy="random")
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        model.kernel.calls = -1
+        assert model.predict(X[:10]).shape == (10,)
+        if budget is None:  # every step that is counted is in the coefficients
+            assert np.abs(model.dual_coef_).sum() == model.n_updates_ >= model.n_mistakes_
+        finished = max(finished, model.n_updates_)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert model.partial_fit(X[:50], y[:50]).n_seen_ >= 50
+    assert finished > 0
+
+
+def test_interrupted_streams_keep_what_was_learned():
+    X, y = rings(200, gap=-0.3)
+    model = KernelPerceptron(kernel=Interrupting(-1)).partial_fit(X[:100], y[:100])
+    seen = model.n_seen_
+    model.kernel.calls = 5
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[100:], y[100:])
+    assert seen <= model.n_seen_ <= 200 and np.abs(model.dual_coef_).sum() == model.n_updates_
+    model.kernel.calls = -1
+    assert model.predict(X).shape == (200,)
