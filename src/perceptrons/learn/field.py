@@ -74,7 +74,7 @@ class Field:
         self.most = int(np.clip(COPIED // wide, 1, WINDOW[1]))  # rows of a window
         self.width = min(WINDOW[0], self.most)  # rows of the next one
         reserved = scores.nbytes + 24 * n + kind.itemsize * (self.most * (LINES + wide) + 2 * PENDING * wide)
-        reserved += (kind.itemsize + 16) * PENDING * CHUNK
+        reserved += (kind.itemsize + 16) * PENDING * CHUNK + max_memory // 32  # and what libraries take for themselves
         room = max(0, max_memory - reserved) // (n * kind.itemsize)
         self.table = Table(space, rows, min(n, room))
         self.small = n <= WHOLE and room >= n
