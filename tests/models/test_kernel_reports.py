@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
 from perceptrons import KernelPerceptron
-from perceptrons.theory import margins
+from perceptrons.theory import margins, separability
 
 # Each kernel in extended precision, from two rows and γ.
 TRUTH = {
@@ -48,6 +48,25 @@ def test_gamma_is_that_of_svc():
     precomputed = KernelPerceptron(kernel="precomputed", max_iter=1).fit(rbf_kernel(X), y)
     with pytest.raises(ValueError, match="precomputed"):
         precomputed.kernel_matrix(X)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def test_kernel_matrices_see_copies_of_rows(layout):
+    """rbf_kernel's values for copies differ in the last bit, by which a contradiction would be separated."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 5))
+    X[30:] = X[:10]
+    y = np.arange(40) % 2
+    y[30] = 1 - y[0]
+    model = KernelPerceptron(gamma=0.4, max_iter=1).fit(layout(X), y)
+    K = model.kernel_matrix(layout(X))
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_array_equal(K[30:], K[:10])
+    np.testing.assert_allclose(K, model.kernel_matrix(layout(X), layout(X)), rtol=1e-12)
+    verdict = separability(K=K, y=y)
+    assert verdict.separable is False and set(verdict.support) == {0, 30}
+    y[30] = y[0]
+    assert separability(K=K[:31, :31], y=y[:31], K_error=model.kernel_error(X)).separable
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

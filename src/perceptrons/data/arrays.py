@@ -60,6 +60,16 @@ class Rows:
         span = slice(int(indptr[0]), int(indptr[-1]))
         return Rows(self.values[span], self.indices[span], _readonly(indptr - indptr[0]), self.n_features, sq_norm)
 
+    def first_of_equals(self) -> npt.NDArray[np.intp]:
+        """For each row, the number of the first that is equal to it, bit by bit."""
+        if self.indices is None or self.indptr is None:
+            keys = [line.tobytes() for line in self.values]
+        else:
+            ends = zip(self.indptr[:-1], self.indptr[1:], strict=True)
+            keys = [self.values[a:b].tobytes() + self.indices[a:b].tobytes() for a, b in ends]
+        first: dict[bytes, int] = {}
+        return np.array([first.setdefault(key, i) for i, key in enumerate(keys)], dtype=np.intp)
+
     def widened(self) -> Rows:
         """The same rows in float64."""
         return Rows(

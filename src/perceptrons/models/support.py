@@ -87,13 +87,21 @@ class SupportModel:
         return float(error)
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> npt.NDArray[np.float64]:
-        """k(x, x′) of all rows of X with all rows of Y (None: X) in float64, without the constant of the bias."""
+        """k(x, x′) of all rows of X with all rows of Y (None: X) in float64, without the constant of the bias.
+
+        That of X with itself is symmetric, and rows that are equal have equal values, to the last bit.
+        """
         check_is_fitted(self)
         if self.kernel == "precomputed":
             raise ValueError("kernel='precomputed' knows no kernel: the matrix is what was given to fit")
+        space = replace(self._learner.space, bias=0.0)
         rows = validation.features(self, X, reset=False).widened()
-        others = rows if Y is None else validation.features(self, Y, reset=False, input_name="Y").widened()
-        return np.asarray(replace(self._learner.space, bias=0.0).products(rows, others), dtype=np.float64)
+        if Y is not None:
+            others = validation.features(self, Y, reset=False, input_name="Y").widened()
+            return np.asarray(space.products(rows, others), dtype=np.float64)
+        first = rows.first_of_equals()
+        K = np.triu(space.products(rows, rows)[np.ix_(first, first)])
+        return np.asarray(K + np.triu(K, 1).T)
 
     def kernel_error(self, X: Any) -> float:
         """A bound on the rounding errors in the kernel matrix of these rows.
