@@ -1,15 +1,18 @@
 """What a fitted kernel perceptron says: kernel values and their errors, lengths, progress; and interruptions."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from kernel_cases import rings
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
-from perceptrons import KernelPerceptron
+from perceptrons import KernelPerceptron, Perceptron
+from perceptrons.learn.common import at_most
 from perceptrons.theory import margins, separability
 
 # Each kernel in extended precision, from two rows and γ.
@@ -136,6 +139,7 @@ def test_interrupting_leaves_a_usable_model(n, budget):
             model.fit(X, y)
         model.kernel.calls = -1
         assert model.predict(X[:10]).shape == (10,)
+        np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
         if budget is None:  # every step that is counted is in the coefficients
             assert np.abs(model.dual_coef_).sum() == model.n_updates_ >= model.n_mistakes_
         finished = max(finished, model.n_updates_)
@@ -155,3 +159,70 @@ def test_interrupted_streams_keep_what_was_learned():
     assert seen <= model.n_seen_ <= 200 and np.abs(model.dual_coef_).sum() == model.n_updates_
     model.kernel.calls = -1
     assert model.predict(X).shape == (200,)
+
+
+# -- what users bring ---------------------------------------------------------------------------------------------
+
+
+def test_a_kernel_that_is_no_inner_product_is_found_out():
+    """Rounded inner products are indefinite: nothing is proved by them, and training ends all the same."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(200, 3)), random.integers(2, size=200)
+    K = (X @ X.T).round()
+    K[np.diag_indices(200)] = np.abs(np.diagonal(K))
+    with pytest.warns(ConvergenceWarning, match="nothing is proved"):
+        model = KernelPerceptron(kernel="precomputed").fit(K, y)
+    assert model.margin_bound_ == np.inf
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        KernelPerceptron(kernel="sigmoid", max_iter=1).fit(X, y).feature_space_norm()
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, np.asarray])
+def test_scikit_learns_functions_are_kernels(kind):
+    X, y = rings(60)
+    named = KernelPerceptron(gamma=1.0).fit(kind(X), y)
+    for function in (partial(rbf_kernel, gamma=1.0), partial(pairwise_kernels, metric="rbf", gamma=1.0)):
+        model = KernelPerceptron(kernel=function, warm_start=True).fit(kind(X), y)
+        np.testing.assert_array_equal(model.support_, named.support_)
+        assert model.fit(kind(X), y).converged_  # it is the same function in the second fit
+    with pytest.raises(ValueError, match="matrices of rows"):
+        KernelPerceptron(kernel=lambda x, z: x @ z).fit(X, y)
+
+
+def test_kernel_matrices_must_be_symmetric():
+    X, y = rings(40)
+    K = rbf_kernel(X)
+    K[3, 7] += 0.1
+    with pytest.raises(ValueError, match=r"symmetric, got .* at row 3, column 7"):
+        KernelPerceptron(kernel="precomputed").fit(K, y)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_powers_beyond_single_precision(kind):
+    """(x·x′)^8 leaves the range of float32 long before that of float64."""
+    X, y = rings(60)
+    model = KernelPerceptron(kernel="poly", degree=8, gamma=1.0, coef0=1.0, max_iter=3).fit((X * 1e3).astype(kind), y)
+    assert np.isfinite(model.decision_function((X * 1e8).astype(kind))).all()
+    with pytest.raises(ValueError, match="overflow"):
+        model.decision_function((X * 1e18).astype(kind) * kind(1e18))
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e7, 1e8])
+def test_scale_does_not_cancel(offset):
+    X, y = rings(60)
+    for rows in (X + offset, sp.csr_array(X + offset)):
+        model = KernelPerceptron(kernel="linear", max_iter=1).fit(rows, y)
+        assert model.gamma_ == pytest.approx(1 / (2 * (X + offset).var()), rel=1e-9)
+
+
+def test_a_second_fit_gives_up_as_early_as_the_first():
+    X, y = rings(200, gap=-1.0)
+    warm = KernelPerceptron(kernel="linear", tol=0.05, warm_start=True).fit(X, y)
+    primal = Perceptron(tol=0.05, warm_start=True).fit(X, y)
+    assert warm.fit(X, y).n_iter_ == primal.fit(X, y).n_iter_
+
+
+def test_bounds_are_printed_rounded_up():
+    assert at_most(0.0636251) == "0.0637" and at_most(2.0) == "2" and at_most(np.inf) == "inf"
+    for number in np.random.default_rng(0).uniform(1e-6, 1e6, size=200):
+        assert number <= float(at_most(number)) <= number * 1.01

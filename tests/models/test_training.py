@@ -58,7 +58,7 @@ def test_rows_of_the_smallest_margin_that_tol_promises():
 def test_giving_up_is_proved(n_classes):
     X, y = noisy(classes=n_classes)
     for tol in (0.1, 0.03):
-        with pytest.warns(ConvergenceWarning, match=f"stopped after .* passes by tol={tol:g}"):
+        with pytest.warns(ConvergenceWarning, match=f"stopped after .* pass(es)? by tol={tol:g}"):
             model = Perceptron(tol=tol).fit(X, y)
         radius = np.sqrt((X**2).sum(axis=1).max() + 1)
         assert not model.converged_

@@ -47,10 +47,8 @@ class BudgetLearner(Expansion):
         policy: str,
         threshold: float,
         seed: int,
-        max_memory: int,
         **settings: Any,
     ) -> None:
-        """`max_memory` means nothing: a budget is a limit of its own."""
         super().__init__(rule, readout, **settings)
         self.fixed |= {"budget": budget, "policy": policy, "threshold": threshold}
         self.policy = POLICIES[policy](seed, threshold)
@@ -125,7 +123,12 @@ class BudgetLearner(Expansion):
             learn = core.learn.for_rule(self.rule)
             learn(gram, sq_norm, codes, weight, how, self.policy, *state, guesses)
         finally:  # Ctrl-C during the call is raised when it returns: coefficients have moved, the rest must follow
-            self._take_over(rows, where, codes, state[1][: int(self.memory[core.USED])])
+            filled = state[1][: int(self.memory[core.USED])]
+            try:
+                self._take_over(rows, where, codes, filled)
+            except KeyboardInterrupt:
+                self._take_over(rows, where, codes, filled)
+                raise
         if self.counts[OVERFLOW]:
             raise overflow(f"at row {where[int(self.counts[OVERFLOW]) - 1]}")
         if predicted is not None:
@@ -135,17 +138,16 @@ class BudgetLearner(Expansion):
         """Keep the rows that fill the slots now: column `source` of the block's kernel values says which."""
         kept = len(self.slots)
         alive, filled = np.flatnonzero(source[self.slots] < kept), np.flatnonzero(source >= kept)
+        state: dict[str, Any] = {"slots": np.append(self.slots[alive], filled)}
         if len(filled):
             new = source[filled] - kept
-            members = new if self.space.kernel != "precomputed" else where[new]
             support = self.sealed.take(alive)
-            support.add(self.space.members(rows, members))
-            self.sealed = support
-            self.slots = np.append(self.slots[alive], filled)
-            self.numbers = np.append(self.numbers[alive], self.given + where[new])
-            self.codes = np.append(self.codes[alive], codes[new].astype(np.intp))
-            self.kept = self.zeros(len(self.slots))
-        self.alpha = self.room[self.slots]
+            support.add(self.space.members(rows, new if self.space.kernel != "precomputed" else where[new]))
+            state["sealed"] = support
+            state["numbers"] = np.append(self.numbers[alive], self.given + where[new])
+            state["codes"] = np.append(self.codes[alive], codes[new].astype(np.intp))
+            state["kept"] = self.zeros(len(state["slots"]))
+        vars(self).update(state, alpha=self.room[state["slots"]])
 
     def errors(self, examples: Examples) -> float:
         """Mistakes of the hypothesis in force on these examples."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context
 from typing import Any
 
 import numpy as np
@@ -59,3 +60,8 @@ def overflow(where: str) -> ValueError:
         f"weights overflow float64 {where}; the model is left as it was. "
         "Rescale the features, for instance with StandardScaler, or lower eta0."
     )
+
+
+def at_most(number: float) -> str:
+    """A number with three digits, rounded up: what is said of a bound holds."""
+    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(number)):.3g}"

@@ -27,6 +27,7 @@ class Expansion(Hypotheses):
     """
 
     separable = "separable in the kernel's feature space"
+    who_tells = "perceptrons.theory.separability(K=model.kernel_matrix(X), y=y) tells, with a proof"
     other_space = "an averaged, voted or pocket readout, or another kernel (a larger gamma or degree)"
     start: Floats | None = None  # it always starts from zeros
     burn_in = 0
@@ -150,14 +151,14 @@ class Expansion(Hypotheses):
         origin = None if self.origin is None else spread(self.origin)
         own = codes[self.codes] if len(self.codes) else self.codes
         # All at once: Ctrl-C must not find half of it done.
-        vars(self).update(larger, counts=counts, logs=logs, origin=origin, codes=own, n_classes=n_classes, field=None)
+        vars(self).update(larger, counts=counts, logs=logs, origin=origin, codes=own, n_classes=n_classes)
 
     # -- going back -------------------------------------------------------------------------------------------
 
     def snapshot(self, columns: Array | None = None) -> dict[str, Any]:
         """What `restore` needs to undo learning."""
         mutable = {name: getattr(self, name).copy() for name in ("alpha", "kept", "counts", "logs", "sealed")}
-        return {**vars(self), **mutable, "field": None}
+        return {**vars(self), **mutable}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Be as at the time of the snapshot."""
@@ -246,7 +247,8 @@ class Expansion(Hypotheses):
         if self.origin is not None:
             moved[: len(self.origin)] -= self.origin
         square, error = self.sq_length(moved / total)
-        if square + error < 0.0:  # no kernel's feature space has such a length
+        if square + error < 0.0:  # that is proved: the kernel is not positive semi-definite
+            self.definite = False
             return float("inf")
         radius = self.radius * (1.0 if self.alpha.ndim == 1 else np.sqrt(2.0))
         start = 0.0 if self.origin is None else float(np.abs(self.origin / total).sum()) * radius

@@ -1,12 +1,13 @@
 """A kernel's feature space: inner products φ(x)·φ(x′) = k(x, x′) of rows, in blocks by BLAS.
 
-A kernel is one formula and one line of registration. Formulas work in place on a block that holds x·x′ (or, for kernels
-of that kind, the distance ‖x − x′‖₁); a and b are the squared lengths of the rows and of the others, as columns and as
-a line. The constant feature of the bias adds 1 to every value.
+A kernel is one formula and one line of registration. Formulas work in place on a block that holds x·x′ (the
+Laplacian's: the distance ‖x − x′‖₁); a and b are the squared lengths of the rows and of the others, as a column and
+as a line. The constant feature of the bias adds 1 to every value.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 DENSE = 0.1  # share of non-zeros above which a product with a dense matrix is faster than one of sparse matrices
 SHORT = 100.0  # largest γ‖x‖² for which squared distances in float32 are accurate enough for exp(−γ‖x − x′‖²)
+VALUES = 1 << 20  # values that are widened to float64 at a time
+LARGE = 80.0  # logarithm of the largest power that is computed in float32
 DIAGONAL = 64  # rows of which a user's function is asked for all inner products, to get their lengths
 
 
@@ -69,7 +72,6 @@ KERNELS: dict[str, Callable[..., None]] = {
     "cosine": cosine,
     "laplacian": laplacian,
 }
-DISTANCES = ("laplacian",)  # kernels whose formula takes ‖x − x′‖₁
 
 
 def power(block: Array, degree: int) -> None:
@@ -120,22 +122,29 @@ class FeatureSpace:
         return rows
 
     def products(self, rows: Rows, others: Rows) -> Array:
-        """k(x, x′) + bias for all rows x and members x′, in float32 if both are."""
+        """k(x, x′) + bias for all rows x and members x′, in float32 if both are and that is accurate enough."""
         if self.kernel == "precomputed":
             block = rows.values[:, others.values[:, 0].astype(np.intp)]
         elif callable(self.kernel):
             block = self._asked(rows, others)
         else:
-            if self.kernel in DISTANCES:
+            if self.kernel == "laplacian":
                 block = _manhattan(rows, others)
             else:
-                longest = max(rows.sq_norm.max(initial=0.0), others.sq_norm.max(initial=0.0))
-                block = _dot(rows, others, wide=self.kernel == "rbf" and self.gamma * longest > SHORT)
+                block = _dot(rows, others, wide=self._wide(rows, others))
             a, b = (part.sq_norm.astype(block.dtype) for part in (rows, others))
-            KERNELS[self.kernel](block, a[:, np.newaxis], b, self)
+            with np.errstate(over="ignore"):
+                KERNELS[self.kernel](block, a[:, np.newaxis], b, self)
         if self.bias:
             block += block.dtype.type(self.bias)
         return np.asarray(block)
+
+    def _wide(self, rows: Rows, others: Rows) -> bool:
+        """Whether float32 would not do: distances cancel, or powers overflow."""
+        longest = max(float(part.sq_norm.max(initial=0.0)) for part in (rows, others))
+        if self.kernel == "poly":
+            return self.degree * math.log(abs(self.gamma) * longest + abs(self.coef0) + 1.0) > LARGE
+        return self.kernel == "rbf" and self.gamma * longest > SHORT
 
     def columns(self, rows: Rows, members: Rows) -> Array:
         """The same values, a line for each member."""
@@ -143,9 +152,15 @@ class FeatureSpace:
 
     def _asked(self, rows: Rows, others: Rows) -> Array:
         """The values of a user's function, a copy."""
-        values = self.kernel(rows.matrix(), others.matrix())
-        block = np.array(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
         expected = (len(rows), len(others))
+        try:
+            values = self.kernel(_plain(rows), _plain(others))
+        except Exception as error:
+            raise ValueError(
+                f"kernel failed for two matrices, of {expected[0]} and {expected[1]} rows: it must take matrices of "
+                f"rows and return the matrix of their kernel values ({error})"
+            ) from error
+        block = np.array(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
         if block.shape != expected:
             raise ValueError(f"kernel must return an array of shape {expected} for so many rows, got {block.shape}")
         if not np.isfinite(block).all():
@@ -210,6 +225,14 @@ def _dot(rows: Rows, others: Rows, wide: bool) -> Array:
     return np.asarray(x @ y.T)
 
 
+def _plain(rows: Rows) -> Any:
+    """The rows as libraries take them: indices and pointers of a sparse matrix are of one type."""
+    matrix = rows.matrix()
+    if sp.issparse(matrix):
+        matrix.indptr = matrix.indptr.astype(matrix.indices.dtype)
+    return matrix
+
+
 def _manhattan(rows: Rows, others: Rows) -> Array:
     """‖x − x′‖₁ of all pairs."""
     out = np.empty((len(rows), len(others)), dtype=np.result_type(rows.values.dtype, others.values.dtype))
@@ -228,9 +251,18 @@ def _dense(rows: Rows) -> Array:
 def resolved(kernel: Any, gamma: Any, degree: int, coef0: float, bias: float, rows: Rows) -> FeatureSpace:
     """The feature space for rows like these: γ = 1/(n_features·variance of all values) for "scale", as in SVC."""
     if isinstance(gamma, str):
-        n = len(rows) * rows.n_features
-        mean = float(rows.values.sum(dtype=np.float64)) / n
-        variance = float(rows.sq_norm.sum()) / n - mean * mean
+        variance = _variance(rows)
         scale = 1.0 / (rows.n_features * variance) if gamma == "scale" and variance > 0 else 1.0
         gamma = scale if gamma == "scale" else 1.0 / rows.n_features
     return FeatureSpace(kernel, float(gamma), int(degree), float(coef0), bias)
+
+
+def _variance(rows: Rows) -> float:
+    """The variance of all values, zeros of sparse rows included, by the deviations from their mean."""
+    n = len(rows) * rows.n_features
+    values = rows.values.ravel()
+    mean = float(values.sum(dtype=np.float64)) / n
+    total = (n - values.size) * mean * mean
+    for begin in range(0, values.size, VALUES):
+        total += float(np.square(values[begin : begin + VALUES] - np.float64(mean)).sum())
+    return total / n

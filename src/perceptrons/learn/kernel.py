@@ -41,22 +41,25 @@ VISITED = 1 << 20  # visits in one call of a compiled pass: Ctrl-C is heard in b
 class KernelLearner(Expansion):
     """Learns with all support rows that it meets."""
 
-    def __init__(
-        self, rule: Any, readout: str, *, max_memory: int, budget: None, policy: str, threshold: float, **settings: Any
-    ) -> None:
-        """`policy` and `threshold` mean nothing without a budget."""
+    def __init__(self, rule: Any, readout: str, *, max_memory: int, **settings: Any) -> None:
         super().__init__(rule, readout, **settings)
-        self.fixed["budget"] = budget
+        self.fixed["budget"] = None
         self.max_memory = max_memory
         self.field: Field | None = None  # scores of the rows of the source
         self.examples: Examples | None = None  # that hypotheses are tried on for the pocket
         self.taken = 0  # lines of the log of a pass that have been taken over
-        self.proved = 0.0  # updates at which the bound on the margin was worked out last
+        self.before = 0.0  # updates before those that Στ counts
+        self.proved = 0.0  # of those, the ones at which the bound on the margin was worked out last
 
     def adopt(self, *, max_memory: int = 2**30, **settings: Any) -> None:
         """Go on with another rule, step, tie or limit."""
         super().adopt(**settings)
         self.max_memory = max_memory
+
+    def set_origin(self) -> None:
+        """Count Στ from here on."""
+        super().set_origin()
+        self.before, self.proved = self.counts[UPDATES], 0.0
 
     def begin(self, examples: Examples) -> Field:
         """The scores of these rows, up to date."""
@@ -107,7 +110,7 @@ class KernelLearner(Expansion):
 
         For few rows, all of which have room in the table.
         """
-        waits = self.origin is not None or self.counts[UPDATES] < AGAIN * self.proved
+        waits = self.origin is not None or self.counts[UPDATES] - self.before < AGAIN * self.proved
         give_up = 0.0 if tol is None or waits else tol * self.radius
         self._visit_all(examples, order, mistakes, None, give_up)
         return int(self.counts[PASSES])
@@ -281,12 +284,21 @@ class KernelLearner(Expansion):
         The proof takes a product of all support rows with each other. It is looked for when the length of w, as it was
         added up step by step, promises success, and there are more updates than at the last attempt.
         """
-        updates, total = self.counts[UPDATES], self.counts[TAU]
+        updates, total = self.counts[UPDATES] - self.before, self.counts[TAU]
         length = np.sqrt(max(0.0, self.counts[SQ_NORM])) if self.origin is None else 0.0
         if length > tol * self.radius * total or updates < AGAIN * self.proved or total == 0.0:
             return False
         self.proved = updates
         return self.margin_bound <= tol * self.radius or not self.definite
+
+    def grow(self, n_classes: int, codes: Ints) -> None:
+        """Make room for new classes."""
+        super().grow(n_classes, codes)
+        self.field = None
+
+    def snapshot(self, columns: Array | None = None) -> dict[str, Any]:
+        """What `restore` needs to undo learning; scores are worked out anew then."""
+        return {**super().snapshot(columns), "field": None}
 
     def seal(self) -> None:
         """Let go of the rows learned from, but for copies of the support."""

@@ -24,7 +24,7 @@ from perceptrons.core.keeping import (
     UPDATES,
 )
 from perceptrons.data import Rows
-from perceptrons.learn.common import Hypotheses, overflow
+from perceptrons.learn.common import Hypotheses, at_most, overflow
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.readout import READOUTS, Averaged, Ballot, Floats, Last, Pocket, Voted
 
@@ -40,6 +40,7 @@ class Learner(Hypotheses):
     """
 
     separable = "linearly separable"
+    who_tells = "perceptrons.theory.separability tells, with a proof"
     other_space = "an averaged, voted or pocket readout, or nonlinear features (a kernel)"
 
     def __init__(
@@ -320,4 +321,4 @@ class Learner(Hypotheses):
     @property
     def state(self) -> str:
         """What is known of the hypothesis in force, in a few words."""
-        return f"margin at most {self.margin_bound:.3g}"
+        return f"margin at most {at_most(self.margin_bound)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from perceptrons.learn.common import at_most
 from perceptrons.learn.training import Run
 
 EVERY = 0.5  # seconds between two lines
@@ -35,35 +36,34 @@ class Progress:
 def unconverged(name: str, learner: Any, run: Run, tol: float | None, max_iter: int) -> str:
     """What is proved about a run that ended without convergence, and what to do next."""
     how, other = learner.separable, learner.other_space
-    size = f"margin <= {learner.margin_bound:.3g} with R = {learner.radius:.3g}"
+    size = f"margin <= {at_most(learner.margin_bound)} with R = {learner.radius:.3g}"
+    passes = f"{run.n_iter} pass{'' if run.n_iter == 1 else 'es'}"
     if run.stop == "margin" and learner.definite:
         reason = (
-            f"stopped after {run.n_iter} passes by tol={tol:g}: if these rows are {how} at all, their "
+            f"stopped after {passes} by tol={tol:g}: if these rows are {how} at all, their "
             f"margin relative to R is below tol ({size})"
         )
-        advice = "a smaller tol if they are (perceptrons.theory.separability tells, with a proof)"
+        advice = f"a smaller tol if they are ({learner.who_tells})"
     elif run.stop == "margin":
         reason = (
-            f"stopped after {run.n_iter} passes by tol={tol:g}: w has become short beside the steps that it is the sum "
+            f"stopped after {passes} by tol={tol:g}: w has become short beside the steps that it is the sum "
             "of. For a positive semi-definite kernel that would prove a small margin; this one is not, and nothing is "
             "proved"
         )
         advice = "a smaller tol"
     elif run.stop == "stuck":
         reason = (
-            f"stopped after {run.n_iter} passes: the last one made mistakes but no step, because the rows that are "
+            f"stopped after {passes}: the last one made mistakes but no step, because the rows that are "
             "wrong are zero, or too short to step along"
         )
         advice = "to leave these rows out or to rescale them"
     elif run.stop == "stalled":
-        reason = (
-            f"stopped after {run.n_iter} passes: with this budget the mistakes of a pass have not become fewer lately"
-        )
+        reason = f"stopped after {passes}: with this budget the mistakes of a pass have not become fewer lately"
         advice = "a larger budget, or a larger n_iter_no_change"
     else:
         proved = f" (so far {size})" if learner.definite else ""
         reason = f"stopped by max_iter={max_iter} before converging{proved}"
-        advice = "a larger max_iter if the rows are separable (perceptrons.theory.separability tells, with a proof)"
+        advice = f"a larger max_iter if the rows are separable ({learner.who_tells})"
     return (
         f"{name} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
         f"Try {advice}, {other}."

@@ -67,7 +67,14 @@ class Support:
             height = max(1, BLOCK // len(piece))
             for top in range(0, len(rows), height):
                 block = self.space.products(rows.part(top, top + height), piece)
-                out[top : top + height] += block.astype(np.float64, copy=False) @ part
+                with np.errstate(over="ignore", invalid="ignore"):
+                    out[top : top + height] += block.astype(np.float64, copy=False) @ part
+        if not np.isfinite(out).all():
+            row = int(np.flatnonzero(~np.isfinite(out).reshape(len(out), -1).all(axis=1))[0])
+            raise ValueError(
+                f"the scores of row {row} overflow float64. Rescale the features, for instance with StandardScaler, or "
+                "choose a smaller gamma or degree."
+            )
         return out
 
     def sq_length(self, coef: Floats) -> tuple[float, float]:

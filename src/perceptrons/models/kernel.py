@@ -59,7 +59,7 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
     fit_intercept : bool, default=True
         Whether to learn b, as the weight of a constant feature 1: every kernel value grows by 1.
     eta0 : float, default=1.0
-        Scales every step. With the rule "perceptron" it changes no prediction.
+        Scales every step. With the rule "perceptron" it changes no prediction, unless there is a budget.
     max_iter : int, default=10_000_000
         The largest number of passes. The default is more than `tol` ever lets happen.
     tol : float or None, default=1e-3
@@ -284,6 +284,7 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
                 raise ValueError(
                     f"kernel='precomputed' needs the square matrix of all training rows, got {rows.values.shape}"
                 )
+            _check_symmetry(rows.values)
             negative = np.flatnonzero(np.diagonal(rows.values) < 0)
             if negative.size:
                 row = int(negative[0])
@@ -330,6 +331,8 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
             raise ValueError(f"policy='forgetron' is defined for steps of length 1, got eta0={self.eta0}")
 
     def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> KernelLearner | BudgetLearner:
+        limits = ("max_memory",) if self.budget is not None else ("budget", "policy", "threshold")
+        settings = {name: value for name, value in settings.items() if name not in limits}
         if self.budget is None:
             return KernelLearner(**settings, rows=rows, n_classes=n_classes)
         if self.policy == "forgetron" and n_classes > 2:
@@ -344,3 +347,17 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _check_symmetry(K: Any) -> None:
+    """Refuse a kernel matrix that is not symmetric up to rounding."""
+    slack = 1000.0 * float(np.finfo(K.dtype).eps) * float(np.abs(np.diagonal(K)).max())
+    for top in range(0, len(K), 256):
+        apart = np.abs(K[top : top + 256] - K[:, top : top + 256].T)
+        if apart.max() > slack:
+            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+            row = top + int(i)
+            raise ValueError(
+                f"a kernel matrix is symmetric, got {K[row, j]} at row {row}, column {j} and {K[j, row]} at row {j}, "
+                f"column {row}. For rows that are not those of training, use predict."
+            )

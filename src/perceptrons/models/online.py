@@ -73,7 +73,8 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator):
             raise ValueError(f"The number of classes has to be greater than one; got 1 class: {classes.tolist()[0]!r}")
         settings = self._settings()
         if goes_on:
-            known, learner = self.classes_, copy.deepcopy(self._learner)
+            functions = {id(value): value for value in self.get_params(deep=False).values() if callable(value)}
+            known, learner = self.classes_, copy.deepcopy(self._learner, functions)  # a kernel stays what it is
             classes = validation.union(known, classes)
             _grow(learner, known, classes)
             learner.adopt(**settings)

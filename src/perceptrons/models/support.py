@@ -44,7 +44,7 @@ class SupportModel:
     def support_vectors_(self) -> Any:
         """The support rows, in the order of `support_`; empty for a precomputed kernel."""
         order = self._order()
-        if self.kernel == "precomputed":
+        if self._learner.space.kernel == "precomputed":
             return np.empty((0, 0))
         pieces = [piece.matrix() for piece in self._learner.support.pieces]
         if not pieces:
@@ -92,7 +92,7 @@ class SupportModel:
         That of X with itself is symmetric, and rows that are equal have equal values, to the last bit.
         """
         check_is_fitted(self)
-        if self.kernel == "precomputed":
+        if self._learner.space.kernel == "precomputed":
             raise ValueError("kernel='precomputed' knows no kernel: the matrix is what was given to fit")
         space = replace(self._learner.space, bias=0.0)
         rows = validation.features(self, X, reset=False).widened()
@@ -118,7 +118,12 @@ class SupportModel:
         """‖w‖ in the kernel's feature space, over all classes and without the bias."""
         check_is_fitted(self)
         lines = self._lines()
-        square, _ = self._learner.sq_length(lines.T if len(lines) > 1 else lines[0])
+        square, error = self._learner.sq_length(lines.T if len(lines) > 1 else lines[0])
+        if not self._learner.space.definite or square + error < 0.0:
+            raise ValueError(
+                f"kernel={self.kernel!r} is not positive semi-definite with these parameters: there is no feature "
+                "space, and w has no length there"
+            )
         return float(np.sqrt(max(0.0, square - float((self.intercept_**2).sum()))))
 
     def normalized(self) -> Self:

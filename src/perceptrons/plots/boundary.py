@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import animation, style
@@ -113,6 +114,11 @@ class BoundaryDisplay:
         if not hasattr(estimator, "decision_function"):
             raise TypeError(f"{type(estimator).__name__} has no decision_function, which its boundary is drawn by")
         check_is_fitted(estimator)
+        if getattr(getattr(get_tags(estimator), "input_tags", None), "pairwise", False):
+            raise ValueError(
+                f"{type(estimator).__name__} was fitted to a kernel matrix, which has no plane to draw: use the rows "
+                "and the kernel's name or function"
+            )
         return cls._computed(estimator, X, y).plot(ax)
 
     @classmethod

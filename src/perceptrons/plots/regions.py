@@ -49,7 +49,7 @@ def feature_length(estimator: Any) -> float | None:
         return None
     try:
         return float(norm())
-    except AttributeError:  # many hypotheses vote
+    except (AttributeError, ValueError):  # many hypotheses vote, or the kernel has no feature space
         return None
 
 

@@ -149,7 +149,7 @@ class KernelSeparability:
         if self.separable is not None:
             lines.append(f"  which is about    {self._subject()}")
         for (a, b), result in self.pairs.items():
-            margin = f", margin {result.margin:.6g}" if result.separable else ""
+            margin = f", margin {down(result.margin, 6)}" if result.margin is not None else ""
             lines.append(f"  {a!r} | {b!r}: {verdict[result.separable]}{margin}")
         return "\n".join(lines)
 

@@ -147,7 +147,7 @@ class Separability:
                 lines.append(f"  both hulls meet   at {point}")
         lines.append(f"  proof             {self.reason}")
         for (a, b), result in self.pairs.items():
-            margin = f", margin {result.margin:.6g}" if result.separable else ""
+            margin = f", margin {down(result.margin, 6)}" if result.margin is not None else ""
             lines.append(f"  {a!r} | {b!r}: {verdict[result.separable]}{margin}")
         return "\n".join(lines)
 
