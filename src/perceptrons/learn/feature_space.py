@@ -146,6 +146,11 @@ class FeatureSpace:
             return self.degree * math.log(abs(self.gamma) * longest + abs(self.coef0) + 1.0) > LARGE
         return self.kernel == "rbf" and self.gamma * longest > SHORT
 
+    def value_type(self, rows: Rows) -> np.dtype[Any]:
+        """The type that holds the kernel values of these rows with each other."""
+        wide = callable(self.kernel) or (self.kernel == "poly" and self._wide(rows, rows))
+        return np.dtype(np.float64) if wide else rows.values.dtype
+
     def columns(self, rows: Rows, members: Rows) -> Array:
         """The same values, a line for each member."""
         return self.products(rows, members).T if self.kernel == "precomputed" else self.products(members, rows)

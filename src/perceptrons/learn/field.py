@@ -39,7 +39,7 @@ class Table:
 
     def __init__(self, space: FeatureSpace, rows: Rows, capacity: int) -> None:
         self.space, self.rows = space, rows
-        self.values = np.empty((capacity, len(rows)), dtype=value_type(space, rows))
+        self.values = np.empty((capacity, len(rows)), dtype=space.value_type(rows))
         self.lines = np.full(len(rows), -1, dtype=np.int64)  # of each row; negative if it has none
         self.used = 0
 
@@ -68,7 +68,7 @@ class Field:
     def __init__(self, space: FeatureSpace, rows: Rows, scores: Floats, max_memory: int) -> None:
         self.space, self.rows, self.scores = space, rows, scores
         self.sq_norm = space.sq_norm(rows)
-        n, kind = len(rows), value_type(space, rows)
+        n, kind = len(rows), space.value_type(rows)
         # As many columns as there is room for beside scores, a window and a block of new columns.
         wide = rows.n_features if rows.indices is None else rows.touched // max(1, n) * 2 + 1
         self.most = int(np.clip(COPIED // wide, 1, WINDOW[1]))  # rows of a window
@@ -149,8 +149,3 @@ class Field:
     def cost(self) -> str:
         """Columns of kernel values that were computed."""
         return f"{self.table.used + self.computed:,} kernel columns computed, {self.table.used:,} kept"
-
-
-def value_type(space: FeatureSpace, rows: Rows) -> np.dtype[Any]:
-    """The type of the kernel values of these rows."""
-    return np.dtype(np.float64) if callable(space.kernel) else rows.values.dtype
