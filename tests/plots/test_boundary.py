@@ -370,3 +370,10 @@ def test_kernels_have_a_curved_band_through_the_closest_rows():
         scores = model.decision_function(line) / model.feature_space_norm()
         np.testing.assert_allclose(scores, side * margin.min(), atol=0.02 * np.abs(margin).max())
     assert BoundaryDisplay.from_estimator(KernelPerceptron(readout="voted").fit(X, y), X, y).band_ is None
+
+
+def test_a_kernel_matrix_has_no_plane():
+    X, y = make_moons(30, random_state=0)
+    model = KernelPerceptron(kernel="precomputed").fit(X @ X.T, y)
+    with pytest.raises(ValueError, match="no plane to draw"):
+        BoundaryDisplay.from_estimator(model, X @ X.T, y)

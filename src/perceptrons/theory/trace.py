@@ -246,8 +246,8 @@ def trace(
     """
     if not isinstance(model, LinearModel):
         raise TypeError(
-            f"trace takes a Perceptron or a PassiveAggressiveClassifier, got {type(model).__name__}. "
-            "Transform X first where the model is the last step of a pipeline."
+            f"trace takes a Perceptron or a PassiveAggressiveClassifier, got {type(model).__name__}. Transform X first "
+            "where the model is the last step of a pipeline, or by Nystroem in place of a kernel."
         )
     if limit < 1:
         raise ValueError(f"limit must be >= 1, got {limit}")
