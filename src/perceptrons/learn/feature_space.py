@@ -194,7 +194,7 @@ class FeatureSpace:
                 f"the kernel of row {row} with itself overflows float64. Rescale the features, for instance with "
                 "StandardScaler, or choose a smaller gamma or degree."
             )
-        return np.asarray(np.maximum(own, 0.0) + self.bias)
+        return np.asarray(np.maximum(own + self.bias, 0.0))
 
     def error(self, n_features: int, sq_radius: float) -> float:
         """An upper bound on the rounding error of `products` in float64, for rows with ‖x‖² ≤ sq_radius.
