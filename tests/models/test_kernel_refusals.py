@@ -89,3 +89,11 @@ def test_wrong_widths_and_unfitted():
         KernelPerceptron().fit(ROWS, np.ones(20))
     with pytest.raises(ValueError, match="use fit, or another readout"):
         KernelPerceptron(readout="pocket").partial_fit(ROWS, LABELS)
+
+
+def test_sparse_kernel_matrices_are_refused_in_predictions_too():
+    X, y = rings(30)
+    K = pairwise_kernels(X, metric="rbf")
+    model = KernelPerceptron(kernel="precomputed").fit(K, y)
+    with pytest.raises(ValueError, match="dense kernel matrix"):
+        model.predict(sp.csr_array(K))

@@ -123,11 +123,12 @@ class BudgetLearner(Expansion):
             learn = core.learn.for_rule(self.rule)
             learn(gram, sq_norm, codes, weight, how, self.policy, *state, guesses)
         finally:  # Ctrl-C during the call is raised when it returns: coefficients have moved, the rest must follow
-            filled = state[1][: int(self.memory[core.USED])]
+            filled, before = state[1][: int(self.memory[core.USED])], self.slots
             try:
                 self._take_over(rows, where, codes, filled)
             except KeyboardInterrupt:
-                self._take_over(rows, where, codes, filled)
+                if self.slots is before:
+                    self._take_over(rows, where, codes, filled)
                 raise
         if self.counts[OVERFLOW]:
             raise overflow(f"at row {where[int(self.counts[OVERFLOW]) - 1]}")
@@ -135,7 +136,7 @@ class BudgetLearner(Expansion):
             predicted[where] = guesses
 
     def _take_over(self, rows: Rows, where: Ints, codes: Array, source: Ints) -> None:
-        """Keep the rows that fill the slots now: column `source` of the block's kernel values says which."""
+        """Keep the rows that fill the slots now, all or nothing: column `source` of the kernel values says which."""
         kept = len(self.slots)
         alive, filled = np.flatnonzero(source[self.slots] < kept), np.flatnonzero(source >= kept)
         state: dict[str, Any] = {"slots": np.append(self.slots[alive], filled)}

@@ -124,6 +124,8 @@ class FeatureSpace:
     def products(self, rows: Rows, others: Rows) -> Array:
         """k(x, x′) + bias for all rows x and members x′, in float32 if both are and that is accurate enough."""
         if self.kernel == "precomputed":
+            if rows.indices is not None:
+                raise ValueError("kernel='precomputed' needs a dense kernel matrix, got a sparse one")
             block = rows.values[:, others.values[:, 0].astype(np.intp)]
         elif callable(self.kernel):
             block = self._asked(rows, others)
