@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
 from perceptrons.data import Rows
-from perceptrons.learn import KERNELS, POLICIES, READOUTS, BudgetLearner, KernelLearner
+from perceptrons.learn import KERNELS, POLICIES, BudgetLearner, KernelLearner
 from perceptrons.models import validation
 from perceptrons.models.online import OnlineClassifier
-from perceptrons.models.rule_parameters import RuleParameters
+from perceptrons.models.rule_parameters import COMMON, RuleParameters
 from perceptrons.models.support import SupportModel
 
 
@@ -173,29 +173,15 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **COMMON,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "rule": "no_validation",  # rules.resolve says what is wrong with it
-        "readout": [StrOptions(set(READOUTS))],
-        "fit_intercept": ["boolean"],
-        "eta0": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "tie": [StrOptions({"mistake", "positive"})],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "warm_start": ["boolean"],
         "budget": [Interval(Integral, 1, None, closed="left"), None],
         "policy": [StrOptions(set(POLICIES))],
         "threshold": [Interval(Real, 0, None, closed="left")],
         "max_memory": [Interval(Integral, 0, None, closed="left")],
-        "verbose": ["verbose"],
     }
 
     def __init__(

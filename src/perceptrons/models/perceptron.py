@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from perceptrons import rules
-from perceptrons.learn import READOUTS
 from perceptrons.models.linear import LinearModel
-from perceptrons.models.rule_parameters import RuleParameters
+from perceptrons.models.rule_parameters import COMMON, RuleParameters
 
 
 class Perceptron(RuleParameters, LinearModel):
@@ -111,24 +109,7 @@ class Perceptron(RuleParameters, LinearModel):
     150
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "rule": "no_validation",  # rules.resolve says what is wrong with it
-        "readout": [StrOptions(set(READOUTS))],
-        "fit_intercept": ["boolean"],
-        "eta0": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "init": [StrOptions({"zeros", "random"})],
-        "tie": [StrOptions({"mistake", "positive"})],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**COMMON, "init": [StrOptions({"zeros", "random"})]}
 
     def __init__(
         self,

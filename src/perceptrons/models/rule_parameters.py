@@ -1,16 +1,37 @@
-"""The parameters of a rule as parameters of the estimator, the way those of Gaussian-process kernels are."""
+"""Parameters that estimators with a rule and a readout share; those of the rule can be searched as theirs."""
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
+from perceptrons.learn import READOUTS
+
+COMMON: dict[str, Any] = {
+    "rule": "no_validation",  # rules.resolve says what is wrong with it
+    "readout": [StrOptions(set(READOUTS))],
+    "fit_intercept": ["boolean"],
+    "eta0": [Interval(Real, 0, None, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left"), None],
+    "shuffle": ["boolean"],
+    "random_state": ["random_state"],
+    "tie": [StrOptions({"mistake", "positive"})],
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "warm_start": ["boolean"],
+    "verbose": ["verbose"],
+}
 
 
 class RuleParameters(BaseEstimator):
-    """For estimators with a parameter `rule`."""
+    """For estimators with a parameter `rule`: ``rule__C`` is that of the rule, as with Gaussian-process kernels."""
 
     rule: Any
 

@@ -21,7 +21,7 @@ from perceptrons.theory.inputs import read_kernel
 from perceptrons.theory.irreducible import irreducible
 from perceptrons.theory.kernel_certificate import check_kernel
 from perceptrons.theory.proof import Contradiction, Separator
-from perceptrons.theory.rounding import down, root_up, up
+from perceptrons.theory.rounding import root_up, up
 
 Array = npt.NDArray[Any]
 
@@ -122,36 +122,12 @@ class KernelSeparability:
         return True
 
     def __repr__(self) -> str:
-        verdict = {True: f"separable, margin={self.margin}", False: "not separable", None: "undecided"}[self.separable]
-        return f"<KernelSeparability: {verdict}, fit_intercept={self.fit_intercept}, {self.n_rows} rows>"
+        return wording.brief(self)
 
     def __str__(self) -> str:
-        sides = {True: ("with", "without"), False: ("without", "with")}[self.fit_intercept]
-        verdict = {True: "separable", False: "not separable", None: "undecided"}
-        lines = [
-            f"{verdict[self.separable]} {sides[0]} a bias, {verdict[self.other]} {sides[1]} one, in the kernel's "
-            f"feature space ({wording.count(self.n_rows, 'row')}, "
-            f"{wording.count(len(self.classes), 'class', 'classes')})"
-        ]
-        if self.separable and self.margin_bounds is not None and self.augmented_margin is not None:
-            low, high = self.margin_bounds
-            if math.isfinite(low):
-                lines.append(f"  largest margin    proved to be between {down(low, 10)} and {up(high, 10)}")
-                lines.append(
-                    f"  relative to R     {low / self.radius:.3g}, R = {up(self.radius, 6)} is the longest point"
-                )
-                lines.append(f"  augmented margin  {down(self.augmented_margin, 6)}, the one of Novikoff's bound")
-                lines.append(f"  defined by        {wording.some(np.unique(self.support))}")
-        elif self.separable is False and self.irreducible is not None:
-            rows = wording.some(self.irreducible)
-            lines.append(f"  irreducible       {rows} cannot be separated; without any one of them they can")
-        lines.append(f"  proof             {self.reason}")
-        if self.separable is not None:
-            lines.append(f"  which is about    {self._subject()}")
-        for (a, b), result in self.pairs.items():
-            margin = f", margin {down(result.margin, 6)}" if result.margin is not None else ""
-            lines.append(f"  {a!r} | {b!r}: {verdict[result.separable]}{margin}")
-        return "\n".join(lines)
+        sizes = wording.count(self.n_rows, "row"), wording.count(len(self.classes), "class", "classes")
+        about = [] if self.separable is None else [f"  which is about    {self._subject()}"]
+        return wording.report(self, f", in the kernel's feature space ({', '.join(sizes)})", "point", about=about)
 
     def _subject(self) -> str:
         """What the proof is about."""

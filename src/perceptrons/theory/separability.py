@@ -20,7 +20,7 @@ from perceptrons.theory.inputs import only_one, read, sq_radius
 from perceptrons.theory.irreducible import irreducible
 from perceptrons.theory.kernel_separability import KernelSeparability, kernel_separability
 from perceptrons.theory.proof import Contradiction, Separator, Undecided, best, decide, margin, unit
-from perceptrons.theory.rounding import down, root_up, up
+from perceptrons.theory.rounding import root_up
 
 Array = npt.NDArray[Any]
 
@@ -118,38 +118,19 @@ class Separability:
         return True
 
     def __repr__(self) -> str:
-        verdict = {True: f"separable, margin={self.margin}", False: "not separable", None: "undecided"}[self.separable]
-        return f"<Separability: {verdict}, fit_intercept={self.fit_intercept}, {self.n_rows} rows>"
+        return wording.brief(self)
 
     def __str__(self) -> str:
-        sides = {True: ("with", "without"), False: ("without", "with")}[self.fit_intercept]
-        verdict = {True: "separable", False: "not separable", None: "undecided"}
-        lines = [
-            f"{verdict[self.separable]} {sides[0]} a bias, {verdict[self.other]} {sides[1]} one "
-            f"({wording.count(self.n_rows, 'row')}, {wording.count(self.n_features, 'feature')}, "
-            f"{wording.count(len(self.classes), 'class', 'classes')})"
-        ]
-        if self.separable and self.margin_bounds is not None and self.augmented_margin is not None:
-            low, high = self.margin_bounds
-            if math.isfinite(low):
-                lines.append(f"  largest margin    proved to be between {down(low, 10)} and {up(high, 10)}")
-                lines.append(
-                    f"  relative to R     {low / self.radius:.3g}, R = {up(self.radius, 6)} is the longest row"
-                )
-                lines.append(f"  augmented margin  {down(self.augmented_margin, 6)}, the one of Novikoff's bound")
-                lines.append(f"  defined by        {wording.some(np.unique(self.support))}")
-        elif self.separable is False:
-            if self.irreducible is not None:
-                rows = wording.some(self.irreducible)
-                lines.append(f"  irreducible       {rows} cannot be separated; without any one of them they can")
-            if self.point is not None and self.fit_intercept:
-                point = np.array2string(self.point, precision=6, threshold=8, edgeitems=3)
-                lines.append(f"  both hulls meet   at {point}")
-        lines.append(f"  proof             {self.reason}")
-        for (a, b), result in self.pairs.items():
-            margin = f", margin {down(result.margin, 6)}" if result.margin is not None else ""
-            lines.append(f"  {a!r} | {b!r}: {verdict[result.separable]}{margin}")
-        return "\n".join(lines)
+        sizes = (
+            wording.count(self.n_rows, "row"),
+            wording.count(self.n_features, "feature"),
+            wording.count(len(self.classes), "class", "classes"),
+        )
+        meeting = []
+        if self.point is not None and self.fit_intercept:
+            point = np.array2string(self.point, precision=6, threshold=8, edgeitems=3)
+            meeting.append(f"  both hulls meet   at {point}")
+        return wording.report(self, f" ({', '.join(sizes)})", "row", meeting)
 
 
 @overload

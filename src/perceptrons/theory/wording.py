@@ -1,8 +1,17 @@
-"""Numbers of things, in words."""
+"""Results in words: numbers of things, and the report of a verdict."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from perceptrons.theory.constraints import Ints
+from perceptrons.theory.rounding import down, up
+
+VERDICT = {True: "separable", False: "not separable", None: "undecided"}
 
 
 def count(number: int, what: str, many: str | None = None) -> str:
@@ -23,3 +32,37 @@ def some(rows: Ints) -> str:
 def constraints(number: int, n_classes: int) -> str:
     """So many rows; of several classes, so many constraints, since a row makes one for each rival."""
     return count(number, "row" if n_classes == 2 else "constraint")
+
+
+def brief(result: Any) -> str:
+    """A verdict in one line."""
+    verdict = f"separable, margin={result.margin}" if result.separable else VERDICT[result.separable]
+    return f"<{type(result).__name__}: {verdict}, fit_intercept={result.fit_intercept}, {result.n_rows} rows>"
+
+
+def report(result: Any, where: str, point: str, meeting: Sequence[str] = (), about: Sequence[str] = ()) -> str:
+    """A verdict with its margins or its contradiction, line by line.
+
+    where: what it is about, after the verdict. point: what a row is called. meeting: further lines of a contradiction.
+    about: further lines of the proof.
+    """
+    sides = {True: ("with", "without"), False: ("without", "with")}[result.fit_intercept]
+    lines = [f"{VERDICT[result.separable]} {sides[0]} a bias, {VERDICT[result.other]} {sides[1]} one{where}"]
+    if result.separable and result.margin_bounds is not None and math.isfinite(result.margin_bounds[0]):
+        low, high = result.margin_bounds
+        lines += [
+            f"  largest margin    proved to be between {down(low, 10)} and {up(high, 10)}",
+            f"  relative to R     {low / result.radius:.3g}, R = {up(result.radius, 6)} is the longest {point}",
+            f"  augmented margin  {down(result.augmented_margin, 6)}, the one of Novikoff's bound",
+            f"  defined by        {some(np.unique(result.support))}",
+        ]
+    elif result.separable is False:
+        if result.irreducible is not None:
+            rows = some(result.irreducible)
+            lines.append(f"  irreducible       {rows} cannot be separated; without any one of them they can")
+        lines += meeting
+    lines += [f"  proof             {result.reason}", *about]
+    for (a, b), pair in result.pairs.items():
+        margin = f", margin {down(pair.margin, 6)}" if pair.margin is not None else ""
+        lines.append(f"  {a!r} | {b!r}: {VERDICT[pair.separable]}{margin}")
+    return "\n".join(lines)
