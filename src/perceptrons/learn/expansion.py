@@ -96,12 +96,12 @@ class Expansion(Hypotheses):
 
     def seal(self) -> None:
         """Copy the rows of the support out of the source, and let go of it."""
-        if self.source is not None:
-            if self.space.kernel == "precomputed":
-                self.gram = self._matrix()
-            self.sealed = self.support
-            self.given += len(self.source)
-        self.source, self.where = None, self.where[:0]
+        if self.source is None:
+            return
+        gram = self._matrix() if self.space.kernel == "precomputed" else None
+        state = {"sealed": self.support, "gram": gram, "given": self.given + len(self.source)}
+        # All at once: Ctrl-C must not find half of it done.
+        vars(self).update(state, source=None, where=self.where[:0])
 
     def _matrix(self) -> Floats:
         """The part of a precomputed kernel matrix that is about the support, with the constant feature."""

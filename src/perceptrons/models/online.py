@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from abc import ABCMeta, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from perceptrons.models.preparation import Task
 Array = npt.NDArray[Any]
 
 
-class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator):
+class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """A classifier that learns by mistakes. Estimators give parameters and say what learner they mean."""
 
     # Read from every estimator's parameters.
@@ -48,13 +49,13 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator):
     def _check_stream(self) -> None:
         """Refuse what cannot be done in a stream."""
 
+    @abstractmethod
     def _settings(self) -> dict[str, Any]:
         """What a learner takes: rule, readout, eta, fit_intercept, tie and what its space asks for."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> Any:
         """A learner for rows like these that has seen nothing."""
-        raise NotImplementedError
 
     def _start(self, learner: Any, random: np.random.RandomState, start: tuple[Any, ...], goes_on: bool) -> None:
         """Set the first hypothesis of a fit, where it is not that of zeros."""
