@@ -44,11 +44,13 @@ class Kernel:
     the rule's formula, and its index could not be read where the rule's module cannot be imported.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], **others: Any) -> None:
+        """`others` are options of Numba's that differ from `OPTIONS`."""
+        options = {**OPTIONS, **others}
         self.__doc__ = function.__doc__
-        self.fresh = njit(**OPTIONS)(function)
+        self.fresh = njit(**options)(function)
         try:
-            self.cached = njit(cache=True, **OPTIONS)(_close_over(function, DIGEST))
+            self.cached = njit(cache=True, **options)(_close_over(function, DIGEST))
         except RuntimeError:  # no folder can be written: compile anew in every process
             self.cached = self.fresh
 
@@ -59,6 +61,11 @@ class Kernel:
         """The dispatcher that may compile this rule in."""
         chosen: Callable[..., Any] = self.cached if type(rule).__module__ == "perceptrons.rules" else self.fresh
         return chosen
+
+
+def exact(function: Callable[..., Any]) -> Kernel:
+    """A kernel whose every operation rounds as written."""
+    return Kernel(function, fastmath=False)
 
 
 @register_jitable

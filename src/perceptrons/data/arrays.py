@@ -46,7 +46,7 @@ class Rows:
     def take(self, where: Array) -> Rows:
         """A copy of the rows at `where`."""
         if self.indptr is None:
-            arrays: Arrays = _readonly(self.values[where]), None, None
+            arrays: Arrays = readonly(self.values[where]), None, None
         else:
             arrays = _csr(self.matrix()[where])
         return Rows(*arrays, self.n_features, self.sq_norm[where])
@@ -58,7 +58,7 @@ class Rows:
             return Rows(self.values[begin:end], None, None, self.n_features, sq_norm)
         indptr = self.indptr[begin : begin + len(sq_norm) + 1]
         span = slice(int(indptr[0]), int(indptr[-1]))
-        return Rows(self.values[span], self.indices[span], _readonly(indptr - indptr[0]), self.n_features, sq_norm)
+        return Rows(self.values[span], self.indices[span], readonly(indptr - indptr[0]), self.n_features, sq_norm)
 
     def first_of_equals(self) -> npt.NDArray[np.intp]:
         """For each row, the number of the first that is equal to it, bit by bit."""
@@ -73,7 +73,7 @@ class Rows:
     def widened(self) -> Rows:
         """The same rows in float64."""
         return Rows(
-            _readonly(self.values.astype(np.float64, copy=False)), *self.arrays[1:], self.n_features, self.sq_norm
+            readonly(self.values.astype(np.float64, copy=False)), *self.arrays[1:], self.n_features, self.sq_norm
         )
 
     @staticmethod
@@ -81,7 +81,7 @@ class Rows:
         """One copy of rows of one layout, below each other."""
         matrices = [part.matrix() for part in parts]
         if parts[0].indices is None:
-            arrays: Arrays = _readonly(np.vstack(matrices)), None, None
+            arrays: Arrays = readonly(np.vstack(matrices)), None, None
         else:
             arrays = _csr(sp.vstack(matrices, format="csr"))
         return Rows(*arrays, parts[0].n_features, np.concatenate([part.sq_norm for part in parts]))
@@ -119,7 +119,7 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *
     ValueError: Input X contains NaN at row 1, column 1. Remove or impute such values first.
     """
     sparse = sp.issparse(X)
-    arrays: Arrays = _csr(X) if sparse else (_readonly(X), None, None)
+    arrays: Arrays = _csr(X) if sparse else (readonly(X), None, None)
     sq_norm, verdict, row = survey(*arrays, np.uint64(X.shape[1]))
     if verdict == NOT_CANONICAL:
         outside = np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))
@@ -149,10 +149,10 @@ def _csr(X: Any) -> tuple[Array, Array, Array]:
             "X is not a valid CSR matrix: its row pointers do not increase from 0 to the number of values."
         )
     indices = X.indices.view(np.dtype(f"u{X.indices.itemsize}"))
-    return _readonly(X.data), _readonly(indices), _readonly(X.indptr.astype(np.int64, copy=False).view(np.uint64))
+    return readonly(X.data), readonly(indices), readonly(X.indptr.astype(np.int64, copy=False).view(np.uint64))
 
 
-def _readonly(array: Array) -> Array:
+def readonly(array: Array) -> Array:
     """A view that cannot be written; a writable one would compile a second variant of every pass."""
     view = array.view()
     view.flags.writeable = False

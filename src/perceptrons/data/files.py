@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 STDIN = "-"
 # What a compressed file begins with, and what such files are called.
@@ -69,31 +69,51 @@ def display(paths: Sequence[str]) -> str:
     return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
 
-def open_binary(path: str) -> BinaryIO:
+class Stream(io.BufferedReader):
+    """The bytes of a file as they were before it was compressed."""
+
+    def __init__(self, file: Any, raw: BinaryIO) -> None:
+        super().__init__(file, 1 << 20)
+        self.compressed = raw
+
+    def position(self) -> int:
+        """How much of the file as it lies on the disk has been read."""
+        return self.compressed.tell() if self.compressed.seekable() else 0
+
+    def close(self) -> None:
+        super().close()
+        self.compressed.close()
+
+
+def open_binary(path: str) -> Stream:
     """The file's bytes, uncompressed if it begins as a compressed one does."""
-    raw = cast(BinaryIO, sys.stdin.buffer if path == STDIN else open(path, "rb"))  # noqa: SIM115 — the caller closes it
-    peekable = raw if hasattr(raw, "peek") else io.BufferedReader(cast(Any, raw))
-    begin = cast(Any, peekable).peek(4)[:4]
-    for magic, codec in MAGIC.items():
-        if begin.startswith(magic):
-            return _uncompressed(cast(BinaryIO, peekable), codec, path)
-    return cast(BinaryIO, peekable)
+    raw: Any = sys.stdin.buffer if path == STDIN else open(path, "rb")
+    begin = raw.peek(4)[:4]
+    codecs = [codec for magic, codec in MAGIC.items() if begin.startswith(magic)]
+    return Stream(_uncompressed(raw, codecs[0], path) if codecs else raw, raw)
 
 
-def _uncompressed(file: BinaryIO, codec: str, path: str) -> BinaryIO:
+def _uncompressed(file: BinaryIO, codec: str, path: str) -> Any:
     if codec == "gzip":
         import gzip
 
-        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+        return gzip.GzipFile(fileobj=file)
     if codec == "bz2":
         import bz2
 
-        return cast(BinaryIO, bz2.BZ2File(file))
+        return bz2.BZ2File(file)
     try:
         import pyarrow
     except ImportError:
         raise DataError(f'{path} is compressed by zstd. To read it: pip install "perceptrons[tables]"') from None
-    return cast(BinaryIO, io.BufferedReader(pyarrow.CompressedInputStream(file, "zstd"), 1 << 20))
+    return pyarrow.CompressedInputStream(file, "zstd")
+
+
+def is_compressed(path: str) -> bool:
+    """Whether a file begins as a compressed one does."""
+    with open(path, "rb") as file:
+        begin = file.read(4)
+    return any(begin.startswith(magic) for magic in MAGIC)
 
 
 def signature(paths: Sequence[str]) -> list[list[Any]]:

@@ -1,0 +1,209 @@
+"""Decimal numbers to float64, rounded correctly: the double nearest to the number as written, of two the even one.
+
+Most numbers in files are short: their digits make an integer below 2⁵³ and a power of ten up to 10²², both exact in
+float64, so that one division or multiplication rounds correctly (Clinger 1990). Longer ones go through a product with
+a 128-bit power of five (Lemire 2021, "Number parsing at a gigabyte per second", §5–§9); the few that even this does not
+decide are left to the caller.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, register_jitable
+
+U = np.uint64
+PLAIN: Any = {"error_model": "numpy", "forceinline": True}  # no fast math: a quotient must round correctly
+
+GOOD, BAD, HARD, HUGE = range(4)  # a number; no number; one that the caller must round; too large for float64
+
+SMALLEST, LARGEST = -342, 308  # powers of ten beyond which a 19-digit integer times the power is 0 or overflows
+TENS = np.array([float(10**q) for q in range(23)])
+WHOLE = np.array([10**q for q in range(9)], dtype=np.uint64)
+
+
+def _powers_of_five() -> np.ndarray[Any, Any]:
+    """5^q scaled to 128 bits with the highest set, in two words each; rounded down for q ≥ 0, up for q < 0 (§5)."""
+    table = []
+    for q in range(SMALLEST, LARGEST + 1):
+        power = 5 ** abs(q)
+        if q < 0:
+            power = (1 << (2 * power.bit_length() + 128)) // power + 1
+        extra = power.bit_length() - 128
+        scaled = power >> extra if extra > 0 else power << -extra
+        table.append((scaled >> 64, scaled & (2**64 - 1)))
+    return np.array(table, dtype=np.uint64)
+
+
+FIVES = _powers_of_five()
+
+
+@intrinsic
+def eight(typingctx, text, position):
+    """The eight bytes text[position:position + 8] as one number, the first byte lowest."""
+
+    def codegen(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+        word = builder.load(place)
+        word.align = 1
+        return word
+
+    return types.uint64(text, position), codegen
+
+
+@intrinsic
+def low_zeros(typingctx, word):
+    """How many of the lowest bits are 0; 64 for the number 0."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def high_zeros(typingctx, word):
+    """How many of the highest bits are 0."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def as_double(typingctx, bits):
+    """The float64 with these bits."""
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.uint64), codegen
+
+
+@intrinsic
+def product(typingctx, a, b):
+    """a·b in 128 bits: the high word and the low."""
+
+    def codegen(context, builder, signature, args):
+        wide, word = ir.IntType(128), ir.IntType(64)
+        full = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+        high = builder.trunc(builder.lshr(full, ir.Constant(wide, 64)), word)
+        return context.make_tuple(builder, signature.return_type, [high, builder.trunc(full, word)])
+
+    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), codegen
+
+
+@register_jitable(**PLAIN)
+def n_digits(word):
+    """How many of the eight bytes, from the first on, are digits; `word` is their bytes exclusive-or 0x30…30."""
+    other = ((word + U(0x7676767676767676)) | word) & U(0x8080808080808080)
+    return low_zeros(other) >> U(3)
+
+
+@register_jitable(**PLAIN)
+def whole(word, n):
+    """The number that the first n digits make, 1 ≤ n ≤ 8: pairs, then fours, then all eight at once."""
+    word <<= U(64) - (n << U(3))  # zeros in front
+    word = (word * U(10) + (word >> U(8))) & U(0x00FF00FF00FF00FF)
+    word = (word * U(100) + (word >> U(16))) & U(0x0000FFFF0000FFFF)
+    return (word * U(10000) + (word >> U(32))) & U(0xFFFFFFFF)
+
+
+@register_jitable(**PLAIN)
+def nearest(m, q):
+    """The double nearest to m·10^q, m ≥ 1, as bits without sign; and GOOD, or HARD where this does not decide."""
+    if q < SMALLEST:
+        return U(0), GOOD
+    if q > LARGEST:
+        return U(0), HUGE
+    shift = high_zeros(m)
+    m <<= shift
+    high, low = product(m, FIVES[U(q - SMALLEST), U(0)])
+    if high & U(0x1FF) == U(0x1FF):  # the bits beyond the mantissa are all 1: more of the power is needed
+        more, _ = product(m, FIVES[U(q - SMALLEST), U(1)])
+        low += more
+        if more > low:
+            high += U(1)
+    if low == U(0xFFFFFFFFFFFFFFFF) and (q < -27 or q > 55):
+        return U(0), HARD
+    top = high >> U(63)
+    mantissa = high >> (top + U(9))  # 54 bits: one more than float64 keeps
+    exponent = ((217706 * q) >> 16) + 63 + np.int64(top) - np.int64(shift) + 1023  # 217706/2¹⁶ ≈ log₂ 10
+    if exponent <= 0:  # subnormal
+        if exponent <= -63:
+            return U(0), GOOD
+        mantissa >>= U(1 - exponent)
+        mantissa += mantissa & U(1)
+        return mantissa >> U(1), GOOD  # a carry into bit 52 is the smallest normal number: the exponent follows
+    if low <= U(1) and q >= -4 and q <= 23 and mantissa & U(3) == U(1) and mantissa << (top + U(9)) == high:
+        mantissa &= ~U(1)  # exactly between two doubles: to the even one
+    mantissa += mantissa & U(1)
+    mantissa >>= U(1)
+    if mantissa == U(1) << U(53):
+        mantissa >>= U(1)
+        exponent += 1
+    if exponent >= 2047:
+        return U(0), HUGE
+    return (U(exponent) << U(52)) | (mantissa & U(0xFFFFFFFFFFFFF)), GOOD
+
+
+@register_jitable(error_model="numpy")
+def number(text, p):
+    """The number that begins at text[p]: its value, where it ends, and GOOD, BAD, HARD or HUGE.
+
+    number = [+-] (digits [. [digits]] | . digits) [(e|E) [+-] digits]. Some byte after it must be none of these.
+    """
+    sign = U(0)
+    if text[p] == 43 or text[p] == 45:
+        sign = U(text[p] == 45) << U(63)
+        p += U(1)
+    m, q, used, dropped, any_digit = U(0), 0, 0, False, False
+    while text[p] - 48 < 10 and text[p] >= 48:
+        digit = U(text[p]) - U(48)
+        any_digit = True
+        if used < 19:
+            m = m * U(10) + digit
+            used += m > U(0)
+        else:
+            dropped |= digit > U(0)
+            q += 1
+        p += U(1)
+    if text[p] == 46:
+        p += U(1)
+        while text[p] - 48 < 10 and text[p] >= 48:
+            digit = U(text[p]) - U(48)
+            any_digit = True
+            if used < 19:
+                m = m * U(10) + digit
+                used += m > U(0)
+                q -= 1
+            else:
+                dropped |= digit > U(0)
+            p += U(1)
+    if not any_digit:
+        return 0.0, p, BAD
+    if text[p] | 32 == 101:
+        p += U(1)
+        minus = text[p] == 45
+        if text[p] == 43 or text[p] == 45:
+            p += U(1)
+        if not (text[p] - 48 < 10 and text[p] >= 48):
+            return 0.0, p, BAD
+        exponent = 0
+        while text[p] - 48 < 10 and text[p] >= 48:
+            exponent = min(exponent * 10 + np.int64(text[p]) - 48, 1 << 40)  # more digits than any file has
+            p += U(1)
+        q += -exponent if minus else exponent
+    if m == U(0):
+        return as_double(sign), p, GOOD
+    bits, status = nearest(m, q)
+    if dropped and status == GOOD:  # between m·10^q and (m + 1)·10^q: decided where both round to one double
+        above, status = nearest(m + U(1), q)
+        if above != bits or status != GOOD:
+            status = HARD
+    return as_double(bits | sign), p, status

@@ -1,0 +1,191 @@
+"""Lines of the svmlight format to CSR rows.
+
+    line = [label [qid:n] {index:value}] [# comment]
+
+Fields are separated by spaces and tabs; indices rise within a line. Eight bytes are looked at in one step: how many of
+them are digits, and which number those make (Lemire 2021, §4). What is not the common case goes through `decimal`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import register_jitable
+
+from perceptrons.core.compile import exact
+from perceptrons.core.decimal import BAD, GOOD, HARD, HUGE, PLAIN, TENS, WHOLE, U, eight, n_digits, number, whole
+
+PADDING = 16  # bytes that must follow the text, line feeds all of them: numbers are read eight bytes at a time
+
+# Why a text is refused.
+FINE, NOT_A_LABEL, NOT_A_FEATURE, NOT_A_VALUE, TOO_LARGE, NOT_RISING, BELOW_ONE, BEYOND, FULL = range(9)
+
+TAB, FEED, RETURN, SPACE, COMMENT, DOT, COLON = 9, 10, 13, 32, 35, 46, 58
+DIGITS = U(0x3030303030303030)
+
+
+@register_jitable(**PLAIN)
+def after_field(text, p):
+    """Whether a field may end before text[p]."""
+    c = text[p]
+    return c == SPACE or c == FEED or c == TAB or c == COMMENT or (c == RETURN and text[p + U(1)] == FEED)
+
+
+@register_jitable(**PLAIN)
+def skip_blanks(text, p):
+    while text[p] == SPACE or text[p] == TAB:
+        p += U(1)
+    return p
+
+
+@register_jitable(**PLAIN)
+def short(text, p):
+    """A number that begins at text[p], as `decimal.number` gives it; fast for up to seven digits on either side."""
+    negative = text[p] == 45
+    q = p + U(negative)
+    word = eight(text, q) ^ DIGITS
+    n = n_digits(word)
+    if n == U(0) or n == U(8):
+        return number(text, p)
+    m, q = whole(word, n), q + n
+    if text[q] == DOT:
+        word = eight(text, q + U(1)) ^ DIGITS
+        n = n_digits(word)
+        if n == U(0) or n == U(8):
+            return number(text, p)
+        m, q = m * WHOLE[n] + whole(word, n), q + U(1) + n
+        x = np.float64(m) / TENS[n]
+    else:
+        x = np.float64(m)
+    if text[q] | 32 == 101:
+        return number(text, p)
+    return -x if negative else x, q, GOOD
+
+
+@register_jitable(**PLAIN)
+def position(text, p):
+    """The whole number that begins at text[p], 2⁶³ if it is that or more, and where it ends; p itself if none does."""
+    word = eight(text, p) ^ DIGITS
+    n = n_digits(word)
+    if n == U(0):
+        return U(0), p
+    if n < U(8):
+        return whole(word, n), p + n
+    total = U(0)
+    while text[p] >= 48 and text[p] <= 57:
+        total = min(total, U(1) << U(59)) * U(10) + U(text[p]) - U(48)
+        p += U(1)
+    return min(total, U(1) << U(63)), p
+
+
+@register_jitable(**PLAIN)
+def is_qid(text, p):
+    return text[p] == 113 and text[p + U(1)] == 105 and text[p + U(2)] == 100 and text[p + U(3)] == COLON
+
+
+@exact
+def count(text):
+    """How many rows and features a text can have at most: line ends and colons."""
+    lines, colons = 1, 0
+    for c in text:
+        lines += c == FEED
+        colons += c == COLON
+    return lines, colons
+
+
+@exact
+def parse(text, size, first, limit, keep, labels, values, indices, indptr, hard, counts):
+    """Rows of text[:size]; fills labels, values, indices and indptr, and returns why it stopped and where.
+
+    first: number of the first index, 0 or 1. limit: largest index that is allowed. keep: number of
+    columns; features beyond are left out. Numbers that need exact arithmetic
+    are listed in `hard`: begin, end, and which value (or label, counted from −1 down). counts: rows, values, hard
+    numbers, lines, largest column + 1; updated in place.
+    """
+    p, end = U(0), U(size)
+    row, at, odd, lines, width = U(0), U(0), U(0), 0, U(0)
+    why = FINE
+    token = p
+    while p < end and why == FINE:
+        p = skip_blanks(text, p)
+        token = p
+        c = text[p]
+        if c == FEED:
+            p += U(1)
+            lines += 1
+            continue
+        if c == RETURN and text[p + U(1)] == FEED:
+            p += U(2)
+            lines += 1
+            continue
+        if c != COMMENT:
+            x, p, status = short(text, p)
+            if status == BAD or not after_field(text, p):
+                why = NOT_A_LABEL
+                break
+            if status == HUGE:
+                why = TOO_LARGE
+                break
+            if status == HARD:
+                if odd == U(hard.shape[0]):
+                    why = FULL
+                    break
+                hard[odd, U(0)], hard[odd, U(1)], hard[odd, U(2)] = token, p, -1 - np.int64(row)
+                odd += U(1)
+            labels[row] = x
+            last = first - 1
+            p = skip_blanks(text, p)
+            if is_qid(text, p):
+                token = p
+                _, p = position(text, p + U(4))
+                if p == token + U(4) or not after_field(text, p):
+                    why = NOT_A_FEATURE
+                    break
+                p = skip_blanks(text, p)
+            while text[p] != FEED:
+                token = p
+                j, p = position(text, p)
+                if p == token or text[p] != COLON:
+                    p = token
+                    break
+                begin = p + U(1)
+                x, p, status = short(text, begin)
+                if status == BAD or not after_field(text, p):
+                    why = NOT_A_VALUE
+                    break
+                if status == HUGE:
+                    why = TOO_LARGE
+                    break
+                if np.int64(j) <= last:
+                    why = BELOW_ONE if j < U(first) else NOT_RISING
+                    break
+                if j > U(limit):
+                    why = BEYOND
+                    break
+                if status == HARD and j - U(first) < U(keep):
+                    if odd == U(hard.shape[0]):
+                        why = FULL
+                        break
+                    hard[odd, U(0)], hard[odd, U(1)], hard[odd, U(2)] = begin, p, np.int64(at)
+                    odd += U(1)
+                last = np.int64(j)
+                if j - U(first) < U(keep):
+                    indices[at] = j - U(first)
+                    values[at] = x
+                    at += U(1)
+                p = skip_blanks(text, p)
+            if why != FINE:
+                break
+            c = text[p]
+            if not (c == FEED or c == COMMENT or (c == RETURN and text[p + U(1)] == FEED)):
+                why = NOT_A_FEATURE
+                break
+            if last >= first:
+                width = max(width, U(last - first + 1))
+            row += U(1)
+            indptr[row] = at
+        while text[p] != FEED:
+            p += U(1)
+        p += U(1)
+        lines += 1
+    counts[0], counts[1], counts[2], counts[3], counts[4] = row, at, odd, lines, width
+    return why, token

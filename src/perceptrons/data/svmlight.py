@@ -1,0 +1,236 @@
+"""Examples from svmlight files, parsed in parallel: blocks of lines, one worker a core."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core import svmlight
+from perceptrons.core.rows import NOT_FINITE, survey
+from perceptrons.data import files
+from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data.batches import Batch, Source
+from perceptrons.data.files import DataError
+
+Bytes = npt.NDArray[np.uint8]
+
+BLOCK = 1 << 22  # bytes of text in a batch: what comes of it stays in the cache of a core until it is learned from
+WORKERS = 8  # at most; each has a block under way
+WIDEST = 1 << 28  # columns, unless their number is given: weights of 2 GB
+
+FIELD = re.compile(rb"[^ \t#]+")
+EXPECTED = {
+    svmlight.NOT_A_LABEL: "is not a label: expected one number, such as 1, -1 or 3.0",
+    svmlight.NOT_A_FEATURE: "is not index:value",
+    svmlight.NOT_A_VALUE: "is not index:value: expected a finite decimal number after the colon",
+    svmlight.TOO_LARGE: "is too large for float64",
+    svmlight.NOT_RISING: "is out of order: indices must increase from left to right in a line, each at most once",
+    svmlight.BELOW_ONE: "has index 0, but indices count from 1 with zero_based=False",
+    svmlight.BEYOND: f"has an index above {WIDEST - 1:,}: renumber the features, or pass n_features",
+}
+
+
+class Block(NamedTuple):
+    """What is in a part of a file, or the first fault in it."""
+
+    rows: Rows | None
+    y: npt.NDArray[np.float64] | None
+    n_lines: int
+    n_bytes: int
+    fault: tuple[int, int, str] | None = None  # line and column, from 0 on in the part, and what is wrong
+
+
+class Text(NamedTuple):
+    """Whole lines of a file, and padding after them."""
+
+    bytes: Bytes
+    size: int  # without the padding
+
+
+class SvmlightSource(Source):
+    """Rows of svmlight (libsvm) files: ``label [qid:n] index:value … [# comment]``.
+
+    Parameters
+    ----------
+    paths : list of str
+        Files, plain or compressed; "-" is standard input.
+    zero_based : bool, default=True
+        Whether columns are indices as written. False: index 1 is the first column, and 0 an error.
+    n_features : int, optional
+        The number of columns; features beyond it are left out. By default columns are as many as occur.
+    """
+
+    def __init__(
+        self, paths: list[str], *, zero_based: bool = True, n_features: int | None = None, block: int = BLOCK
+    ) -> None:
+        self.paths, self.name = paths, files.display(paths)
+        self.zero_based, self.n_features, self.block = zero_based, n_features, block
+        self.n_bytes = files.n_bytes(paths)
+
+    def signature(self) -> dict[str, Any]:
+        settings = {"zero_based": self.zero_based, "n_features": self.n_features, "block": self.block}
+        return {"format": "svmlight", "files": files.signature(self.paths), **settings}
+
+    def batches(self) -> Iterator[Batch]:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        workers = min(WORKERS, cores)
+        width, before = self.n_features or 0, 0
+        self.bytes_done = 0
+        with ThreadPoolExecutor(workers, thread_name_prefix="svmlight") as pool:
+            for path in self.paths:
+                line = 1
+                for block in in_order(self._blocks(path, pool), workers + 2):
+                    if block.fault is not None:
+                        below, right, what = block.fault
+                        where = "standard input" if path == files.STDIN else path
+                        raise DataError(f"{where}:{line + below}:{right + 1}: {what}")
+                    line += block.n_lines
+                    self.bytes_done = before + block.n_bytes
+                    if block.rows is not None:
+                        width = max(width, block.rows.n_features)
+                        yield Batch(replace(block.rows, n_features=width), block.y)
+                before += 0 if path == files.STDIN else os.path.getsize(path)
+                self.bytes_done = before
+
+    def _blocks(self, path: str, pool: ThreadPoolExecutor) -> Iterator[Future[Block]]:
+        """Blocks of a file in the making. Block k has the lines that begin in bytes [k·block, (k + 1)·block)."""
+        if path != files.STDIN and os.path.isfile(path) and not files.is_compressed(path):
+            buffers = threading.local()
+            for begin in range(0, os.path.getsize(path), self.block):
+                yield pool.submit(self._read_and_parse, path, begin, buffers)
+            return
+        with files.open_binary(path) as stream:
+            end, limit = 0, self.block
+            try:
+                while chunk := stream.read(limit - end):
+                    if not chunk.endswith(b"\n"):
+                        chunk += stream.readline()
+                    end += len(chunk)
+                    limit = (end // self.block + 1) * self.block
+                    padded = np.frombuffer(chunk + b"\n" * svmlight.PADDING, dtype=np.uint8)
+                    yield pool.submit(self._parse, Text(padded, len(chunk)), stream.position())
+            except (OSError, EOFError) as error:
+                raise DataError(f"{path} cannot be read as what it begins like, a compressed file: {error}") from error
+
+    def _read_and_parse(self, path: str, begin: int, buffers: threading.local) -> Block:
+        if not hasattr(buffers, "own"):  # one for each worker, used again and again
+            buffers.own = bytearray(self.block + (1 << 16))
+        text = read_lines(path, begin, begin + self.block, buffers.own)
+        return self._parse(text, begin + self.block) if text else Block(None, None, 0, begin + self.block)
+
+    def _parse(self, text: Text, n_bytes: int) -> Block:
+        n_lines, n_values = svmlight.count(text.bytes[: text.size])
+        room = 64
+        while True:
+            y, indptr = np.empty(n_lines), np.zeros(n_lines + 1, dtype=np.uint64)
+            values, indices = np.empty(n_values), np.empty(n_values, dtype=np.uint32)
+            hard, counts = np.empty((room, 3), dtype=np.int64), np.zeros(5, dtype=np.int64)
+            first = 0 if self.zero_based else 1
+            keep, limit = (WIDEST, WIDEST - 1) if self.n_features is None else (self.n_features, (1 << 63) - 1)
+            why, token = svmlight.parse(
+                readonly(text.bytes), text.size, first, limit, keep, y, values, indices, indptr, hard, counts
+            )
+            if why != svmlight.FULL:
+                break
+            room *= 16
+        n_rows, n_values, n_hard, lines, width = counts.tolist()
+        for begin, end, which in hard[:n_hard].tolist():
+            x = float(text.bytes[begin:end].tobytes())
+            if abs(x) == np.inf:
+                return Block(None, None, 0, 0, fault_at(text, begin, EXPECTED[svmlight.TOO_LARGE]))
+            if which < 0:
+                y[-1 - which] = x
+            else:
+                values[which] = x
+        if why != svmlight.FINE:
+            return Block(None, None, 0, 0, fault_at(text, int(token), EXPECTED[why]))
+        if n_rows == 0:
+            return Block(None, None, lines, n_bytes)
+        arrays = readonly(values[:n_values]), readonly(indices[:n_values]), readonly(indptr[: n_rows + 1])
+        width = max(1, width if self.n_features is None else self.n_features)
+        sq_norm, verdict, row = survey(*arrays, np.uint64(width))
+        if verdict == NOT_FINITE:
+            what = "begins a row whose squared length overflows float64: rescale the features"
+            return Block(None, None, 0, 0, fault_at(text, row_begin(text, int(row)), what))
+        return Block(Rows(*arrays, width, sq_norm), y[:n_rows], lines, n_bytes)
+
+
+def in_order(tasks: Iterator[Future[Block]], ahead: int) -> Iterator[Block]:
+    """Results in the order of the tasks, so many of them under way."""
+    waiting: deque[Future[Block]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(task)
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for task in waiting:
+            task.cancel()
+
+
+def read_lines(path: str, begin: int, end: int, buffer: bytearray) -> Text | None:
+    """The lines that begin in bytes [begin, end) of a file, padded, in `buffer`, which may grow; None if none do."""
+    at = max(begin - 1, 0)  # a line begins after the line feed of the one before
+    with open(path, "rb", buffering=0) as file:
+        file.seek(at)
+        size = fill(file, buffer, 0, end - at)
+        start = buffer.find(b"\n", 0, min(size, end - 1 - at)) + 1 if begin else 0
+        if start == size or (begin and start == 0):
+            return None
+        stop = buffer.find(b"\n", end - 1 - at, size)
+        while stop < 0:
+            got = fill(file, buffer, size, 1 << 16)
+            stop = buffer.find(b"\n", size, size + got) if got else size - 1
+            size += got
+    view = np.frombuffer(buffer, dtype=np.uint8)[start : stop + 1 + svmlight.PADDING]
+    view[-svmlight.PADDING :] = svmlight.FEED
+    return Text(view, view.size - svmlight.PADDING)
+
+
+def fill(file: Any, buffer: bytearray, begin: int, size: int) -> int:
+    """Read so many bytes into the buffer, if the file has them; returns how many it had."""
+    short = begin + size + svmlight.PADDING - len(buffer)
+    if short > 0:
+        buffer.extend(bytes(max(short, len(buffer))))
+    done = 0
+    with memoryview(buffer) as view:
+        while done < size and (got := file.readinto(view[begin + done : begin + size])):
+            done += got
+    return done
+
+
+def fault_at(text: Text, at: int, what: str) -> tuple[int, int, str]:
+    """Line and column of the field that has byte number `at`, and what is wrong with it."""
+    plain = text.bytes[: text.size].tobytes()
+    begin = plain.rfind(b"\n", 0, at) + 1
+    line = plain[begin:].split(b"\n", 1)[0].removesuffix(b"\r")
+    for field in FIELD.finditer(line):
+        if field.end() > at - begin:
+            token = field.group().decode("utf-8", "replace")
+            if "," in token and what == EXPECTED[svmlight.NOT_A_LABEL]:
+                what = "has several labels: one label a line is supported"
+            return plain.count(b"\n", 0, begin), field.start(), f"{token[:60]!r} {what}"
+    raise AssertionError("a fault lies in a field")
+
+
+def row_begin(text: Text, row: int) -> int:
+    """Where the row of this number begins."""
+    at = 0
+    for line in text.bytes[: text.size].tobytes().split(b"\n"):
+        field = FIELD.search(line.split(b"#")[0])
+        if field is not None and row == 0:
+            return at + field.start()
+        row -= field is not None
+        at += len(line) + 1
+    raise AssertionError("the row is in this text")
