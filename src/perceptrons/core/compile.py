@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any
@@ -46,13 +47,19 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], **others: Any) -> None:
         """`others` are options of Numba's that differ from `OPTIONS`."""
-        options = {**OPTIONS, **others}
         self.__doc__ = function.__doc__
-        self.fresh = njit(**options)(function)
+        self.function, self.options = function, {**OPTIONS, **others}
+
+    @cached_property  # a program that starts fast makes what it calls, and nothing else
+    def fresh(self) -> Any:
+        return njit(**self.options)(self.function)
+
+    @cached_property
+    def cached(self) -> Any:
         try:
-            self.cached = njit(cache=True, **options)(_close_over(function, DIGEST))
+            return njit(cache=True, **self.options)(_close_over(self.function, DIGEST))
         except RuntimeError:  # no folder can be written: compile anew in every process
-            self.cached = self.fresh
+            return self.fresh
 
     def __call__(self, *args: Any) -> Any:
         return self.cached(*args)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from perceptrons.core.rows import GOOD, NOT_CANONICAL, survey
 
@@ -83,7 +82,9 @@ class Rows:
         if parts[0].indices is None:
             arrays: Arrays = readonly(np.vstack(matrices)), None, None
         else:
-            arrays = _csr(sp.vstack(matrices, format="csr"))
+            from scipy.sparse import vstack
+
+            arrays = _csr(vstack(matrices, format="csr"))
         return Rows(*arrays, parts[0].n_features, np.concatenate([part.sq_norm for part in parts]))
 
     def columns(self) -> Array | None:
@@ -96,15 +97,17 @@ class Rows:
         """The rows as NumPy or SciPy know them, sharing memory."""
         if self.indices is None or self.indptr is None:
             return self.values
+        from scipy.sparse import csr_array  # slow to import: files are learned from without it
+
         signed = self.indices.view(np.dtype(f"i{self.indices.itemsize}"))
-        matrix = sp.csr_array((len(self), self.n_features), dtype=self.values.dtype)
+        matrix = csr_array((len(self), self.n_features), dtype=self.values.dtype)
         matrix.data, matrix.indices, matrix.indptr = self.values, signed, self.indptr.view(np.int64)
         return matrix
 
     def gram(self, other: Rows, bias: float) -> npt.NDArray[np.float64]:
         """Inner products of these rows with others, in float64, the constant of the bias included."""
         products = self.matrix() @ other.matrix().T.astype(np.float64)
-        if sp.issparse(products):
+        if hasattr(products, "toarray"):
             products = products.toarray()
         return np.asarray(products, dtype=np.float64) + bias
 
@@ -118,7 +121,7 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *
     Traceback (most recent call last):
     ValueError: Input X contains NaN at row 1, column 1. Remove or impute such values first.
     """
-    sparse = sp.issparse(X)
+    sparse = hasattr(X, "indptr")
     arrays: Arrays = _csr(X) if sparse else (readonly(X), None, None)
     sq_norm, verdict, row = survey(*arrays, np.uint64(X.shape[1]))
     if verdict == NOT_CANONICAL:
@@ -161,7 +164,7 @@ def readonly(array: Array) -> Array:
 
 def _not_finite(X: Any, row: int, names: Sequence[Any] | None, input_name: str) -> str:
     """Where the first value stands that is no number, or whose square is none."""
-    line = X[[row]].toarray()[0] if sp.issparse(X) else np.asarray(X[row])
+    line = X[[row]].toarray()[0] if hasattr(X, "indptr") else np.asarray(X[row])
     bad = np.flatnonzero(~np.isfinite(line))
     if bad.size == 0:
         return (
