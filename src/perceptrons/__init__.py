@@ -12,14 +12,16 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from perceptrons.models import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
+    from perceptrons.store import load, save
 
-__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron", "__version__"]
+__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron", "__version__", "load", "save"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'perceptrons' has no attribute {name!r}")
-    return getattr(importlib.import_module("perceptrons.models"), name)
+    module = "perceptrons.store" if name in ("load", "save") else "perceptrons.models"
+    return getattr(importlib.import_module(module), name)
 
 
 def __dir__() -> list[str]:

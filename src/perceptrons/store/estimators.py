@@ -1,0 +1,120 @@
+"""Estimators of scikit-learn's kind to and from model files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from perceptrons.store.format import ModelFileError
+from perceptrons.store.saved import LEARNERS, Saved, read, write
+from perceptrons.store.values import rule_from
+
+
+def save(model: Any, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
+    """Save a fitted model.
+
+    The file is a safetensors file with settings in JSON: `load` executes nothing in it. It is replaced in one step, so
+    that at every moment the old or the new one is there, whole; and it carries a digest, so that damage is noticed.
+
+    Parameters
+    ----------
+    model : Perceptron, PassiveAggressiveClassifier or KernelPerceptron
+        Fitted. Rules and kernels of one's own are code, and cannot be saved; nor can a RandomState.
+    path : str or path
+        For instance ``"spam.perceptron"``.
+    drop_zeros : bool, default=False
+        Store the weights of linear models that are not zero, with their positions, where that is shorter.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from perceptrons import Perceptron, load, save
+    >>> model = Perceptron().fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "spam.perceptron"))
+    ...     again = load(os.path.join(folder, "spam.perceptron"))
+    >>> again.predict([[0.0, 1.0]]), again.n_updates_ == model.n_updates_
+    (array(['ham'], dtype='<U4'), True)
+    """
+    write(to_saved(model), path, drop_zeros=drop_zeros)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a model that was saved: it predicts as it did, and goes on learning where it stopped.
+
+    A file that is no model, or is damaged, or holds what no model can be raises `perceptrons.store.ModelFileError`.
+    """
+    saved = read(path)
+    try:
+        return from_saved(saved)
+    except Exception as error:  # parameters that the estimator itself refuses
+        raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
+
+
+def to_saved(model: Any) -> Saved:
+    """What is saved of a fitted estimator."""
+    from sklearn.utils.validation import check_is_fitted
+
+    from perceptrons import models
+
+    name = type(model).__name__
+    if name not in LEARNERS or type(model) is not getattr(models, name):
+        raise TypeError(f"{', '.join(LEARNERS)} can be saved, got {name}; of a pipeline, save the last step")
+    check_is_fitted(model)
+    params = model.get_params(deep=False)
+    if isinstance(params["random_state"], np.random.RandomState):
+        raise ValueError(
+            "random_state is a RandomState, whose state is not saved: set it to a whole number or None first"
+        )
+    model._validate_params()  # what is refused now is not refused when it is too late
+    model._settings()
+    names = getattr(model, "feature_names_in_", None)
+    return Saved(
+        estimator=name,
+        params=params,
+        learner=model._learner,
+        classes=model.classes_,
+        n_features=model.n_features_in_,
+        feature_names=None if names is None else [str(text) for text in names],
+        report={
+            "n_iter": model.n_iter_,
+            "converged": model.converged_,
+            "mistakes": model.mistakes_,
+            "validation_errors": model.validation_errors_,
+            "n_rows": model._n_rows,
+        },
+        encoding=getattr(model, "encoding_", None),
+    )
+
+
+def from_saved(saved: Saved) -> Any:
+    """The estimator that was saved, its parameters checked."""
+    from perceptrons import models
+
+    params = dict(saved.params)
+    if isinstance(params.get("rule"), dict):
+        params["rule"] = rule_from(params["rule"])
+    model = getattr(models, saved.estimator)(**params)
+    model._validate_params()
+    report = saved.report
+    mistakes = np.array(report.get("mistakes", ()), dtype=np.int64)
+    model._learner, model._learned_with = saved.learner, model._settings()
+    model.classes_, model.n_features_in_ = saved.classes, saved.n_features
+    if saved.feature_names is not None:
+        model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
+    model.n_iter_ = _whole(report.get("n_iter", len(mistakes)), "n_iter")
+    model.converged_ = report.get("converged", False) is True
+    model.mistakes_ = mistakes
+    model.validation_errors_ = np.array(report.get("validation_errors", ()), dtype=np.float64)
+    model._n_rows = _whole(report.get("n_rows", 0), "n_rows")
+    if saved.encoding is not None:
+        model.encoding_ = saved.encoding
+    return model
+
+
+def _whole(value: Any, name: str) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{name} must be a whole number >= 0, got {value!r}")
+    return value

@@ -1,0 +1,93 @@
+"""Rows as arrays of a model file, and weights of which only those that are not zero are stored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from perceptrons.data import Rows
+from perceptrons.store.format import Array, Tensors
+from perceptrons.store.values import Settings, check_range, take
+
+
+def pack_rows(rows: Rows, name: str) -> tuple[dict[str, Any], Tensors]:
+    """Rows as settings and arrays."""
+    tensors = {f"{name}.values": rows.values, f"{name}.sq_norm": rows.sq_norm}
+    if rows.indices is not None and rows.indptr is not None:
+        tensors |= {f"{name}.indices": rows.indices, f"{name}.indptr": rows.indptr}
+    return {"n_rows": len(rows), "n_features": rows.n_features, "sparse": rows.indices is not None}, tensors
+
+
+def unpack_rows(settings: Settings, tensors: Tensors, name: str, n_features: int) -> Rows:
+    """The rows that `pack_rows` was given, none wider than `n_features`: compiled code trusts their indices."""
+    n, width = settings.whole("n_rows"), settings.whole("n_features", high=n_features)
+    kind = "f4" if f"{name}.values" in tensors and tensors[f"{name}.values"].dtype == np.float32 else "f8"
+    sq_norm = take(tensors, f"{name}.sq_norm", "f8", (n,))
+    if (sq_norm < 0).any():
+        raise ValueError(f"{name}.sq_norm must be >= 0")
+    if not settings.flag("sparse"):
+        if width != n_features:
+            raise ValueError(f"{name} must have {n_features} features, got {width}")
+        return Rows(_sealed(take(tensors, f"{name}.values", kind, (n, width))), None, None, width, sq_norm)
+    values, indptr = take(tensors, f"{name}.values", kind, (None,)), take(tensors, f"{name}.indptr", "u8", (n + 1,))
+    wide = f"{name}.indices" in tensors and tensors[f"{name}.indices"].dtype == np.uint64
+    indices = take(tensors, f"{name}.indices", "u8" if wide else "u4", values.shape)
+    if indptr[0] != 0 or indptr[-1] != len(values) or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(f"{name}.indptr must increase from 0 to the number of values")
+    check_range(f"{name}.indices", indices, width)
+    falls = np.zeros(len(values) + 1, dtype=bool)
+    falls[1:-1] = indices[1:] <= indices[:-1]
+    falls[indptr] = False  # a new row begins
+    if falls.any():
+        raise ValueError(f"{name}.indices must increase within each row")
+    return Rows(_sealed(values), _sealed(indices), _sealed(indptr), width, sq_norm)
+
+
+def _sealed(array: Array) -> Array:
+    """Passes are compiled for rows that cannot be written."""
+    array.flags.writeable = False
+    return array
+
+
+def pack_weights(array: Array, name: str, drop_zeros: bool) -> Tensors:
+    """Weights, or pairs of position and value of those that are not zero, if that is shorter."""
+    if drop_zeros:
+        flat = array.reshape(-1)
+        kind = np.uint32 if flat.size <= 1 << 32 else np.uint64
+        index = np.flatnonzero(flat.view(np.uint64))  # by their bits: −0 is kept
+        if len(index) * (8 + np.dtype(kind).itemsize) < array.nbytes:
+            return {f"{name}.index": index.astype(kind), f"{name}.value": flat[index]}
+    return {name: array}
+
+
+def unpack_weights(tensors: Tensors, name: str, shape: tuple[int, ...]) -> Array:
+    """The weights that `pack_weights` was given."""
+    if name in tensors or f"{name}.index" not in tensors:
+        return take(tensors, name, "f8", shape)
+    wide = tensors[f"{name}.index"].dtype == np.uint64
+    index = take(tensors, f"{name}.index", "u8" if wide else "u4", (None,))
+    value = take(tensors, f"{name}.value", "f8", index.shape)
+    weights: Array = np.zeros(shape)
+    flat = weights.reshape(-1)
+    check_range(f"{name}.index", index, flat.size)
+    flat[index] = value
+    return weights
+
+
+def check_memory(names: Sequence[str], tensors: Tensors, shape: tuple[int, ...]) -> None:
+    """Refuse weights that are stored without their zeros and would not fit in memory with them."""
+    sparse = sum(f"{name}.index" in tensors for name in names)
+    needed = sparse * 8 * int(np.prod([float(n) for n in shape]))
+    if needed > _memory():
+        raise ValueError(f"its weights would take {needed:,} bytes, this machine has {_memory():,} bytes of memory")
+
+
+def _memory() -> int:
+    """Bytes of memory of this machine, or a guess."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 36

@@ -1,0 +1,166 @@
+"""What a model file holds, and how it is written and read. It needs no scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perceptrons import __version__
+from perceptrons.learn import Learner
+from perceptrons.store.classes import pack_classes, unpack_classes
+from perceptrons.store.format import Array, ModelFileError, Tensors, read_file, write_file
+from perceptrons.store.learners import pack_linear, unpack_linear
+from perceptrons.store.values import Settings, from_json, pack, rule_from, take, to_json, unpack
+
+if TYPE_CHECKING:
+    from perceptrons.learn import BudgetLearner, KernelLearner
+
+# The kinds of learners that each estimator is around.
+LEARNERS = {
+    "Perceptron": ("linear",),
+    "PassiveAggressiveClassifier": ("linear",),
+    "KernelPerceptron": ("kernel", "budget"),
+}
+
+
+@dataclass
+class Saved:
+    """A model as it is saved: an estimator's name and parameters, and the learner that has learned.
+
+    In `params` a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``. `report` says what happened in the
+    last fit: n_iter, converged, mistakes, validation_errors and n_rows, the number of rows in a pass. `encoding` is how
+    columns of files became features; `trained` is anything else worth knowing, ready for JSON.
+    """
+
+    estimator: str
+    params: dict[str, Any]
+    learner: Learner | KernelLearner | BudgetLearner
+    classes: Array
+    n_features: int
+    feature_names: list[str] | None = None
+    report: dict[str, Any] = field(default_factory=dict)
+    encoding: Any = None
+    trained: dict[str, Any] = field(default_factory=dict)
+
+
+def write(saved: Saved, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
+    """Write a model file; the one that is there is replaced when the new one is on the disk, whole.
+
+    drop_zeros: store the weights that are not zero, with their positions, where that is shorter.
+    """
+    write_file(path, *_packed(saved, drop_zeros))
+
+
+def read(path: str | os.PathLike[str]) -> Saved:
+    """Read a model file. Nothing in it is executed, and what it says is checked before it is used.
+
+    A file that is none, or damaged, or of which something does not fit raises `ModelFileError`.
+    """
+    try:
+        return _unpacked(*read_file(path))
+    except (ModelFileError, OSError):
+        raise
+    except Exception as error:  # whatever a hostile file brings about
+        what = str(error) or type(error).__name__
+        raise ModelFileError(f"{os.fspath(path)} cannot be read: {what}") from error
+
+
+def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
+    """A model as settings and arrays."""
+    kind, learner, tensors = _packed_learner(saved.learner, drop_zeros)
+    if kind not in LEARNERS.get(saved.estimator, ()):
+        raise ValueError(f"{saved.estimator} with a learner of the kind {kind!r} cannot be saved")
+    params = {name: to_json(value, name) for name, value in saved.params.items()}
+    if "rule" in params:
+        _check_rule(params["rule"])
+    classes, arrays = pack_classes(saved.classes)
+    report = {**saved.report}
+    mistakes = np.array(report.pop("mistakes", ()), dtype=np.int64)
+    errors = np.array(report.pop("validation_errors", ()), dtype=np.float64)
+    tensors |= arrays | {"report.mistakes": mistakes, "report.validation_errors": errors}
+    settings: dict[str, Any] = {
+        "perceptrons": __version__,
+        "estimator": saved.estimator,
+        "params": params,
+        "n_features": int(saved.n_features),
+        "named": saved.feature_names is not None,
+        "classes": classes,
+        "learner": {"kind": kind, **learner},
+        "report": {name: to_json(value, name) for name, value in report.items()},
+        "trained": {name: to_json(value, name) for name, value in saved.trained.items()},
+    }
+    if saved.feature_names is not None:
+        tensors |= pack(saved.feature_names, "feature_names")
+    if saved.encoding is not None:
+        meta, lists = saved.encoding.state()
+        settings["encoding"] = {"state": meta, "lists": list(lists)}
+        for number, texts in enumerate(lists.values()):
+            tensors |= pack(texts, f"encoding.{number}")
+    return settings, tensors
+
+
+def _packed_learner(learner: Any, drop_zeros: bool) -> tuple[str, dict[str, Any], Tensors]:
+    """The kind of a learner, its settings and arrays."""
+    if isinstance(learner, Learner):
+        return "linear", *pack_linear(learner, drop_zeros)
+    from perceptrons.store import expansions  # kernels take long to import
+
+    kind = "budget" if isinstance(learner, expansions.BudgetLearner) else "kernel"
+    return kind, *expansions.pack_expansion(learner)
+
+
+def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_features: int) -> Any:
+    """The learner that `_packed_learner` was given."""
+    if kind == "linear":
+        return unpack_linear(settings, tensors, n_features)
+    from perceptrons.store import expansions
+
+    unpack = expansions.unpack_budget if kind == "budget" else expansions.unpack_kernel
+    return unpack(settings, tensors, n_features)
+
+
+def _unpacked(found: dict[str, Any], tensors: Tensors) -> Saved:
+    """The model that `_packed` was given."""
+    settings = Settings(found)
+    estimator = settings.choice("estimator", list(LEARNERS))
+    learner = settings.part("learner")
+    kind, n_features = learner.choice("kind", LEARNERS[estimator]), settings.whole("n_features", 1)
+    params = settings.any("params")
+    if not isinstance(params, dict):
+        raise ValueError("params must be an object")
+    if "rule" in params:
+        _check_rule(params["rule"])
+    saved = Saved(estimator, params, _unpacked_learner(kind, learner, tensors, n_features), np.empty(0), n_features)
+    saved.classes = unpack_classes(settings.part("classes"), tensors, saved.learner.n_classes)
+    saved.report = {name: from_json(value) for name, value in settings.part("report").found.items()}
+    saved.report["mistakes"] = take(tensors, "report.mistakes", "i8", (None,)).tolist()
+    saved.report["validation_errors"] = take(tensors, "report.validation_errors", "f8", (None,)).tolist()
+    saved.trained = {name: from_json(value) for name, value in settings.part("trained").found.items()}
+    if settings.flag("named"):
+        saved.feature_names = unpack(tensors, "feature_names")
+        if len(saved.feature_names) != n_features:
+            raise ValueError(f"there are {len(saved.feature_names)} names of {n_features} features")
+    if "encoding" in found:
+        saved.encoding = _encoding(settings.part("encoding"), tensors)
+    if tensors:
+        raise ValueError(f"it has arrays that belong to nothing: {', '.join(sorted(tensors))}"[:200])
+    return saved
+
+
+def _check_rule(rule: Any) -> None:
+    """Refuse a rule whose formula is not in this package."""
+    rule_from(from_json(rule))
+
+
+def _encoding(settings: Settings, tensors: Tensors) -> Any:
+    """How columns become features."""
+    from perceptrons.data.encoding import Encoding  # seldom needed
+
+    names = settings.any("lists")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("lists must be names")
+    lists = {name: unpack(tensors, f"encoding.{number}") for number, name in enumerate(names)}
+    return Encoding.from_state(settings.found["state"], lists)
