@@ -29,6 +29,11 @@ KEPT = ("born", "room", "table", "factor")  # arrays about the slots of a budget
 # -- saving ---------------------------------------------------------------------------------------------------
 
 
+def kind_of(learner: object) -> str:
+    """Which of the two it is."""
+    return "budget" if isinstance(learner, BudgetLearner) else "kernel"
+
+
 def pack_expansion(learner: KernelLearner | BudgetLearner) -> tuple[dict[str, Any], Tensors]:
     """A learner in a kernel's feature space as settings and arrays."""
     kernel = learner.fixed["kernel"]

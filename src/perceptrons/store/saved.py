@@ -108,8 +108,7 @@ def _packed_learner(learner: Any, drop_zeros: bool) -> tuple[str, dict[str, Any]
         return "linear", *pack_linear(learner, drop_zeros)
     from perceptrons.store import expansions  # kernels take long to import
 
-    kind = "budget" if isinstance(learner, expansions.BudgetLearner) else "kernel"
-    return kind, *expansions.pack_expansion(learner)
+    return expansions.kind_of(learner), *expansions.pack_expansion(learner)
 
 
 def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_features: int) -> Any:
