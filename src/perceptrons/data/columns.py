@@ -1,0 +1,181 @@
+"""Pieces of an Arrow table as arrays: what can be done by workers, apart from each other."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.join import beside, matrix, nonzeros, ones
+from perceptrons.core.rows import GOOD, survey
+from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data.csv_blocks import Flaw
+from perceptrons.data.encoding import MISSING, Encoding
+from perceptrons.data.text import Csr, hashes, word_rows
+
+MOST_ROWS = 1 << 16  # of a batch
+TOO_LARGE = "the squared length of the row overflows float64: rescale the features"
+
+
+class Piece(NamedTuple):
+    """Rows as arrays, except for numbers of categories, which depend on the rows before them."""
+
+    X: npt.NDArray[np.float64]
+    sq_norm: npt.NDArray[np.float64]
+    hashed: Csr | None
+    codes: list[npt.NDArray[Any]]  # for each column of categories: which of its categories a row has
+    categories: list[list[str]]  # in the order in which they occur
+    y: npt.NDArray[Any] | None
+
+    def rows(self, encoding: Encoding, *, grow: bool) -> Rows:
+        """What a pass takes; new categories enter the encoding, if it may grow."""
+        if encoding.dense:
+            return Rows(readonly(self.X), None, None, encoding.n_features, self.sq_norm)
+        parts: list[Csr] = [nonzeros(self.X)] if encoding.numbers else []
+        if self.hashed is not None:
+            parts.append(self.hashed)
+        if self.codes:
+            parts.append(ones(encoding.number(self.codes, self.categories, grow=grow)))
+        values, indices, indptr = reduce(lambda one, two: beside(*one, *two), parts)
+        arrays = readonly(values), readonly(indices), readonly(indptr)
+        sq_norm, verdict, row = survey(*arrays, np.uint64(encoding.n_features))
+        if verdict != GOOD:
+            raise Flaw(int(row), None, TOO_LARGE)
+        return Rows(*arrays, encoding.n_features, sq_norm)
+
+
+def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
+    """The pieces of a table, in order; raises the first flaw of the first piece that has any."""
+    pieces = []
+    for begin in range(0, table.num_rows, MOST_ROWS):
+        part = table.slice(begin, MOST_ROWS)
+        flaws: list[Flaw] = []
+        X, sq_norm = _numbers(part, encoding, flaws)
+        categories = [_categories(part.column(name), encoding, name, flaws) for name in encoding.categories]
+        texts = [_texts(part.column(name), encoding, name, flaws) for name in encoding.texts]
+        y = None if target is None else _labels(part.column(target), encoding.label, target, flaws)
+        if flaws:
+            first = min(flaws, key=lambda flaw: flaw.row)
+            raise Flaw(begin + first.row, first.column, first.what)
+        words = None if encoding.n_hashed else [column.dictionary.to_pylist() for column in categories]
+        codes = [column.indices.to_numpy() for column in categories]
+        hashed = _hashed(categories, codes, texts, encoding)
+        pieces.append(Piece(X, sq_norm, hashed, [] if words is None else codes, words or [], y))
+    return pieces
+
+
+def _numbers(
+    part: Any, encoding: Encoding, flaws: list[Flaw]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The columns of numbers as one matrix, and squared lengths of its rows."""
+    import pyarrow as pa
+
+    n, columns = np.uint64(part.num_rows), []
+    for name in encoding.numbers:
+        column, fill = part.column(name).cast(pa.float64(), safe=False).combine_chunks(), encoding.fill(name)
+        if column.null_count:
+            if fill is None:
+                flaws.append(_missing(column.is_null(), name, "a number"))
+            column = column.fill_null(0.0 if fill is None else fill)
+        columns.append(column.to_numpy())
+    X = matrix(np.array([column.__array_interface__["data"][0] for column in columns], dtype=np.uint64), n)
+    sq_norm, verdict, row = survey(readonly(X), None, None, np.uint64(X.shape[1]))
+    if verdict == GOOD:
+        return X, sq_norm
+    for j, name in enumerate(encoding.numbers):
+        nan, fill = np.isnan(X[:, j]), encoding.fill(name)
+        if nan.any() and fill is None:
+            flaws.append(_missing(nan, name, "a number"))
+        X[nan, j] = 0.0 if fill is None else fill
+        infinite = np.flatnonzero(np.isinf(X[:, j]))
+        if infinite.size:
+            what = f"got {X[infinite[0], j]}, expected a finite number"
+            flaws.append(Flaw(int(infinite[0]), name, what))
+            X[infinite, j] = 0.0
+    sq_norm, verdict, row = survey(readonly(X), None, None, np.uint64(X.shape[1]))
+    if verdict != GOOD:
+        flaws.append(Flaw(int(row), None, TOO_LARGE))
+    return X, sq_norm
+
+
+def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any:
+    """A column of categories as codes and what they stand for, in the order in which they occur."""
+    from pyarrow import compute
+
+    if name in encoding.flags:
+        column = compute.if_else(column.cast("bool"), "True", "False")
+    column = _strings(column)
+    empty = compute.fill_null(compute.equal(column, ""), True)  # a cell of a CSV file is empty where a null was
+    if compute.any(empty).as_py():
+        if encoding.fill(name) is None:
+            flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
+        column = compute.if_else(empty, MISSING, column)
+    return column.dictionary_encode()
+
+
+def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any:
+    """A column of text; one that is missing has no words."""
+    column = _strings(column)
+    if column.null_count and encoding.fill(name) is None:
+        flaws.append(_missing(column.is_null(), name, "a text without words"))
+    return column.fill_null("")
+
+
+def _labels(column: Any, kind: str | None, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
+    from pyarrow import compute
+
+    if kind == "str":
+        coded = _strings(column).dictionary_encode()
+        known = np.array(coded.dictionary.to_pylist(), dtype=str)
+        empty = compute.fill_null(compute.equal(compute.dictionary_decode(coded), ""), True)
+        y = None if compute.any(empty).as_py() else known[coded.indices.to_numpy()]
+    else:
+        column = column.combine_chunks()
+        values = column.cast("float64", safe=False)
+        empty = compute.fill_null(compute.is_nan(values), True)
+        y = None if compute.any(empty).as_py() else column.to_numpy(zero_copy_only=False)
+        if y is not None and kind == "int64" and y.dtype.kind == "f":
+            broken = np.flatnonzero((np.rint(y) != y) | (np.abs(y) > 2.0**53))
+            if broken.size:
+                what = f"expected an integer like the labels before it, got {y[broken[0]]}"
+                flaws.append(Flaw(int(broken[0]), name, what))
+                y = np.zeros(len(y))
+    if y is None:
+        what = "the label is missing: remove the row"
+        flaws.append(Flaw(compute.index(empty, True).as_py(), name, what))
+        return np.zeros(len(column))
+    return np.asarray(y, dtype=None if kind == "str" else kind)
+
+
+def _hashed(categories: list[Any], codes: list[Any], texts: list[Any], encoding: Encoding) -> Csr | None:
+    """The features that have fixed places: hashed categories and words."""
+    from pyarrow import compute
+
+    parts, first = [], len(encoding.numbers)
+    if encoding.hash_bits is not None and encoding.n_hashed:
+        features = np.empty((len(codes[0]), len(codes)), dtype=np.uint32)
+        for c, (name, column) in enumerate(zip(encoding.categories, categories, strict=True)):
+            full = compute.binary_join_element_wise(name, column.dictionary, "=")
+            features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes[c]]
+        parts.append(ones(features))
+    first += encoding.n_hashed
+    for t, column in enumerate(texts):
+        parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, first + (t << encoding.text_bits)))
+    return reduce(lambda one, two: beside(*one, *two), parts) if parts else None
+
+
+def _strings(column: Any) -> Any:
+    """A column of any type as one array of strings."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.large_string()).combine_chunks()
+
+
+def _missing(empty: Any, name: str, instead: str) -> Flaw:
+    row = np.flatnonzero(np.asarray(empty))[0]
+    what = f"the value is missing: remove the row, drop the column, or fill such values with {instead} by missing=0"
+    return Flaw(int(row), name, what)
