@@ -7,7 +7,7 @@ sure of here in one compiled sweep: values are finite, indices lie inside the ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,21 @@ class Rows:
         return Rows(
             readonly(self.values.astype(np.float64, copy=False)), *self.arrays[1:], self.n_features, self.sq_norm
         )
+
+    def wide(self, n_features: int) -> Rows:
+        """The same rows, sharing memory, with more features, which are 0; only for rows that are sparse."""
+        return self if n_features == self.n_features else replace(self, n_features=n_features)
+
+    def narrow(self, n_features: int) -> Rows:
+        """The first features only; the same rows if they have no others."""
+        if self.n_features <= n_features or self.indices is None or self.indptr is None:
+            return self
+        keep = self.indices < n_features
+        if keep.all():
+            return self.wide(n_features)
+        ends = np.concatenate([[0], np.cumsum(keep)])[self.indptr.astype(np.intp)].astype(np.uint64)
+        arrays = readonly(self.values[keep]), readonly(self.indices[keep]), readonly(ends)
+        return Rows(*arrays, n_features, survey(*arrays, np.uint64(n_features))[0])
 
     @staticmethod
     def joined(parts: list[Rows]) -> Rows:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data.arrays import Rows
+
+T = TypeVar("T")
 
 
 class Batch(NamedTuple):
@@ -28,6 +33,8 @@ class Source(ABC):
     encoding: Any = None  # how the columns of a table become features, to be kept with a model
     n_bytes: int | None = None  # size of all files, as they lie on the disk
     bytes_done: int = 0  # how much of that has been read by now
+    paths: list[str]
+    caching: str | bool = False  # whether, or in which folder, a copy of the rows may be kept
 
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
@@ -36,3 +43,41 @@ class Source(ABC):
     @abstractmethod
     def signature(self) -> dict[str, Any]:
         """What the rows depend on: files with their sizes and times, and settings. Ready for JSON."""
+
+    def again(self, often: bool = True) -> Source:
+        """This source for being read `often`, or once: from a copy of its rows, if there is one or will be."""
+        if self.caching is False:
+            return self
+        from perceptrons.data.cache import Cached
+
+        cached = Cached(self, None if self.caching is True else self.caching)
+        return cached if often or cached.table is not None else self
+
+    def arrays(self) -> tuple[Any, npt.NDArray[Any] | None]:
+        """All rows in memory, as an array or a sparse matrix, and all labels."""
+        rows, y = self.joined()
+        return rows.matrix(), y
+
+    def joined(self) -> tuple[Rows, npt.NDArray[Any] | None]:
+        """All rows in memory, and all labels."""
+        batches = list(self.batches())
+        if not batches:
+            raise ValueError(f"{self.name} has no rows")
+        width = batches[-1].rows.n_features
+        labels = [batch.y for batch in batches if batch.y is not None]
+        return Rows.joined([batch.rows.wide(width) for batch in batches]), np.concatenate(labels) if labels else None
+
+
+def in_order(tasks: Iterator[Future[T]], ahead: int) -> Iterator[T]:
+    """Results in the order of the tasks, so many of them under way."""
+    waiting: deque[Future[T]] = deque()
+    try:
+        for task in tasks:
+            waiting.append(task)
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for task in waiting:
+            task.cancel()

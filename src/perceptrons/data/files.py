@@ -6,6 +6,7 @@ import glob
 import io
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,7 +34,7 @@ def expand(data: Data) -> list[str]:
     if not given:
         raise DataError("no files were given")
     found: list[str] = []
-    for path in map(os.fspath, given):
+    for path in [os.fspath(each) for each in given]:
         if path == STDIN or os.path.exists(path):
             found.append(path)
         elif glob.has_magic(path):
@@ -120,6 +121,9 @@ def signature(paths: Sequence[str]) -> list[list[Any]]:
     """What tells one state of files from another: where they are, their sizes and times."""
     found = []
     for path in paths:
+        if path == STDIN:
+            found.append([path, os.getpid(), time.time_ns()])
+            continue
         state = os.stat(path)
         found.append([os.path.abspath(path), state.st_size, state.st_mtime_ns])
     return found

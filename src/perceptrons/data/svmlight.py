@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -18,7 +17,7 @@ from perceptrons.core import svmlight
 from perceptrons.core.rows import NOT_FINITE, survey
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
-from perceptrons.data.batches import Batch, Source
+from perceptrons.data.batches import Batch, Source, in_order
 from perceptrons.data.files import DataError
 
 Bytes = npt.NDArray[np.uint8]
@@ -162,21 +161,6 @@ class SvmlightSource(Source):
             what = "begins a row whose squared length overflows float64: rescale the features"
             return Block(None, None, 0, 0, fault_at(text, row_begin(text, int(row)), what))
         return Block(Rows(*arrays, width, sq_norm), y[:n_rows], lines, n_bytes)
-
-
-def in_order(tasks: Iterator[Future[Block]], ahead: int) -> Iterator[Block]:
-    """Results in the order of the tasks, so many of them under way."""
-    waiting: deque[Future[Block]] = deque()
-    try:
-        for task in tasks:
-            waiting.append(task)
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for task in waiting:
-            task.cancel()
 
 
 def read_lines(path: str, begin: int, end: int, buffer: bytearray) -> Text | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perceptrons.learn.learner import Learner
     from perceptrons.learn.progress import Progress, unconverged
     from perceptrons.learn.readout import READOUTS
-    from perceptrons.learn.training import Run, train
+    from perceptrons.learn.training import HeldOut, InMemory, Run, train
 
 WHERE = {
     "KERNELS": "feature_space",
@@ -25,6 +25,8 @@ WHERE = {
     "BudgetLearner": "budget",
     "Examples": "examples",
     "FeatureSpace": "feature_space",
+    "HeldOut": "training",
+    "InMemory": "training",
     "KernelLearner": "kernel",
     "Learner": "learner",
     "Progress": "progress",
@@ -39,6 +41,8 @@ __all__ = [
     "BudgetLearner",
     "Examples",
     "FeatureSpace",
+    "HeldOut",
+    "InMemory",
     "KernelLearner",
     "Learner",
     "Progress",

@@ -19,6 +19,7 @@ class Examples:
     rows: Rows
     codes: npt.NDArray[Any]  # unsigned integers
     weight: npt.NDArray[np.float64] | None = None
+    first: int = 0  # number of the first row, where these are a part of more
 
     @property
     def flat(self) -> tuple[Any, ...]:

@@ -145,7 +145,7 @@ class Learner(Hypotheses):
                 self.counts[AVERAGED] = 0.0
                 self.kept = self.readout.begin(self.w) if self.burn_in <= 0 else self.kept
         if self.counts[OVERFLOW]:
-            raise overflow(f"at row {int(self.counts[OVERFLOW]) - 1}")
+            raise overflow(f"at row {examples.first + int(self.counts[OVERFLOW]) - 1}")
         return int(self.counts[PASSES])
 
     def _slices(self, examples: Examples, order: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
@@ -203,6 +203,22 @@ class Learner(Hypotheses):
         counts[TAU] *= scale
         # All at once: Ctrl-C must not find half of it done.
         vars(self).update(larger, readout=readout, counts=counts, n_classes=n_classes, _read=(-1.0, larger["w"]))
+
+    def resize(self, n_features: int) -> None:
+        """Have room for so many features; new ones start at 0. Fewer are right only if the others were never seen."""
+
+        def resized(old: Floats | None) -> Floats | None:
+            if old is None:
+                return None
+            new = np.zeros((n_features + 1, *old.shape[1:]), order=self.layout)
+            both = min(n_features, self.n_features)
+            new[:both], new[-1] = old[:both], old[-1]
+            return new
+
+        arrays = {name: resized(getattr(self, name)) for name in ("w", "kept", "start", "origin")}
+        if isinstance(self.readout, Voted):
+            self.readout.resize(n_features)
+        vars(self).update(arrays, n_features=n_features, _read=(-1.0, arrays["w"]))
 
     def _part(self, columns: npt.NDArray[np.intp] | None) -> Any:
         """The rows of w that belong to these features (None: all) and to the bias."""

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from perceptrons.learn.common import at_most
-from perceptrons.learn.training import Run
+from perceptrons.learn.training import Material, Run
 
 EVERY = 0.5  # seconds between two lines
 
@@ -14,8 +14,8 @@ EVERY = 0.5  # seconds between two lines
 class Progress:
     """Prints a line for the first pass, then at most two a second, and one for the last; every pass if `each`."""
 
-    def __init__(self, name: str, n_rows: int, each: bool) -> None:
-        self.name, self.n_rows, self.each = name, n_rows, each
+    def __init__(self, name: str, material: Material, each: bool) -> None:
+        self.name, self.material, self.each = name, material, each
         self.begun = time.perf_counter()
         self.next = self.begun
 
@@ -27,9 +27,10 @@ class Progress:
             return
         self.next = now + EVERY
         held_out = f"held-out error {run.validation_errors[-1]:.2%}" if run.validation_errors else "no held-out rows"
+        share = run.mistakes[-1] / max(1, self.material.n_rows)
         print(
-            f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} mistakes "
-            f"({run.mistakes[-1] / max(1, self.n_rows):.2%}), {held_out}, {learner.state}, {now - self.begun:.1f} s"
+            f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} mistakes ({share:.2%}), {held_out}, "
+            f"{learner.state}, {now - self.begun:.1f} s"
         )
 
 

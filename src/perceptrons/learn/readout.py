@@ -106,6 +106,11 @@ class Voted:
         del self.steps[mark[0] :], self.logs[mark[1] :]
         self.source = mark[2]
 
+    def resize(self, n_features: int) -> None:
+        """Count so many features from here on."""
+        self.seal()
+        self.steps = [Step(rows.wide(n_features), log) for rows, log in self.steps]
+
     def remapped(self, codes: npt.NDArray[np.intp], scale: float) -> Voted:
         """The same with the classes renumbered and every step scaled."""
         self.seal()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,47 +28,86 @@ class Run:
         return len(self.mistakes)
 
 
+class Material(Protocol):
+    """What is learned from: examples in memory, or a stream of them."""
+
+    n_rows: int  # in a pass
+
+    def begin(self, learner: Any) -> None:
+        """Before the first pass."""
+
+    def at_once(self, learner: Any) -> int:
+        """How many passes may be made at once."""
+
+    def learn(
+        self, learner: Any, number: int, lines: int, seed: int | None, tol: float | None, *, last: bool
+    ) -> list[int]:
+        """So many passes, the first of them with this number; returns the mistakes of each. Fewer if one ends it."""
+
+    def confirms(self, learner: Any) -> bool:
+        """After a pass without a mistake: whether the hypothesis in force makes none on all rows."""
+
+
+class InMemory:
+    """Examples that are all there."""
+
+    def __init__(self, examples: Examples) -> None:
+        self.examples, self.order = examples, examples.order()
+        self.n_rows = len(self.order)
+
+    def begin(self, learner: Any) -> None:
+        learner.fill_pocket(self.examples)
+
+    def at_once(self, learner: Any) -> int:
+        return int(learner.at_once(self.examples))
+
+    def learn(
+        self, learner: Any, number: int, lines: int, seed: int | None, tol: float | None, *, last: bool
+    ) -> list[int]:
+        orders = orders_of(self.order, lines, seed, number)
+        if lines == 1:
+            return [int(learner.once(self.examples, orders[0], last=last))]
+        mistakes = np.zeros(lines)
+        done = learner.repeat(self.examples, orders, mistakes, tol=tol)
+        return [int(count) for count in mistakes[:done]]
+
+    def confirms(self, learner: Any) -> bool:
+        return bool(learner.confirms(self.examples))
+
+
 def train(
     learner: Any,
-    examples: Examples,
+    material: Material,
     run: Run,
     *,
     seed: int | None,
     max_iter: int,
     tol: float | None,
-    validation: Examples | None = None,
+    held_out: Callable[[], float] | None = None,
     patience: int | None = None,
     stall: int | None = None,
     report: Callable[[Any, Run], None] | None = None,
     one_by_one: bool = False,
 ) -> None:
-    """Train `learner` on `examples`, keeping `run` up to date.
+    """Train `learner` on `material`, keeping `run` up to date.
 
     seed: of the random order of each pass; None keeps the order of rows.
     tol: stop when the margin is proved to be below tol·R: ‖w‖/(R·Στ) < tol. None: never.
-    validation: its error is taken after each pass.
-    patience: stop after so many passes without a smaller validation error, and go back to the best hypothesis.
+    held_out: the error of the learner's readout on held-out rows; taken after each pass.
+    patience: stop after so many passes without a smaller held-out error, and go back to the best hypothesis.
     stall: stop when so many passes did not lower the fewest mistakes of a pass. None: never.
     report: called between passes; with `one_by_one` after every pass, else several may go by.
     """
-    learner.fill_pocket(examples)
-    order = examples.order()
-    held_out = None if validation is None else HeldOut(learner, validation)
+    material.begin(learner)
     # Many passes over a small data set are one call of a kernel, unless something is to be done between them.
     in_between = held_out is not None or one_by_one or learner.origin is not None or learner.burn_in > 0
-    together = 1 if in_between else learner.at_once(examples)
+    together = 1 if in_between else material.at_once(learner)
     best, lines = None, 1
     try:
         while run.n_iter < max_iter and run.stop == "interrupted":
             lines = min(lines, together, max_iter - run.n_iter)
-            orders = orders_of(order, lines, seed, run.n_iter)
-            if lines == 1:
-                run.mistakes.append(int(learner.once(examples, orders[0], last=run.n_iter + 1 == max_iter)))
-            else:
-                mistakes = np.zeros(lines)
-                done = learner.repeat(examples, orders, mistakes, tol=tol)
-                run.mistakes += mistakes[:done].astype(int).tolist()
-            if run.mistakes[-1] == 0 and learner.confirms(examples):
+            run.mistakes += material.learn(learner, run.n_iter, lines, seed, tol, last=run.n_iter + lines == max_iter)
+            if run.mistakes[-1] == 0 and material.confirms(learner):
                 run.converged, run.stop = True, "converged"
                 learner.converge()
             elif learner.counts[QUIET]:
@@ -79,7 +118,7 @@ def train(
                 run.stop = "stalled"
             if held_out is not None:
                 errors = run.validation_errors
-                errors.append(held_out.error())
+                errors.append(held_out())
                 if patience is not None:
                     if best is None or errors[-1] <= best[0]:  # of equals the latest, which has learned most
                         best = errors[-1], learner.snapshot(), run.converged
@@ -113,6 +152,6 @@ class HeldOut:
         self.learner, self.codes = learner, examples.codes
         self.scores = learner.watch(examples.rows)
 
-    def error(self) -> float:
+    def __call__(self) -> float:
         """Share of rows that the readout gets wrong now."""
         return float(np.mean(self.learner.predict(self.scores()) != self.codes))

@@ -9,7 +9,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
-from perceptrons.models import validation
+from perceptrons.data import Source
+from perceptrons.learn.streaming import labelled
+from perceptrons.models import sources, validation
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +30,13 @@ class Fitted:
         A voted readout gives the share of votes: for less against for two classes, else one share a class.
         """
         check_is_fitted(self)
-        scores = self._learner.decide(validation.features(self, X, reset=False))
+        if isinstance(X, Source):
+            parts = [self._learner.decide(rows) for rows, _ in sources.rows_for(self, X)]
+            if not parts:
+                raise ValueError(f"{X.name} has no rows")
+            scores = np.concatenate(parts)
+        else:
+            scores = self._learner.decide(validation.features(self, X, reset=False))
         return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     def predict(self, X: Any) -> Array:
@@ -36,6 +44,20 @@ class Fitted:
         scores = self.decision_function(X)
         codes = self._learner.predict(scores.reshape(len(scores), -1))
         return np.asarray(self.classes_[codes])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows that are predicted right; a source of rows has its labels with it."""
+        if isinstance(X, Source):
+            sources.refuse_labels(y, sample_weight)
+            right, total = 0, 0
+            for rows, labels in sources.rows_for(self, X):
+                codes = self._learner.predict(self._learner.decide(rows))
+                right += int(np.count_nonzero(self.classes_[codes] == labelled(X, labels)))
+                total += len(codes)
+            if total == 0:
+                raise ValueError(f"{X.name} has no rows")
+            return right / total
+        return float(super().score(X, y, sample_weight))  # type: ignore[misc]
 
     # -- reports ----------------------------------------------------------------------------------------------
 

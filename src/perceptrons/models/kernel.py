@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.data import Rows
+from perceptrons.data import Rows, Source
 from perceptrons.learn import KERNELS, POLICIES, BudgetLearner, KernelLearner
-from perceptrons.models import validation
+from perceptrons.models import sources, validation
 from perceptrons.models.online import OnlineClassifier
 from perceptrons.models.rule_parameters import COMMON, RuleParameters
 from perceptrons.models.support import SupportModel
@@ -236,14 +236,15 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
         """Learn from all rows, pass after pass.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Source
             C-ordered float32 and float64 arrays and CSR matrices are read in place. With ``kernel="precomputed"`` the
-            kernel matrix, of shape (n_samples, n_samples).
+            kernel matrix, of shape (n_samples, n_samples). A source (`perceptrons.data.source`) is read into memory,
+            because every row's scores are kept; `partial_fit` reads it batch by batch.
         y : array-like of shape (n_samples,)
             Labels: numbers, booleans, text or dates.
         sample_weight : array-like of shape (n_samples,), optional
@@ -256,6 +257,11 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
         -------
         self
         """
+        if isinstance(X, Source):
+            sources.refuse_labels(y, sample_weight)
+            X, y = X.arrays()
+        if isinstance(X_val, Source) and y_val is None:
+            X_val, y_val = X_val.arrays()
         if self.warm_start and self.kernel == "precomputed" and hasattr(self, "_learner"):
             raise ValueError("warm_start cannot go on with kernel='precomputed': a new matrix has other columns")
         self._train(self._prepare(X, y, sample_weight, X_val, y_val), stacklevel=4)

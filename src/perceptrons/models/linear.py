@@ -10,15 +10,17 @@ import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.data import Rows
+from perceptrons.data import Rows, Source
 from perceptrons.learn import Learner
-from perceptrons.models import preparation
+from perceptrons.learn.labels import UnknownLabel
+from perceptrons.models import preparation, sources
 from perceptrons.models.online import OnlineClassifier
 
 
 class LinearModel(OnlineClassifier):
     """A classifier that has one weight for each feature, or one for each feature and class."""
 
+    _grows = True
     init: str = "zeros"  # unless an estimator has the parameter
     _learner: Learner
 
@@ -26,7 +28,7 @@ class LinearModel(OnlineClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -37,15 +39,18 @@ class LinearModel(OnlineClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            C-ordered float32 and float64 arrays and CSR matrices are read in place.
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            C-ordered float32 and float64 arrays and CSR matrices are read in place. A source
+            (`perceptrons.data.source`) is read batch by batch and may be larger than memory; it has its labels with it.
+            Its batches are shuffled, and the rows within each; without `shuffle` the result is that of arrays. Only the
+            pocket readout, which weighs hypotheses on all rows, reads all of it into memory.
         y : array-like of shape (n_samples,)
             Labels: numbers, booleans, text or dates.
         sample_weight : array-like of shape (n_samples,), optional
             Scales the step, or C for PA-I and PA-II. Rows of weight 0 are left out.
         X_val, y_val : optional
-            Held-out rows; their error is taken after each pass (`validation_errors_`), and `early_stopping` uses
-            them in place of a fraction of X.
+            Held-out rows, or a source of them; their error is taken after each pass (`validation_errors_`), and
+            `early_stopping` uses them in place of a fraction of X.
         coef_init, intercept_init : array-like, optional
             Weights to start from, of the shapes of `coef_` and `intercept_`.
 
@@ -53,9 +58,19 @@ class LinearModel(OnlineClassifier):
         -------
         self
         """
-        task = self._prepare(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)
         # Point at the caller: above this are scikit-learn's wrapper and, where there is one, an overriding fit.
-        self._train(task, stacklevel=4 if type(self).fit is LinearModel.fit else 5)
+        stacklevel = 4 if type(self).fit is LinearModel.fit else 5
+        start = coef_init, intercept_init
+        if isinstance(X, Source):
+            sources.refuse_labels(y, sample_weight)
+            if self.readout != "pocket":
+                try:
+                    self._train(sources.prepare(self, X, X_val, y_val, start, everything=False), stacklevel)
+                except UnknownLabel:  # a class that the first batch does not have: begin anew, knowing all
+                    self._train(sources.prepare(self, X, X_val, y_val, start, everything=True), stacklevel)
+                return self
+            X, y = X.arrays()
+        self._train(self._prepare(X, y, sample_weight, X_val, y_val, *start), stacklevel)
         return self
 
     def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> Learner:

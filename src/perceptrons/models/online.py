@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from perceptrons.data import Rows
-from perceptrons.learn import Examples, Progress, Run, train, unconverged
-from perceptrons.models import preparation, validation
+from perceptrons.data import Rows, Source
+from perceptrons.learn import Examples, HeldOut, InMemory, Progress, Run, train, unconverged
+from perceptrons.learn.labels import announced, encode, new_classes, union
+from perceptrons.models import preparation, sources, validation
 from perceptrons.models.fitted import Fitted
 from perceptrons.models.preparation import Task
 
@@ -41,6 +42,8 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
         """Rows to learn from; `fresh` gets to know the features."""
         return validation.features(fresh, X, reset=reset)
+
+    _grows = False  # whether a learner can make room for features that turn up later
 
     def _stall(self) -> int | None:
         """Passes without fewer mistakes after which `fit` stops, if it can prove nothing."""
@@ -76,8 +79,8 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         if goes_on:
             functions = {id(value): value for value in self.get_params(deep=False).values() if callable(value)}
             known, learner = self.classes_, copy.deepcopy(self._learner, functions)  # a kernel stays what it is
-            classes = validation.union(known, classes)
-            _grow(learner, known, classes)
+            classes = union(known, classes)
+            preparation.make_room(learner, known, classes)
             learner.adopt(**settings)
             learner.set_origin()
         else:
@@ -85,7 +88,7 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         weight = validation.weights(settings["rule"], sample_weight, self.class_weight, y, classes, rows)
         if weight is not None and not weight.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
-        examples = Examples(rows, validation.encode(y, classes), weight)
+        examples = Examples(rows, encode(y, classes), weight)
         random = check_random_state(self.random_state)
         self._start(learner, random, start, goes_on)
         held_out = None
@@ -94,43 +97,47 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         elif self.early_stopping:
             examples, held_out = preparation.split(examples, self.validation_fraction, random)
         seed = random.randint(2**31) if self.shuffle else None
-        return Task(fresh, learner, examples, held_out, classes, seed)
+        watched = None if held_out is None else HeldOut(learner, held_out)
+        return Task(fresh, learner, InMemory(examples), watched, classes, seed)
 
     def _train(self, task: Task, stacklevel: int) -> Run:
         """Run what was prepared, and become the fitted model."""
-        run, learner = Run(), task.learner
-        n_rows = len(task.examples.order())
+        run, learner, material = Run(), task.learner, task.material
+        name, verbose = type(self).__name__, self.verbose
         try:
             train(
                 learner,
-                task.examples,
+                material,
                 run,
                 seed=task.seed,
                 max_iter=self.max_iter,
                 tol=self.tol,
-                validation=task.held_out,
+                held_out=task.held_out,
                 patience=self.n_iter_no_change if self.early_stopping else None,
                 stall=self._stall(),
-                report=Progress(type(self).__name__, n_rows, self.verbose > 1) if self.verbose else None,
-                one_by_one=self.verbose > 1,
+                report=Progress(name, material, verbose > 1) if verbose else None,
+                one_by_one=verbose > 1,
             )
             learner.check_finite()
         except KeyboardInterrupt:
-            self._commit(task.fresh, learner, task.classes, run, n_rows)
+            task.finish()
+            self._commit(task.fresh, learner, task.classes, run, material.n_rows)
             raise
-        self._commit(task.fresh, learner, task.classes, run, n_rows)
+        task.finish()
+        self._commit(task.fresh, learner, task.classes, run, material.n_rows)
         if run.stop in ("margin", "stuck", "stalled", "max_iter"):
             text = unconverged(type(self).__name__, learner, run, self.tol, self.max_iter)
             warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
         return run
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows, once, in their order. Cutting a stream into other chunks changes nothing.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            A source (`perceptrons.data.source`) is read once, batch by batch; it has its labels with it.
         y : array-like of shape (n_samples,)
         classes : array-like, optional
             Announces classes. One that was not announced exists from its first example on.
@@ -144,7 +151,7 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def predict_then_learn(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Array:
+    def predict_then_learn(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
         """Learn like `partial_fit`, and return what was predicted for each row before learning from it.
 
         Predictions are those of the hypothesis in force, whose mistakes `n_mistakes_` counts, whatever the readout. A
@@ -156,26 +163,39 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         return predictions
 
     def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
+        if isinstance(X, Source):
+            sources.refuse_labels(y, sample_weight)
+            return sources.learn_once(self, X, classes, predict)
         first = not hasattr(self, "_learner")
         fresh = copy.copy(self) if first else self
-        settings = self._settings()
-        if not first and settings != self._learned_with:
+        self._check_learning_once(first)
+        rows = self._rows(fresh, X, reset=first)
+        return self._learn_rows(fresh, rows, y, classes, sample_weight, predict)
+
+    def _check_learning_once(self, first: bool) -> None:
+        """Refuse parameters that cannot be meant for a stream."""
+        if not first and self._settings() != self._learned_with:
             self._validate_params()  # scikit-learn looks at them in the first call only
         self._check_stream()
-        if settings["readout"] == "pocket":
+        if self.readout == "pocket":
             raise ValueError("readout='pocket' weighs hypotheses on all training rows: use fit, or another readout")
         if isinstance(self.class_weight, str):
             raise ValueError(
                 "class_weight='balanced' needs all labels beforehand: use fit, or pass a dict of weights to partial_fit"
             )
-        rows = self._rows(fresh, X, reset=first)
+
+    def _learn_rows(
+        self, fresh: Any, rows: Rows, y: Any, classes: Any, sample_weight: Any, predict: bool
+    ) -> Array | None:
+        """Learn from rows once; `fresh` is a copy of this model, or itself, that knows their features."""
+        first, settings = not hasattr(self, "_learner"), self._settings()
         y = validation.labels(self, y, rows)
         current = np.empty(0) if first else self.classes_
         known = current
         if classes is not None:
-            known = validation.union(known, validation.announced(classes))
-        new = validation.new_classes(y, known)
-        final = validation.union(known, y[new]) if new else known
+            known = union(known, announced(classes))
+        new = new_classes(y, known)
+        final = union(known, y[new]) if new else known
         class_weight = self.class_weight and {c: self.class_weight.get(c, 1.0) for c in final.tolist()}
         weight = validation.weights(settings["rule"], sample_weight, class_weight, y, final, rows)
         learner = self._new_learner(settings, rows, len(current)) if first else self._learner
@@ -186,7 +206,7 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         run = Run(mistakes=[0], stop="stream")
         try:
             learner.adopt(**settings)
-            _grow(learner, current, known)
+            preparation.make_room(learner, current, known)
             current = known
             # A class exists from its announcement or first example on: learn up to there, make room, go on.
             for begin, end in zip([0, *new], [*new, len(rows)], strict=True):
@@ -196,10 +216,10 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
                 if begin in new:
                     if predict and len(current):  # the label comes after the prediction, and so does its class
                         first_guess = current[learner.in_force(rows.take(np.array([begin])))[0]]
-                    known = validation.union(current, y[begin : begin + 1])
-                    _grow(learner, current, known)
+                    known = union(current, y[begin : begin + 1])
+                    preparation.make_room(learner, current, known)
                     current = known
-                part = validation.encode(y[begin:end], current)
+                part = encode(y[begin:end], current)
                 codes = np.zeros(len(rows), dtype=part.dtype)
                 codes[begin:end] = part
                 order = np.arange(begin, end, dtype=np.uint32)
@@ -224,7 +244,7 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
     def _commit(self, fresh: Any, learner: Any, classes: Array, run: Run, n_rows: int) -> None:
         """Become the fitted model; `n_rows` is the number of rows in each pass."""
         learner.seal()
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "encoding_"):
             if hasattr(fresh, name):
                 setattr(self, name, getattr(fresh, name))
             elif hasattr(self, name):
@@ -242,9 +262,3 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _grow(learner: Any, known: Array, classes: Array) -> None:
-    """Make room in the learner for all `classes`."""
-    if len(classes) > len(known):
-        learner.grow(len(classes), np.searchsorted(classes, known) if len(known) else np.empty(0, dtype=np.intp))

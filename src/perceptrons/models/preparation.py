@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.learn import Examples, Learner
+from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 
 Floats = npt.NDArray[np.float64]
@@ -20,10 +22,11 @@ class Task:
 
     fresh: Any  # a copy of the model that knows the features
     learner: Any  # Learner, or one in another space
-    examples: Examples
-    held_out: Examples | None
+    material: Any  # what is learned from: InMemory, or Stream
+    held_out: Callable[[], float] | None  # the error on rows that are not learned from
     classes: validation.Array
     seed: int | None  # of the random order of each pass; None keeps the order of rows
+    finish: Callable[[], None] = lambda: None  # to be called when the last pass is over
 
 
 def given_weights(learner: Learner, coef: Any, intercept: Any) -> Floats:
@@ -59,7 +62,7 @@ def held_out(model: Any, X_val: Any, y_val: Any, classes: validation.Array) -> E
         raise ValueError("X_val and y_val go together: pass both or neither")
     rows = validation.features(model, X_val, reset=False, input_name="X_val")
     y_val = validation.labels(model, y_val, rows, "y_val")
-    return Examples(rows, validation.encode(y_val, classes, "y_val"))
+    return Examples(rows, encode(y_val, classes, "y_val"))
 
 
 def split(examples: Examples, fraction: float, random: np.random.RandomState) -> tuple[Examples, Examples]:
@@ -82,3 +85,9 @@ def split(examples: Examples, fraction: float, random: np.random.RandomState) ->
     if not weight.any():
         raise ValueError(f"validation_fraction={fraction} leaves no rows to learn from")
     return Examples(examples.rows, examples.codes, weight), Examples(examples.rows.take(held), examples.codes[held])
+
+
+def make_room(learner: Any, known: validation.Array, classes: validation.Array) -> None:
+    """Make room in the learner for all `classes`."""
+    if len(classes) > len(known):
+        learner.grow(len(classes), np.searchsorted(classes, known) if len(known) else np.empty(0, dtype=np.intp))

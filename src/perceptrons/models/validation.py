@@ -17,6 +17,8 @@ from sklearn.utils.validation import (
 )
 
 from perceptrons.data import Rows, as_rows
+from perceptrons.learn import labels as labels_of
+from perceptrons.learn.labels import encode
 from perceptrons.rules import takes_weights
 
 Array = npt.NDArray[Any]
@@ -105,93 +107,9 @@ def _refuse_missing(values: Any, input_name: str) -> None:
 
 def distinct(y: Array) -> Array:
     """The classes among labels, sorted."""
-    try:
-        classes = np.unique(y[:1000])
-        # Most often there are two classes: then two comparisons tell, and the labels need not be sorted.
-        if len(classes) > 2 or not ((y == classes[0]) | (y == classes[-1])).all():
-            classes = np.unique(y)
-    except TypeError as error:
-        raise _unsortable(error) from error
-    # A few of them are enough, fractions first; of many, scikit-learn would say that they may be a regression's.
-    odd = classes[classes % 1 != 0] if classes.dtype.kind == "f" else classes[:0]
-    check_classification_targets(odd[:10] if odd.size else classes[:10])
+    classes = labels_of.distinct(y)
+    check_classification_targets(classes[:10])  # a few are enough; many could be taken for a regression's
     return classes
-
-
-def encode(y: Array, classes: Array, input_name: str = "y") -> Array:
-    """The number of each label's class, in as few bytes as classes allow; a label of no class is an error."""
-    codes, unknown = _codes(y, classes)
-    if unknown.size:
-        row = int(unknown[0])
-        label = y[row : row + 1].tolist()[0]
-        raise ValueError(f"label {label!r} at row {row} of {input_name} is none of the classes: {_some(classes)}")
-    return codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
-
-
-def new_classes(y: Array, known: Array) -> list[int]:
-    """The rows at which labels of no known class occur first, in order."""
-    if len(known):
-        _refuse_other_types(known, y)
-        _, unknown = _codes(y, known)
-    else:
-        unknown = np.arange(len(y))
-    if unknown.size == 0:
-        return []
-    try:
-        _, first = np.unique(y[unknown], return_index=True)
-    except TypeError as error:
-        raise _unsortable(error) from error
-    return sorted(unknown[first].tolist())
-
-
-def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
-    """The number of each label's class, and the rows whose label is none of them."""
-    codes: Array
-    if len(classes) == 2:
-        codes = (y == classes[1]).view(np.uint8)
-    else:
-        try:
-            codes = np.searchsorted(classes, y)
-        except TypeError as error:
-            raise _unsortable(error) from error
-        codes[codes == len(classes)] = 0
-    return codes, np.flatnonzero(classes[codes] != y)
-
-
-def _unsortable(error: TypeError) -> ValueError:
-    return ValueError(f"labels must be of types that can be sorted together: {error}")
-
-
-def union(classes: Array, more: Array) -> Array:
-    """Known and new classes, sorted."""
-    if len(classes) == 0:
-        return distinct(more)
-    _refuse_other_types(classes, more)
-    both = np.concatenate([classes, more])
-    if both.dtype.kind == "f" and "f" not in (classes.dtype.kind, more.dtype.kind):
-        raise ValueError(f"labels do not match: {classes.dtype} and {more.dtype} have no common integer type")
-    return distinct(both)
-
-
-def _refuse_other_types(classes: Array, more: Array) -> None:
-    """Numbers and text do not mix: NumPy would turn the numbers into text."""
-    if (classes.dtype.kind in "biuf") != (more.dtype.kind in "biuf"):
-        raise ValueError(
-            f"labels do not match: known classes are {_some(classes)} ({classes.dtype}), "
-            f"got {_some(more)} ({more.dtype}). Use labels of one type in every call."
-        )
-
-
-def announced(classes: Any) -> Array:
-    """The classes that `partial_fit` was told of."""
-    array = np.asarray(sorted(classes) if isinstance(classes, (set, frozenset)) else classes)
-    if array.ndim != 1:
-        raise ValueError(f"classes must be a list of labels, got {classes!r}")
-    return distinct(array)
-
-
-def _some(classes: Array) -> str:
-    return ", ".join(map(repr, classes[:5].tolist())) + (", …" if len(classes) > 5 else "")
 
 
 def _not_a_weight(numbers: Array) -> Array:

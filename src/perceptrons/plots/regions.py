@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from perceptrons.models import validation
+from perceptrons.learn import labels as class_labels
 from perceptrons.plots.plane import Plane
 
 Floats = npt.NDArray[np.float64]
@@ -24,7 +24,7 @@ def encode(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.intp]:
     """The number of each row's class; refuses labels that are too few, too many, or none of the model's."""
     labels = column_or_1d(y)
     check_consistent_length(X, labels)
-    return validation.encode(labels, np.asarray(estimator.classes_)).astype(np.intp)
+    return class_labels.encode(labels, np.asarray(estimator.classes_)).astype(np.intp)
 
 
 def weights(estimator: Any, X: Any) -> tuple[Floats | None, Floats | None]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data import as_rows
+from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 from perceptrons.theory import exact
 from perceptrons.theory.certificate import CertificateError, exact_margins
@@ -88,7 +89,7 @@ class MistakeBound:
         if (self.coef if K is not None else self.dual_coef) is not None:
             raise CertificateError("the bound is about rows X, not K" if K is not None else "it is about K, not rows X")
         try:
-            codes = validation.encode(labels, self.classes).tolist()
+            codes = encode(labels, self.classes).tolist()
         except ValueError as other:
             raise CertificateError(f"the bound is about other labels: {other}") from other
         hypothesis = self.coef if K is None else self.dual_coef
@@ -203,7 +204,7 @@ def mistake_bound(
         raise ValueError(f"K_error={K_error} is about the entries of K, but X is given")
     rows, labels = read(X, y, "mistake_bound")
     classes = _several(labels)
-    constraints = Constraints(rows, validation.encode(labels, classes), len(classes), bool(fit_intercept))
+    constraints = Constraints(rows, encode(labels, classes), len(classes), bool(fit_intercept))
     longest = sq_radius(rows)
     R2 = _sq_step(longest, constraints.bias, constraints.blocks)
     given = None if coef is None else _given(constraints, coef, intercept)
@@ -288,7 +289,7 @@ def _of_kernel(K: Any, y: Any, error: float, fit_intercept: bool) -> MistakeBoun
     """The bound for the kernel perceptron, by the kernel matrix of its rows."""
     table, labels, slack = read_kernel(K, y, "mistake_bound", error)
     classes = _several(labels)
-    codes = validation.encode(labels, classes)
+    codes = encode(labels, classes)
     gram = Gram(table, factor(table, slack), codes, len(classes), fit_intercept, float(error))
     longest, constraints = gram.sq_radius(), gram.constraints
     R2 = _sq_step(longest, fit_intercept, constraints.blocks)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data import as_rows
+from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 from perceptrons.theory import wording
 from perceptrons.theory.certificate import CertificateError
@@ -111,7 +112,7 @@ class KernelSeparability:
         """
         table, labels, _ = read_kernel(K, y, "check", self.K_error)
         try:
-            codes = validation.encode(labels, self.classes)
+            codes = encode(labels, self.classes)
         except ValueError as error:
             raise CertificateError(f"the certificate is about other labels: {error}") from error
         check_kernel(self, as_rows(table, any_length=True), codes.tolist())
@@ -153,7 +154,7 @@ def kernel_separability(K: Any, y: Any, *, error: float, fit_intercept: bool, pa
     """
     table, labels, slack = read_kernel(K, y, "separability", error)
     classes = validation.distinct(labels)
-    codes = validation.encode(labels, classes)
+    codes = encode(labels, classes)
     gram = Gram(table, factor(table, slack), codes, len(classes), fit_intercept, float(error))
     result = _result(gram, classes)
     if pairwise:

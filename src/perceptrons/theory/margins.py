@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data import Rows
+from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 from perceptrons.theory.constraints import Constraints, Hypothesis
 from perceptrons.theory.inputs import read
@@ -47,7 +48,7 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
         coef, intercept, classes = of_model(coef, rows)
     else:
         classes = validation.distinct(labels)
-    codes = validation.encode(labels, classes)
+    codes = encode(labels, classes)
     w = np.asarray(coef, dtype=np.float64)
     w = w[np.newaxis] if w.ndim == 1 else w
     blocks = 1 if len(classes) <= 2 else len(classes)
@@ -80,7 +81,7 @@ def _in_feature_space(model: Any, X: Any, labels: npt.NDArray[Any]) -> Floats:
     length = float(model.feature_space_norm())
     if not 0 < length < np.inf:
         raise ValueError(f"the weights of {name} must be finite and not all zero, got ‖w‖ = {length}: no boundary")
-    codes = validation.encode(labels, model.classes_).astype(np.intp)
+    codes = encode(labels, model.classes_).astype(np.intp)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     if scores.ndim == 1:
         return np.asarray(np.where(codes == 1, scores, -scores) / length)

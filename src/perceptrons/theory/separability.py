@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data import Rows
+from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 from perceptrons.theory import wording
 from perceptrons.theory.certificate import Certificate, CertificateError, check
@@ -108,7 +109,7 @@ class Separability:
         """
         rows, labels = read(X, y, "check", any_length=True)
         try:
-            codes = validation.encode(labels, self.classes)
+            codes = encode(labels, self.classes)
         except ValueError as error:
             raise CertificateError(f"the certificate is about other labels: {error}") from error
         check(self, rows, codes.tolist())
@@ -207,7 +208,7 @@ def separability(
         raise ValueError(f"K_error={K_error} is about the entries of K, but X is given")
     rows, labels = read(X, y, "separability", any_length=True)
     classes = validation.distinct(labels)
-    codes = validation.encode(labels, classes)
+    codes = encode(labels, classes)
     result = _result(rows, codes, classes, bool(fit_intercept))
     if pairwise:
         names: list[Any] = list(classes) if classes.dtype.kind in "mM" else classes.tolist()

@@ -254,7 +254,7 @@ def trace(
     model = clone(model)
     model._validate_params()
     task = model._prepare(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)
-    learner, examples = copy.deepcopy(task.learner), task.examples  # as they are before the first pass
+    learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass
     run = model._train(task, stacklevel=3)
     best = best_separator(learner, examples)
     recorder = record(learner, examples, seed=task.seed, n_passes=run.n_iter, star=best.w, limit=limit)

@@ -1,0 +1,131 @@
+"""Labels: which classes there are, and the number of each label's class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.rules import takes_weights
+
+Array = npt.NDArray[Any]
+
+
+class UnknownLabel(ValueError):
+    """A label that is none of the classes."""
+
+
+def distinct(y: Array) -> Array:
+    """The classes among labels, sorted."""
+    try:
+        classes = np.unique(y[:1000])
+        # Most often there are two classes: then two comparisons tell, and the labels need not be sorted.
+        if len(classes) > 2 or not ((y == classes[0]) | (y == classes[-1])).all():
+            classes = np.unique(y)
+    except TypeError as error:
+        raise _unsortable(error) from error
+    odd = classes[classes % 1 != 0] if classes.dtype.kind == "f" else classes[:0]
+    if odd.size:
+        raise ValueError(
+            f"Unknown label type: continuous. A classifier expects discrete classes, got {odd[0]!s} among the labels"
+        )
+    return classes
+
+
+def encode(y: Array, classes: Array, input_name: str = "y") -> Array:
+    """The number of each label's class, in as few bytes as classes allow; a label of no class is an error."""
+    codes, unknown = _codes(y, classes)
+    if unknown.size:
+        row = int(unknown[0])
+        label = y[row : row + 1].tolist()[0]
+        raise UnknownLabel(f"label {label!r} at row {row} of {input_name} is none of the classes: {_some(classes)}")
+    return codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
+
+
+def new_classes(y: Array, known: Array) -> list[int]:
+    """The rows at which labels of no known class occur first, in order."""
+    if len(known):
+        _refuse_other_types(known, y)
+        _, unknown = _codes(y, known)
+    else:
+        unknown = np.arange(len(y))
+    if unknown.size == 0:
+        return []
+    try:
+        _, first = np.unique(y[unknown], return_index=True)
+    except TypeError as error:
+        raise _unsortable(error) from error
+    return sorted(unknown[first].tolist())
+
+
+def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
+    """The number of each label's class, and the rows whose label is none of them."""
+    codes: Array
+    if len(classes) == 2:
+        codes = (y == classes[1]).view(np.uint8)
+    else:
+        try:
+            codes = np.searchsorted(classes, y)
+        except TypeError as error:
+            raise _unsortable(error) from error
+        codes[codes == len(classes)] = 0
+    return codes, np.flatnonzero(classes[codes] != y)
+
+
+def _unsortable(error: TypeError) -> ValueError:
+    return ValueError(f"labels must be of types that can be sorted together: {error}")
+
+
+def union(classes: Array, more: Array) -> Array:
+    """Known and new classes, sorted."""
+    if len(classes) == 0:
+        return distinct(more)
+    _refuse_other_types(classes, more)
+    both = np.concatenate([classes, more])
+    if both.dtype.kind == "f" and "f" not in (classes.dtype.kind, more.dtype.kind):
+        raise ValueError(f"labels do not match: {classes.dtype} and {more.dtype} have no common integer type")
+    return distinct(both)
+
+
+def _refuse_other_types(classes: Array, more: Array) -> None:
+    """Numbers and text do not mix: NumPy would turn the numbers into text."""
+    if (classes.dtype.kind in "biuf") != (more.dtype.kind in "biuf"):
+        raise ValueError(
+            f"labels do not match: known classes are {_some(classes)} ({classes.dtype}), "
+            f"got {_some(more)} ({more.dtype}). Use labels of one type in every call."
+        )
+
+
+def announced(classes: Any) -> Array:
+    """The classes that `partial_fit` was told of."""
+    array = np.asarray(sorted(classes) if isinstance(classes, (set, frozenset)) else classes)
+    if array.ndim != 1:
+        raise ValueError(f"classes must be a list of labels, got {classes!r}")
+    return distinct(array)
+
+
+def _some(classes: Array) -> str:
+    return ", ".join(map(repr, classes[:5].tolist())) + (", …" if len(classes) > 5 else "")
+
+
+def weights_of_classes(class_weight: Any, classes: Array, counts: Array | None, rule: Any) -> Array | None:
+    """One weight a class, None for none: those of a dict, 1 for others; or "balanced", n/(classes·count)."""
+    if class_weight is None:
+        return None
+    if not takes_weights(rule):
+        raise ValueError(
+            f"the rule {type(rule).__name__} takes no sample_weight and no class_weight: a scaled step would miss "
+            "its target. Use rule='pa1' or 'pa2', where a weight scales C."
+        )
+    if isinstance(class_weight, str):
+        assert counts is not None
+        return np.asarray(counts.sum() / (len(classes) * counts))
+    strangers = [label for label in class_weight if label not in classes.tolist()]
+    if strangers:
+        raise ValueError(f"class_weight has a label that is none of the classes {_some(classes)}: {strangers[0]!r}")
+    weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
+    for label, weight in zip(classes.tolist(), weights.tolist(), strict=True):
+        if not 0 <= weight < np.inf:
+            raise ValueError(f"class_weight must be >= 0 and finite, got {weight} for class {label!r}")
+    return weights

@@ -1,0 +1,211 @@
+"""Examples from a source, batch by batch: what `train` takes where they are not all in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core import passes
+from perceptrons.core.keeping import QUIET, UPDATES
+from perceptrons.data.batches import Batch, Source
+from perceptrons.data.cache import Cached
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.labels import Array, encode, union
+
+GOLDEN = 0x9E3779B97F4A7C15  # 2⁶⁴ over the golden ratio: seeds of one batch and the next have nothing in common
+SPARE = 1.25  # room that is made for features still to come, so that weights are seldom moved
+
+
+class Summary(NamedTuple):
+    """What can be known of a source by reading it once."""
+
+    n_rows: int
+    n_features: int
+    classes: Array
+    per_class: npt.NDArray[np.int64]  # rows of each
+
+
+def summary(source: Source) -> Summary:
+    """Read all rows and count them."""
+    n_rows, width = 0, 0
+    counts: dict[Any, int] = {}
+    classes = np.empty(0)
+    for rows, y in source.batches():
+        y = labelled(source, y)
+        n_rows, width = n_rows + len(rows), rows.n_features
+        here, how_many = np.unique(y, return_counts=True)
+        classes = union(classes, here)
+        for label, count in zip(here.tolist(), how_many.tolist(), strict=True):
+            counts[label] = counts.get(label, 0) + count
+    if n_rows == 0:
+        raise ValueError(f"{source.name} has no rows")
+    return Summary(n_rows, width, classes, np.array([counts[label] for label in classes.tolist()], dtype=np.int64))
+
+
+def labelled(source: Source, y: Array | None) -> Array:
+    if y is None:
+        raise ValueError(f"{source.name} has no labels to learn from")
+    return y
+
+
+class Stream:
+    """The examples of a source, for `train`.
+
+    share: this part of the rows is held out, chosen by their numbers and `seed`. watch: called after each batch, with
+    the rows and mistakes of this pass so far. To be set before the first pass: classes, sorted, another label is an
+    error; class_weight, one number a class.
+
+    Within a batch, rows come in random order if asked for; from the second pass on also batches, where they can.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        share: float = 0.0,
+        seed: int = 0,
+        watch: Callable[[int, float], None] | None = None,
+    ) -> None:
+        self.source, self.share, self.seed, self.watch = source, share, seed, watch
+        self.classes: Array = np.empty(0)
+        self.class_weight: npt.NDArray[np.float64] | None = None
+        self.widest: int | None = None  # features that there may be, where a model has learned already
+        self.n_rows = 0  # of the last pass, without those held out
+        self._begun: Iterator[Batch] | None = None
+
+    def peek(self) -> Batch:
+        """The first batch; the pass that follows goes on from it."""
+        batches = self.source.batches()
+        first = next(batches, None)
+        if first is None:
+            raise ValueError(f"{self.source.name} has no rows")
+        self._begun = chain([first], batches)
+        return first
+
+    def begin(self, learner: Any) -> None:
+        pass
+
+    def at_once(self, learner: Any) -> int:
+        return 1
+
+    def learn(
+        self, learner: Any, number: int, lines: int, seed: int | None, tol: float | None, *, last: bool
+    ) -> list[int]:
+        mistakes, n_rows, width, updates = 0.0, 0, 0, learner.counts[UPDATES]
+        try:
+            for batch, examples, held in self._examples(number, seed):
+                width = max(width, examples.rows.n_features)
+                if self.widest is not None and width > self.widest:
+                    raise ValueError(f"X has {width} features, but the model is expecting {self.widest} features")
+                if width > learner.n_features:
+                    learner.resize(max(width, int(SPARE * learner.n_features)))
+                order = examples.order() if held is None else examples.order()[~held]
+                if seed is not None:
+                    passes.shuffle(order[np.newaxis], np.uint64((seed + GOLDEN * batch) % 2**64), np.uint64(number))
+                mistakes += learner.once(examples, order)
+                n_rows += len(order)
+                if self.watch is not None:
+                    self.watch(n_rows, mistakes)
+        finally:
+            if width < learner.n_features and number == 0 and self.widest is None:
+                learner.resize(width)
+        if n_rows == 0:
+            raise ValueError(f"{self.source.name} has no rows to learn from")
+        self.n_rows = n_rows
+        learner.counts[QUIET] = updates == learner.counts[UPDATES]
+        return [int(mistakes)]
+
+    def confirms(self, learner: Any) -> bool:
+        return bool(learner.counts[QUIET]) or all(
+            learner.errors(examples if held is None else part(examples, ~held)) == 0
+            for _, examples, held in self._examples()
+        )
+
+    def held_out(self, learner: Any) -> Callable[[], float]:
+        """A function that gives the error of the learner's readout on the rows held out."""
+
+        def error() -> float:
+            wrong, total = 0, 0
+            for _, examples, held in self._examples():
+                if held is not None and held.any():
+                    some = part(examples, held)
+                    wrong += int(np.count_nonzero(learner.predict(learner.decide(some.rows)) != some.codes))
+                    total += len(some.codes)
+            if total == 0:
+                raise ValueError(
+                    f"a share of {self.share:g} of {self.source.name} holds out no row: choose a larger one"
+                )
+            return wrong / total
+
+        return error
+
+    def _examples(
+        self, number: int = 0, seed: int | None = None
+    ) -> Iterator[tuple[int, Examples, npt.NDArray[np.bool_] | None]]:
+        """All batches with their numbers, and which of their rows are held out."""
+        source, order = self.source, None
+        if seed is not None and number > 0 and isinstance(source, Cached) and source.table is not None:
+            order = np.arange(len(source.table), dtype=np.uint32)
+            passes.shuffle(order[np.newaxis], np.uint64(seed), np.uint64(number))
+            batches, starts = source.batches(order.tolist()), source.starts
+        else:
+            batches, self._begun = self._begun or source.batches(), None
+        first = 0
+        for position, (rows, y) in enumerate(batches):
+            batch = position if order is None else int(order[position])
+            first = first if order is None else starts[batch]
+            codes = encode(labelled(source, y), self.classes, self.source.name)
+            weight = None if self.class_weight is None else self.class_weight[codes]
+            held = chosen(first, len(rows), self.share, self.seed) if self.share else None
+            yield batch, Examples(rows, codes, weight, first), held
+            first += len(rows)
+
+
+class Watched:
+    """The error of the readout on the rows of another source, all of them."""
+
+    def __init__(self, learner: Any, source: Source, classes: Array) -> None:
+        self.learner, self.source, self.classes = learner, source, classes
+
+    def __call__(self) -> float:
+        wrong, total = 0, 0
+        for rows, y in self.source.batches():
+            codes = encode(labelled(self.source, y), self.classes, self.source.name)
+            scores = self.learner.decide(fitting(rows, self.learner.n_features))
+            wrong += int(np.count_nonzero(self.learner.predict(scores) != codes))
+            total += len(codes)
+        if total == 0:
+            raise ValueError(f"{self.source.name} has no rows")
+        return wrong / total
+
+
+def fitting(rows: Any, n_features: int) -> Any:
+    """Rows with as many features as a model knows; what it has never seen is left out."""
+    if rows.indices is None:
+        if rows.n_features != n_features:
+            raise ValueError(
+                f"X has {rows.n_features} features, but the model is expecting {n_features} features as input"
+            )
+        return rows
+    return rows.narrow(n_features).wide(n_features)
+
+
+def part(examples: Examples, where: npt.NDArray[np.bool_]) -> Examples:
+    """Some of the examples."""
+    weight = None if examples.weight is None else examples.weight[where]
+    return Examples(examples.rows.take(np.flatnonzero(where)), examples.codes[where], weight, examples.first)
+
+
+def chosen(first: int, n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:
+    """Which of n rows, numbered from `first` on, belong to a random share: the same ones however they are cut.
+
+    SplitMix64's output for seed and number (Steele, Lea & Flood 2014).
+    """
+    state = np.arange(first, first + n, dtype=np.uint64) * np.uint64(GOLDEN) + np.uint64(seed)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray((state ^ (state >> np.uint64(31))) < np.uint64(int(share * 2**64)))

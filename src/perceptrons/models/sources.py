@@ -1,0 +1,137 @@
+"""Learning and predicting from sources of examples that may be larger than memory."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from perceptrons.data import Rows, Source
+from perceptrons.learn.labels import distinct, union, weights_of_classes
+from perceptrons.learn.streaming import Stream, Summary, Watched, fitting, labelled, summary
+from perceptrons.models import validation
+from perceptrons.models.preparation import Task, make_room
+
+Array = validation.Array
+
+
+def refuse_labels(y: Any, sample_weight: Any) -> None:
+    """A source has its own labels, and no weights."""
+    if y is not None:
+        raise ValueError("a source has its labels with it: pass no y")
+    if sample_weight is not None:
+        raise ValueError("a source has no sample_weight: use class_weight, or arrays")
+
+
+def prepare(model: Any, source: Source, X_val: Any, y_val: Any, start: tuple[Any, ...], everything: bool) -> Task:
+    """Set up a run of `fit` on a source; `everything`: all classes must be known, not only those that come first.
+
+    The first batch tells how wide the rows are, how they are laid out, and most often which classes there are.
+    """
+    fresh, settings, random = copy.copy(model), model._settings(), check_random_state(model.random_state)
+    given = any(part is not None for part in start)
+    goes_on = bool(model.warm_start) and hasattr(model, "_learner") and not given
+    source = source.again(model.max_iter > 1 or model.early_stopping)
+    stream = Stream(source)
+    known: Summary | None = None
+    if everything or given or model.init == "random" or model.class_weight == "balanced":
+        known = summary(source)
+    rows, y = stream.peek()
+    classes = distinct(labelled(source, y)) if known is None else known.classes
+    if len(classes) < 2:
+        known = summary(source)
+        classes = known.classes
+    if len(classes) < 2:
+        raise ValueError(f"The number of classes has to be greater than one; got 1 class: {classes.tolist()[0]!r}")
+    width = rows.n_features if known is None else known.n_features
+    if goes_on:
+        learner = copy.deepcopy(model._learner)
+        classes = union(model.classes_, classes)
+        make_room(learner, model.classes_, classes)
+        learner.adopt(**settings)
+        learner.set_origin()
+        stream.widest = learner.n_features
+    else:
+        learner = model._new_learner(settings, rows.wide(width) if rows.indices is not None else rows, len(classes))
+    model._start(learner, random, start, goes_on)
+    stream.classes = classes
+    counts = None if known is None else known.per_class
+    stream.class_weight = weights_of_classes(model.class_weight, classes, counts, settings["rule"])
+    held_out: Any = None
+    if X_val is not None:
+        if not isinstance(X_val, Source) or y_val is not None:
+            raise ValueError("X_val must be a source, without y_val, where X is a source")
+        held_out = Watched(learner, X_val.again(model.max_iter > 1), classes)
+    elif model.early_stopping:
+        stream.share, stream.seed = model.validation_fraction, int(random.randint(2**31))
+        held_out = stream.held_out(learner)
+    order = int(random.randint(2**31)) if model.shuffle else None
+    return Task(fresh, learner, stream, held_out, classes, order, partial(note_features, fresh, source, learner))
+
+
+def note_features(model: Any, source: Source, learner: Any) -> None:
+    """Let the model know the features, now that all rows have been seen."""
+    model.n_features_in_ = learner.n_features
+    encoding = source.encoding
+    names = None if encoding is None else encoding.feature_names
+    if names is not None and len(names) == learner.n_features:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    else:
+        vars(model).pop("feature_names_in_", None)
+    if encoding is not None:
+        model.encoding_ = encoding
+
+
+def rows_for(model: Any, source: Source) -> Iterator[tuple[Rows, Array | None]]:
+    """Batches with the features that the model knows."""
+    for rows, y in source.again(often=False).batches():
+        names = getattr(model, "feature_names_in_", None)
+        if source.encoding is not None and names is not None:
+            theirs = source.encoding.feature_names
+            if list(names[: len(theirs)]) != theirs:
+                raise ValueError(
+                    f"{source.name} has other features than the model was trained on: read it as the table of the "
+                    "training was, with source(..., like=model.encoding_)"
+                )
+        yield fitting(rows, model.n_features_in_), y
+
+
+def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array:
+    """`partial_fit` with all batches of a source, one after another; the model changes when all have been learned.
+
+    Returns what was predicted for each row before it was learned from, if asked for.
+    """
+    trial = copy.copy(model)
+    first = not hasattr(model, "_learner")
+    model._check_learning_once(first)
+    if not first:
+        functions = {id(value): value for value in model.get_params(deep=False).values() if callable(value)}
+        trial._learner = copy.deepcopy(model._learner, functions)
+    guesses = []
+    width = None if first and model._grows else summary(source).n_features if first else model.n_features_in_
+    try:
+        for rows, y in source.again(often=width is not None).batches():
+            if width is None:
+                if hasattr(trial, "_learner") and rows.n_features > trial._learner.n_features:
+                    trial._learner.resize(rows.n_features)
+                trial.n_features_in_ = rows.n_features
+            elif rows.n_features > width or (rows.indices is None and rows.n_features < width):
+                name = type(model).__name__
+                raise ValueError(f"X has {rows.n_features} features, but {name} is expecting {width} features as input")
+            else:
+                rows = rows.wide(width)
+                trial.n_features_in_ = width
+            guesses.append(trial._learn_rows(copy.copy(trial), rows, labelled(source, y), classes, None, predict))
+            classes = None
+        note_features(trial, source, trial._learner)
+    except KeyboardInterrupt:
+        vars(model).update(vars(trial))
+        raise
+    if not guesses:
+        raise ValueError(f"{source.name} has no rows")
+    vars(model).update(vars(trial))
+    return np.concatenate(guesses) if predict else np.empty(0)
