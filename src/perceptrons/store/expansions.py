@@ -45,7 +45,9 @@ def pack_expansion(learner: KernelLearner | BudgetLearner) -> tuple[dict[str, An
     learner = copy.copy(learner)
     learner.seal()  # of the copy: the learner itself stays as it is
     settings = pack_common(learner)
-    settings |= {name: to_json(learner.fixed[name], name) for name in ("kernel", "gamma", "degree", "coef0")}
+    gamma = learner.fixed["gamma"]
+    settings |= {"kernel": kernel, "gamma": gamma if isinstance(gamma, str) else to_json(float(gamma), "gamma")}
+    settings |= {"degree": int(learner.fixed["degree"]), "coef0": float(learner.fixed["coef0"])}
     settings |= {"gamma_value": to_json(learner.space.gamma, "gamma"), "definite": learner.definite}
     settings |= {"given": int(learner.given), "pieces": []}
     tensors: Tensors = {"numbers": learner.numbers.astype(np.int64), "codes": learner.codes.astype(np.int64)}
@@ -66,9 +68,10 @@ def pack_expansion(learner: KernelLearner | BudgetLearner) -> tuple[dict[str, An
 
 
 def _pack_budget(learner: BudgetLearner) -> dict[str, Any]:
-    names = ("budget", "policy", "threshold")
     return {
-        **{name: to_json(learner.fixed[name], name) for name in names},
+        "budget": int(learner.size),
+        "policy": learner.fixed["policy"],
+        "threshold": to_json(float(learner.fixed["threshold"]), "threshold"),
         "seed": int(getattr(learner.policy, "seed", 0)),
         "memory": {name: to_json(float(learner.memory[at]), name) for name, at in MEMORY.items()},
     }
@@ -167,8 +170,8 @@ def _set_support(learner: KernelLearner | BudgetLearner, settings: Settings, ten
     learner.sealed = Support(learner.space)
     for number, entry in enumerate(described):
         piece = unpack_rows(Settings(entry), tensors, f"pieces.{number}", 1 if precomputed else n_features)
-        if len(piece) == 0 or piece.n_features != (1 if precomputed else n_features):
-            raise ValueError(f"pieces.{number} must have rows of {n_features} features")
+        if len(piece) == 0:
+            raise ValueError(f"pieces.{number} has no rows")
         if precomputed:  # rows are numbers of columns
             check_range(f"pieces.{number}", piece.values, n_features)
         learner.sealed.pieces.append(piece)

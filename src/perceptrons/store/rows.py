@@ -18,32 +18,30 @@ def pack_rows(rows: Rows, name: str) -> tuple[dict[str, Any], Tensors]:
     tensors = {f"{name}.values": rows.values, f"{name}.sq_norm": rows.sq_norm}
     if rows.indices is not None and rows.indptr is not None:
         tensors |= {f"{name}.indices": rows.indices, f"{name}.indptr": rows.indptr}
-    return {"n_rows": len(rows), "n_features": rows.n_features, "sparse": rows.indices is not None}, tensors
+    return {"n_rows": len(rows), "sparse": rows.indices is not None}, tensors
 
 
 def unpack_rows(settings: Settings, tensors: Tensors, name: str, n_features: int) -> Rows:
-    """The rows that `pack_rows` was given, none wider than `n_features`: compiled code trusts their indices."""
-    n, width = settings.whole("n_rows"), settings.whole("n_features", high=n_features)
+    """The rows that `pack_rows` was given, with so many features: compiled code trusts their indices."""
+    n = settings.whole("n_rows")
     kind = "f4" if f"{name}.values" in tensors and tensors[f"{name}.values"].dtype == np.float32 else "f8"
     sq_norm = take(tensors, f"{name}.sq_norm", "f8", (n,))
     if (sq_norm < 0).any():
         raise ValueError(f"{name}.sq_norm must be >= 0")
     if not settings.flag("sparse"):
-        if width != n_features:
-            raise ValueError(f"{name} must have {n_features} features, got {width}")
-        return Rows(_sealed(take(tensors, f"{name}.values", kind, (n, width))), None, None, width, sq_norm)
+        return Rows(_sealed(take(tensors, f"{name}.values", kind, (n, n_features))), None, None, n_features, sq_norm)
     values, indptr = take(tensors, f"{name}.values", kind, (None,)), take(tensors, f"{name}.indptr", "u8", (n + 1,))
     wide = f"{name}.indices" in tensors and tensors[f"{name}.indices"].dtype == np.uint64
     indices = take(tensors, f"{name}.indices", "u8" if wide else "u4", values.shape)
     if indptr[0] != 0 or indptr[-1] != len(values) or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(f"{name}.indptr must increase from 0 to the number of values")
-    check_range(f"{name}.indices", indices, width)
+    check_range(f"{name}.indices", indices, n_features)
     falls = np.zeros(len(values) + 1, dtype=bool)
     falls[1:-1] = indices[1:] <= indices[:-1]
     falls[indptr] = False  # a new row begins
     if falls.any():
         raise ValueError(f"{name}.indices must increase within each row")
-    return Rows(_sealed(values), _sealed(indices), _sealed(indptr), width, sq_norm)
+    return Rows(_sealed(values), _sealed(indices), _sealed(indptr), n_features, sq_norm)
 
 
 def _sealed(array: Array) -> Array:

@@ -79,15 +79,16 @@ def _own_rules() -> list[str]:
 
 
 def rule_from(value: Any) -> Any:
-    """The rule that `to_json` was given, its parameters checked."""
+    """The rule that `to_json` was given, or that a name stands for, its parameters checked."""
+    name = value.get("rule") if isinstance(value, dict) else value
+    if not isinstance(name, str) or name not in _own_rules():
+        raise ValueError(f"rule must be one of {', '.join(_own_rules())} with its parameters, got {value!r}"[:300])
+    kind = rules.RULES[name]
     if isinstance(value, str):
-        value = {"rule": value}
-    if not isinstance(value, dict) or value.get("rule") not in _own_rules():
-        raise ValueError(f"rule must be one of {', '.join(_own_rules())} with its parameters, got {value!r}")
-    kind = rules.RULES[value["rule"]]
+        return rules.resolve(kind())
     parameters = {key: part for key, part in value.items() if key != "rule"}
     if set(parameters) != set(kind._fields):
-        raise ValueError(f"the rule {value['rule']} has the parameters {list(kind._fields)}, got {list(parameters)}")
+        raise ValueError(f"the rule {name} has the parameters {list(kind._fields)}, got {list(parameters)}")
     return rules.resolve(kind(**parameters))
 
 

@@ -1,0 +1,226 @@
+"""Export to ONNX: the graph that computes scores and labels of dense rows, for programs without Python.
+
+All arithmetic is in float64, whatever the rows are, as it is for linear models here; a kernel of float32 rows is
+computed in float32 by `predict`, and differs by its roundings.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perceptrons.learn import Learner
+from perceptrons.store.atomic import replaced
+from perceptrons.store.format import Array
+from perceptrons.store.saved import Saved
+
+if TYPE_CHECKING:
+    from perceptrons.learn import BudgetLearner, KernelLearner
+
+OPSET, IR = 15, 8  # old enough for runtimes in use
+LARGEST = 2**31 - 2**20  # bytes: a message of protocol buffers ends there
+
+
+def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model as an ONNX file. Needs the package onnx: ``pip install 'perceptrons[onnx]'``.
+
+    The graph takes ``X``, float32 of shape (n_rows, n_features), and gives
+
+    - ``label``, of shape (n_rows,): the classes as `predict` gives them; text, numbers or truth values;
+    - ``scores``, float64, as `decision_function` gives them: of shape (n_rows,) for two classes, positive for the
+      second one, else (n_rows, n_classes).
+
+    Parameters
+    ----------
+    model : estimator or Saved
+        With the readout "last", "averaged" or "pocket"; its kernel, if any, is one known by name. For a model that was
+        trained from tables, X are its features, after the encoding of columns.
+    path : str or path
+        The file at `path` is replaced when the new one is on the disk, whole.
+    """
+    saved = model if isinstance(model, Saved) else _saved(model)
+    learner = saved.learner
+    if learner.by_vote:
+        raise ValueError(
+            "readout='voted' cannot be exported: many hypotheses vote. Use readout='averaged', which is close to it"
+        )
+    content = _model(saved).SerializeToString()
+    with replaced(path) as file:
+        file.write(content)
+
+
+def _saved(model: Any) -> Saved:
+    from perceptrons.store.estimators import to_saved  # imports scikit-learn
+
+    return to_saved(model)
+
+
+def _model(saved: Saved) -> Any:
+    """The whole graph, checked."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("export to ONNX needs the package onnx: pip install 'perceptrons[onnx]'") from error
+    from perceptrons import __version__
+
+    learner, classes = saved.learner, _labels(saved.classes)
+    graph = Graph(onnx)
+    x = graph.node("Cast", "X", to=onnx.TensorProto.DOUBLE)
+    if isinstance(learner, Learner):
+        weights = learner.weights
+        lines = graph.node("Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), _two(weights[-1:]))
+    else:
+        lines = _expansion(graph, x, learner, saved.n_features)
+    several = learner.n_classes > 2
+    scores = graph.node("Identity", lines, output="scores") if several else graph.squeeze(lines, "scores")
+    if learner.n_classes == 2:
+        positive = graph.node("GreaterOrEqual" if learner.tie_positive else "Greater", scores, np.float64(0.0))
+        code = graph.node("Cast", positive, to=onnx.TensorProto.INT64)
+    else:
+        code = graph.node("ArgMax", lines, axis=1, keepdims=0)  # the first of equals
+    graph.node("Gather", graph.constant(classes), code, output="label", axis=0)
+    kind = onnx.TensorProto.STRING if classes.dtype == object else onnx.helper.np_dtype_to_tensor_dtype(classes.dtype)
+    info, double = onnx.helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
+    made = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            graph.nodes,
+            saved.estimator,
+            [info("X", onnx.TensorProto.FLOAT, ["rows", saved.n_features])],
+            [info("label", kind, ["rows"]), info("scores", double, ["rows", len(classes)] if several else ["rows"])],
+            graph.initializers,
+        ),
+        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        ir_version=IR,
+        producer_name="perceptrons",
+        producer_version=__version__,
+    )
+    onnx.checker.check_model(made)
+    return made
+
+
+def _labels(classes: Array) -> Array:
+    """Classes as ONNX knows them: text as objects."""
+    if classes.dtype.kind in "UO" and all(isinstance(label, str) for label in classes.tolist()):
+        return classes.astype(object)
+    if classes.dtype.kind not in "biuf":
+        raise ValueError(f"classes of the type {classes.dtype} cannot be exported to ONNX: use numbers or text")
+    return classes
+
+
+def _two(weights: Array) -> Array:
+    """Weights with two axes: a column for each score."""
+    return weights if weights.ndim == 2 else weights[:, np.newaxis]
+
+
+# -- kernels --------------------------------------------------------------------------------------------------
+
+
+def _expansion(graph: Graph, x: str, learner: KernelLearner | BudgetLearner, n_features: int) -> str:
+    """Scores Σ_j coef_j·(k(x, x_j) + bias)."""
+    space, coef = learner.space, _two(learner.coefficients)
+    if not isinstance(space.kernel, str) or space.kernel == "precomputed":
+        raise ValueError(f"kernel={space.kernel!r} cannot be exported: ONNX has no formula of it")
+    bias = coef.sum(axis=0, keepdims=True) * space.bias
+    used = np.flatnonzero(coef.any(axis=1))
+    if len(used) == 0:  # a graph with empty arrays is asking for trouble
+        members, coef = np.zeros((1, n_features)), np.zeros((1, coef.shape[1]))
+    else:
+        size = 8 * len(used) * n_features
+        if size > LARGEST:
+            raise ValueError(
+                f"the support rows take {size:,} bytes when dense, more than an ONNX file holds: {LARGEST:,}"
+            )
+        pieces = [piece.matrix() for piece in learner.support.take(used).pieces]
+        members = np.vstack([piece.toarray() if hasattr(piece, "toarray") else piece for piece in pieces])
+        coef = coef[used]
+    kernel = _kernel(graph, x, members, space)
+    return graph.node("Add", graph.node("MatMul", kernel, coef), bias)
+
+
+def _kernel(graph: Graph, x: str, members: Array, space: Any) -> str:
+    """k(x, x_j) of all rows x and members x_j, without the bias."""
+    gamma, wide = np.float64(space.gamma), members.astype(np.float64)
+    if space.kernel == "laplacian":
+        return graph.node("Exp", graph.node("Mul", graph.distances(x, members), -gamma))
+    square = (wide * wide).sum(axis=1)[np.newaxis]
+    product = graph.node("MatMul", x, graph.node("Transpose", graph.double(members)))
+    if space.kernel == "linear":
+        return product
+    if space.kernel == "cosine":
+        own = graph.squares(x)
+        lengths = graph.node(
+            "Sqrt", graph.node("Where", graph.node("Greater", own, np.float64(0.0)), own, np.float64(1.0))
+        )
+        return graph.node("Div", graph.node("Div", product, lengths), np.sqrt(np.where(square > 0, square, 1.0)))
+    if space.kernel == "rbf":  # γ(2x·x′ − ‖x‖² − ‖x′‖²), never positive
+        apart = graph.node("Sub", graph.node("Mul", product, np.float64(2.0)), graph.squares(x))
+        exponent = graph.node("Mul", graph.node("Sub", apart, square), gamma)
+        return graph.node("Exp", graph.node("Min", exponent, np.float64(0.0)))
+    inner = graph.node("Add", graph.node("Mul", product, gamma), np.float64(space.coef0))
+    if space.kernel == "sigmoid":
+        return graph.node("Tanh", inner)
+    return graph.node("Pow", inner, np.float64(space.degree))
+
+
+class Graph:
+    """Nodes and constants in the order in which they are made, under names by number."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
+        self.size = 0
+
+    def constant(self, array: Any) -> str:
+        """The name of a constant."""
+        array = np.asarray(array)
+        name = f"constant_{len(self.initializers)}"
+        self.size += array.nbytes
+        if self.size > LARGEST:
+            raise ValueError(f"the model takes {self.size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
+        if array.dtype == object:
+            texts = [text.encode() for text in array.tolist()]
+            tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)
+        else:
+            tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+        self.initializers.append(tensor)
+        return name
+
+    def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
+        """The name of what a node gives; inputs are names, or numbers and arrays."""
+        name = output or f"value_{len(self.nodes)}"
+        names = [entry if isinstance(entry, str) else self.constant(entry) for entry in inputs]
+        self.nodes.append(self.onnx.helper.make_node(kind, names, [name], **attributes))
+        return name
+
+    def double(self, array: Array) -> str:
+        """A constant in float64 that is stored as it is."""
+        name = self.constant(array)
+        return name if array.dtype == np.float64 else self.node("Cast", name, to=self.onnx.TensorProto.DOUBLE)
+
+    def squeeze(self, name: str, output: str) -> str:
+        """The only column."""
+        return self.node("Squeeze", name, np.array([1], dtype=np.int64), output=output)
+
+    def squares(self, x: str) -> str:
+        """‖x‖² of each row, as a column."""
+        return self.node("ReduceSum", self.node("Mul", x, x), np.array([1], dtype=np.int64), keepdims=1)
+
+    def distances(self, x: str, members: Array) -> str:
+        """‖x − x_j‖₁ of all pairs, row by row: all differences at once would take too much memory."""
+        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        others, axis = self.double(members), self.constant(np.array([1], dtype=np.int64))
+        n, width = members.shape
+        body = helper.make_graph(
+            [
+                helper.make_node("Sub", [others, "row"], ["apart"]),
+                helper.make_node("Abs", ["apart"], ["absolute"]),
+                helper.make_node("ReduceSum", ["absolute", axis], ["distance"], keepdims=0),
+            ],
+            "distances",
+            [helper.make_tensor_value_info("row", double, [width])],
+            [helper.make_tensor_value_info("distance", double, [n])],
+        )
+        return self.node("Scan", x, body=body, num_scan_inputs=1)
