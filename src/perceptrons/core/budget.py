@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
 from perceptrons.core.compile import Kernel, is_finite
+from perceptrons.core.deferred import overload, register_jitable
 from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, SEEN, TAU, UPDATES, is_a
 from perceptrons.core.passes import GOLDEN, mixed, tau
 from perceptrons.core.projection import decompose

@@ -14,8 +14,7 @@ from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any
 
-from numba import njit
-from numba.extending import register_jitable
+from perceptrons.core.deferred import apply_all, register_jitable
 
 # Sums may be reassociated and contracted, which vectorises them; NaN and infinity keep their meaning, because
 # overflow is detected by them.
@@ -52,14 +51,20 @@ class Kernel:
 
     @cached_property  # a program that starts fast makes what it calls, and nothing else
     def fresh(self) -> Any:
-        return njit(**self.options)(self.function)
+        return self._dispatcher(self.function)
 
     @cached_property
     def cached(self) -> Any:
         try:
-            return njit(cache=True, **self.options)(_close_over(self.function, DIGEST))
+            return self._dispatcher(_close_over(self.function, DIGEST), cache=True)
         except RuntimeError:  # no folder can be written: compile anew in every process
             return self.fresh
+
+    def _dispatcher(self, function: Callable[..., Any], **others: Any) -> Any:
+        from numba import njit
+
+        apply_all()
+        return njit(**self.options, **others)(function)
 
     def __call__(self, *args: Any) -> Any:
         return self.cached(*args)
@@ -75,7 +80,7 @@ def exact(function: Callable[..., Any]) -> Kernel:
     return Kernel(function, fastmath=False)
 
 
-@register_jitable
+@register_jitable()
 def is_finite(x: float) -> bool:
     """Whether x is a number. (NumPy's isfinite subtracts x from itself, which reassociation turns into 0.)"""
     return abs(x) <= 1.7976931348623157e308

@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, register_jitable
+
+from perceptrons.core.deferred import overload, register_jitable
 
 U = np.uint64
 PLAIN: Any = {"error_model": "numpy", "forceinline": True}  # no fast math: a quotient must round correctly
@@ -41,61 +40,111 @@ def _powers_of_five() -> np.ndarray[Any, Any]:
 FIVES = _powers_of_five()
 
 
-@intrinsic
-def eight(typingctx, text, position):
+def eight(text, position):
     """The eight bytes text[position:position + 8] as one number, the first byte lowest."""
 
-    def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
-        word = builder.load(place)
-        word.align = 1
-        return word
 
-    return types.uint64(text, position), codegen
+@overload(eight, jit_options=PLAIN)
+def _eight(text, position):
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def load(typingctx, text, position):
+        def codegen(context, builder, signature, args):
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+            word = builder.load(place)
+            word.align = 1
+            return word
+
+        return types.uint64(text, position), codegen
+
+    return lambda text, position: load(text, position)
 
 
-@intrinsic
-def low_zeros(typingctx, word):
+def low_zeros(word):
     """How many of the lowest bits are 0; 64 for the number 0."""
 
-    def codegen(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
-    return types.uint64(types.uint64), codegen
+@overload(low_zeros, jit_options=PLAIN)
+def _low_zeros(word):
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def count(typingctx, word):
+        def codegen(context, builder, signature, args):
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+        return types.uint64(types.uint64), codegen
+
+    return lambda word: count(word)
 
 
-@intrinsic
-def high_zeros(typingctx, word):
+def high_zeros(word):
     """How many of the highest bits are 0."""
 
-    def codegen(context, builder, signature, args):
-        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
 
-    return types.uint64(types.uint64), codegen
+@overload(high_zeros, jit_options=PLAIN)
+def _high_zeros(word):
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def count(typingctx, word):
+        def codegen(context, builder, signature, args):
+            return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
+
+        return types.uint64(types.uint64), codegen
+
+    return lambda word: count(word)
 
 
-@intrinsic
-def as_double(typingctx, bits):
+def as_double(bits):
     """The float64 with these bits."""
 
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
 
-    return types.float64(types.uint64), codegen
+@overload(as_double, jit_options=PLAIN)
+def _as_double(bits):
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def cast(typingctx, bits):
+        def codegen(context, builder, signature, args):
+            return builder.bitcast(args[0], ir.DoubleType())
+
+        return types.float64(types.uint64), codegen
+
+    return lambda bits: cast(bits)
 
 
-@intrinsic
-def product(typingctx, a, b):
+def product(a, b):
     """a·b in 128 bits: the high word and the low."""
 
-    def codegen(context, builder, signature, args):
-        wide, word = ir.IntType(128), ir.IntType(64)
-        full = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-        high = builder.trunc(builder.lshr(full, ir.Constant(wide, 64)), word)
-        return context.make_tuple(builder, signature.return_type, [high, builder.trunc(full, word)])
 
-    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), codegen
+@overload(product, jit_options=PLAIN)
+def _product(a, b):
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def multiply(typingctx, a, b):
+        def codegen(context, builder, signature, args):
+            wide, word = ir.IntType(128), ir.IntType(64)
+            full = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+            high = builder.trunc(builder.lshr(full, ir.Constant(wide, 64)), word)
+            return context.make_tuple(builder, signature.return_type, [high, builder.trunc(full, word)])
+
+        return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), codegen
+
+    return lambda a, b: multiply(a, b)
 
 
 @register_jitable(**PLAIN)

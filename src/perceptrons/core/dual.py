@@ -9,10 +9,10 @@ reads the log of updates adds them up.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
 from perceptrons.core import keeping
 from perceptrons.core.compile import Kernel, is_finite
+from perceptrons.core.deferred import overload
 from perceptrons.core.keeping import (
     AVERAGED,
     LOGGED,

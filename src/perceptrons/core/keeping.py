@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba.extending import overload, register_jitable
-
 from perceptrons.core.compile import OPTIONS
+from perceptrons.core.deferred import overload, register_jitable
 from perceptrons.core.rows import JIT, U, n_rows
 from perceptrons.core.spaces import judge, move, score, scratch
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
 from perceptrons.core import keeping
 from perceptrons.core.compile import Kernel, is_finite
+from perceptrons.core.deferred import overload, register_jitable
 from perceptrons.core.keeping import (
     AVERAGED,
     MISTAKES,

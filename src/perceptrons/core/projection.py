@@ -7,9 +7,9 @@ those of `factor`. Only the diagonal of L and what is below it is read.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
 from perceptrons.core.compile import OPTIONS
+from perceptrons.core.deferred import register_jitable
 from perceptrons.core.rows import ONE
 
 EPS = 2.220446049250313e-16

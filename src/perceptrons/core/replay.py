@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numba.extending import overload
-
 from perceptrons.core.compile import Kernel
+from perceptrons.core.deferred import overload
 from perceptrons.core.keeping import DOWN, ROW, STEP, UP
 from perceptrons.core.passes import norm
 from perceptrons.core.rows import JIT, U

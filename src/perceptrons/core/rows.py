@@ -12,12 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
 from perceptrons.core.compile import FASTMATH, Kernel, is_finite
+from perceptrons.core.deferred import overload
 
 U = np.uint64
 ONE, FOUR = np.uint64(1), np.uint64(4)
@@ -25,24 +22,37 @@ LINE = 64  # bytes of a cache line
 JIT: Any = {"fastmath": FASTMATH, "error_model": "numpy", "forceinline": True}
 
 
-@intrinsic
-def prefetch(typingctx, array, position):
+def prefetch(array, position):
     """Ask for the cache line that holds array.flat[position]; touches nothing."""
 
-    def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
-        )
-        read, keep, data_cache = (ir.Constant(word, number) for number in (0, 3, 1))
-        builder.call(function, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
-        return context.get_dummy_value()
 
-    return types.void(array, position), codegen
+@overload(prefetch, jit_options=JIT)
+def _prefetch(array, position):
+    from llvmlite import ir
+    from numba import types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def ask(typingctx, array, position):
+        def codegen(context, builder, signature, args):
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+            function = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
+            )
+            read, keep, data_cache = (ir.Constant(word, number) for number in (0, 3, 1))
+            builder.call(function, [builder.bitcast(builder.gep(data, [args[1]]), byte), read, keep, data_cache])
+            return context.get_dummy_value()
+
+        return types.void(array, position), codegen
+
+    return lambda array, position: ask(array, position)
 
 
 def is_dense(indices):
+    from numba import types
+
     return isinstance(indices, types.NoneType)
 
 

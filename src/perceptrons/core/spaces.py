@@ -7,8 +7,8 @@ classes are 0 (y = −1) and 1 (y = +1).
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload
 
+from perceptrons.core.deferred import overload
 from perceptrons.core.rows import JIT, ONE, U, axpy, axpy_pair, dot, dots
 
 TINY = 5e-324  # the smallest margin that is right
