@@ -9,10 +9,10 @@ them are digits, and which number those make (Lemire 2021, §4). What is not the
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
 from perceptrons.core.compile import exact
 from perceptrons.core.decimal import BAD, GOOD, HARD, HUGE, PLAIN, TENS, WHOLE, U, eight, n_digits, number, whole
+from perceptrons.core.deferred import register_jitable
 
 PADDING = 16  # bytes that must follow the text, line feeds all of them: numbers are read eight bytes at a time
 
@@ -21,6 +21,7 @@ FINE, NOT_A_LABEL, NOT_A_FEATURE, NOT_A_VALUE, TOO_LARGE, NOT_RISING, BELOW_ONE,
 
 TAB, FEED, RETURN, SPACE, COMMENT, DOT, COLON = 9, 10, 13, 32, 35, 46, 58
 DIGITS = U(0x3030303030303030)
+TENTH = U(922337203685477581)  # 2⁶³/10, rounded up
 
 
 @register_jitable(**PLAIN)
@@ -72,7 +73,7 @@ def position(text, p):
         return whole(word, n), p + n
     total = U(0)
     while text[p] >= 48 and text[p] <= 57:
-        total = min(total, U(1) << U(59)) * U(10) + U(text[p]) - U(48)
+        total = min(total, TENTH) * U(10) + U(text[p]) - U(48)
         p += U(1)
     return min(total, U(1) << U(63)), p
 
