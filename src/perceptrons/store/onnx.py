@@ -144,6 +144,13 @@ def _kernel(graph: Graph, x: str, members: Array, space: Any) -> str:
     gamma, wide = np.float64(space.gamma), members.astype(np.float64)
     if space.kernel == "laplacian":
         return graph.node("Exp", graph.node("Mul", graph.distances(x, members), -gamma))
+    if space.kernel in ("poly", "sigmoid"):
+        # γ goes into the constants: onnxruntime would join a product and a factor after it, which it rounds to float32.
+        product = graph.node("MatMul", x, (gamma * wide).T)
+        inner = graph.node("Add", product, np.float64(space.coef0))
+        if space.kernel == "sigmoid":
+            return graph.node("Tanh", inner)
+        return graph.node("Pow", inner, np.float64(space.degree))
     square = (wide * wide).sum(axis=1)[np.newaxis]
     product = graph.node("MatMul", x, graph.node("Transpose", graph.double(members)))
     if space.kernel == "linear":
@@ -154,14 +161,10 @@ def _kernel(graph: Graph, x: str, members: Array, space: Any) -> str:
             "Sqrt", graph.node("Where", graph.node("Greater", own, np.float64(0.0)), own, np.float64(1.0))
         )
         return graph.node("Div", graph.node("Div", product, lengths), np.sqrt(np.where(square > 0, square, 1.0)))
-    if space.kernel == "rbf":  # γ(2x·x′ − ‖x‖² − ‖x′‖²), never positive
-        apart = graph.node("Sub", graph.node("Mul", product, np.float64(2.0)), graph.squares(x))
-        exponent = graph.node("Mul", graph.node("Sub", apart, square), gamma)
-        return graph.node("Exp", graph.node("Min", exponent, np.float64(0.0)))
-    inner = graph.node("Add", graph.node("Mul", product, gamma), np.float64(space.coef0))
-    if space.kernel == "sigmoid":
-        return graph.node("Tanh", inner)
-    return graph.node("Pow", inner, np.float64(space.degree))
+    # The Gaussian kernel: γ(2x·x′ − ‖x‖² − ‖x′‖²), never positive.
+    apart = graph.node("Sub", graph.node("Mul", product, np.float64(2.0)), graph.squares(x))
+    exponent = graph.node("Mul", graph.node("Sub", apart, square), gamma)
+    return graph.node("Exp", graph.node("Min", exponent, np.float64(0.0)))
 
 
 class Graph:

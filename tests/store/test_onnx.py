@@ -1,0 +1,137 @@
+"""The exported graph gives the labels and scores of the model, as onnxruntime computes them."""
+
+import copy
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+from perceptrons import KernelPerceptron, Perceptron, save
+from perceptrons.learn import KERNELS
+from perceptrons.store import export_onnx, read
+
+TEXT = np.array(["a", "bé", "日"])
+LABELS = [
+    TEXT,
+    TEXT.astype(object),
+    np.array([-3, 5, 70]),
+    np.array([1, 2, 9], dtype=np.uint8),
+    np.array([-1.0, 0.0, 2.0]),
+    np.array([-1, 0, 2], dtype=np.float32),
+    np.array([False, True]),
+]
+FEW = {"max_iter": 3, "random_state": 0}
+
+
+def run(path, X):
+    """Labels and scores by onnxruntime, and what it says about them."""
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    assert [entry.name for entry in session.get_outputs()] == ["label", "scores"]
+    return session.run(["label", "scores"], {"X": X.astype(np.float32)})
+
+
+def agree(model, path, X):
+    export_onnx(model, path)
+    onnx.checker.check_model(str(path), full_check=True)
+    label, scores = run(path, X)
+    expected = model.decision_function(X.astype(np.float32).astype(np.float64))
+    assert scores.dtype == np.float64 and scores.shape == expected.shape
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9 * (1 + np.abs(expected).max()))
+    assert label.tolist() == model.predict(X.astype(np.float32).astype(np.float64)).tolist()
+    return label
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=lambda labels: str(labels.dtype))
+def test_labels_of_all_types(labels, data, small, path):
+    X = data[0]
+    model = copy.deepcopy(small)
+    model.classes_ = labels[:2]
+    label = agree(model, path, X)
+    assert label.dtype == (object if labels.dtype.kind in "UO" else labels.dtype)
+    assert len(set(label.tolist())) == 2
+
+
+def test_several_classes_and_readouts(data, path):
+    X, two, three = data
+    agree(Perceptron(rule="pa2", **FEW).fit(X, TEXT[three]), path, X)
+    agree(Perceptron(rule="pa1", readout="averaged", **FEW).fit(X, two), path, X)
+    agree(Perceptron(readout="pocket", fit_intercept=False, **FEW).fit(X, two), path, X)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel(kernel, data, csr, path):
+    X, two, three = (part.copy() for part in data)
+    X[7] = 0.0
+    own = {"kernel": kernel, "gamma": 0.3, "degree": 3, "coef0": 0.5, **FEW}
+    agree(KernelPerceptron(**own, readout="averaged").fit(X, two), path, X)
+    model = KernelPerceptron(**own, fit_intercept=False).fit(csr(X), TEXT[three])
+    agree(model, path, X)
+    save(model, path)
+    saved = read(path)  # as a command does, without the estimator
+    export_onnx(saved, path)
+    assert run(path, X)[0].tolist() == model.predict(X.astype(np.float32).astype(np.float64)).tolist()
+
+
+def test_budgets_pockets_and_float32_rows(data, path):
+    X, two, three = data
+    agree(KernelPerceptron(budget=8, policy="random", **FEW).fit(X, three), path, X)
+    agree(KernelPerceptron(readout="pocket", **FEW).fit(X, two), path, X)
+    narrow = X.astype(np.float32)
+    model = KernelPerceptron(**FEW).fit(narrow, two)
+    export_onnx(model, path)
+    label, scores = run(path, narrow)
+    expected = model.decision_function(narrow)
+    np.testing.assert_allclose(scores, expected, atol=1e-5 * np.abs(expected).max())
+    sure = np.abs(expected) > 1e-4
+    assert sure.sum() > 50 and (label[sure] == model.predict(narrow)[sure]).all()
+
+
+@pytest.mark.parametrize("tie", ["mistake", "positive"])
+def test_ties(tie, data, path):
+    X, two, three = data
+    zero = np.zeros((2, 5))
+    for estimator, y in ((Perceptron(rule="pa1"), two), (Perceptron(rule="pa2"), three)):
+        model = estimator.set_params(tie=tie, fit_intercept=False, **FEW).fit(X, TEXT[y])
+        label = agree(model, path, zero)
+        assert label[0] == ("bé" if tie == "positive" and y is two else "a")
+
+
+def test_one_class_and_no_update(data, path):
+    X, _, _ = data
+    for estimator in (Perceptron(), KernelPerceptron(gamma=1.0)):
+        model = estimator.partial_fit(X, ["only"] * 60)
+        assert set(agree(model, path, X)) == {"only"}
+
+
+def test_refused(data, path):
+    X, two, _ = data
+    voted = Perceptron(readout="voted", **FEW).fit(X, two)
+    table = KernelPerceptron(kernel="precomputed", **FEW).fit(X @ X.T, two)
+    dates = Perceptron(**FEW).fit(X, np.array(["2020", "2021"], dtype="M8[Y]")[two])
+    wide = KernelPerceptron(**FEW).fit(X, two)
+    wide.n_features_in_ = 2**40
+    for model, text in (
+        (voted, "readout='voted' cannot be exported"),
+        (table, "kernel='precomputed' cannot be exported"),
+        (KernelPerceptron(kernel=lambda A, B: A @ B.T, **FEW).fit(X, two), "kernel=<function .* cannot be exported"),
+        (dates, r"datetime64\[Y\] cannot be exported"),
+        (wide, "more than an ONNX file holds"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            export_onnx(model, path)
+        assert not path.exists()
+
+
+def test_without_onnx_the_error_names_the_extra(small, path):
+    save(small, path)
+    code = (
+        "import sys; sys.modules['onnx'] = None\n"
+        "from perceptrons.store import export_onnx, read\n"
+        "export_onnx(read(sys.argv[1]), sys.argv[1] + '.onnx')"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert "pip install 'perceptrons[onnx]'" in run.stderr
+    assert list(path.parent.iterdir()) == [path]
