@@ -8,9 +8,9 @@ Strings are as Arrow keeps them: all bytes in a row, and where each string begin
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
 from perceptrons.core.compile import Kernel
+from perceptrons.core.deferred import register_jitable
 
 U = np.uint64
 W = np.uint32
@@ -18,17 +18,17 @@ ONE = np.uint64(1)
 GAPS = tuple(U(gap) for gap in (88573, 29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1))  # Knuth: (3^k − 1) / 2
 
 
-@register_jitable
+@register_jitable()
 def rotated(x, left):
     return W(x << W(left)) | W(x >> W(32 - left))
 
 
-@register_jitable
+@register_jitable()
 def scrambled(k):
     return W(rotated(W(k * W(0xCC9E2D51)), 15) * W(0x1B873593))
 
 
-@register_jitable
+@register_jitable()
 def murmur3(text, begin, end):
     """MurmurHash3_x86_32 of text[begin:end]."""
     h, at = W(0), begin
@@ -48,14 +48,14 @@ def murmur3(text, begin, end):
     return W(h ^ (h >> W(16)))
 
 
-@register_jitable
+@register_jitable()
 def in_word(byte):
     """Whether a byte belongs to a word: ASCII letters, digits, _, and all of what is not ASCII."""
     letter = byte | 32
     return (letter >= 97 and letter <= 122) or (byte >= 48 and byte <= 57) or byte == 95 or byte >= 128
 
 
-@register_jitable
+@register_jitable()
 def sort(array, begin, end):
     """Put array[begin:end] in order: Shell's sort, which is short and fast for some thousand words."""
     for gap in GAPS:

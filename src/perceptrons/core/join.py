@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from perceptrons.core.compile import Kernel
+from perceptrons.core.deferred import overload
 
 U = np.uint64
 ONE = np.uint64(1)
@@ -15,14 +13,24 @@ NONE = np.uint32(0xFFFFFFFF)
 STRIP = np.uint64(64)  # rows that are written at a time, so that they stay in the cache while columns add to them
 
 
-@intrinsic
-def load(typingctx, address):
+def load(address):
     """The float64 that lies at an address."""
 
-    def codegen(context, builder, signature, args):
-        return builder.load(builder.inttoptr(args[0], ir.DoubleType().as_pointer()))
 
-    return types.float64(types.uint64), codegen
+@overload(load)
+def _load(address):
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def read(typingctx, address):
+        def codegen(context, builder, signature, args):
+            return builder.load(builder.inttoptr(args[0], ir.DoubleType().as_pointer()))
+
+        return types.float64(types.uint64), codegen
+
+    return lambda address: read(address)
 
 
 @Kernel

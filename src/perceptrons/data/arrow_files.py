@@ -40,7 +40,7 @@ def read_arrow(path: str, form: str, choose: Callable[[Any], list[str]]) -> Iter
     import pyarrow as pa
 
     try:
-        with _seekable(path) as file:
+        with seekable(path) as file:
             size = 0 if path == files.STDIN else os.path.getsize(path)
             row = 0
             for table, done in (_parquet if form == "parquet" else _ipc)(file, choose):
@@ -51,7 +51,7 @@ def read_arrow(path: str, form: str, choose: Callable[[Any], list[str]]) -> Iter
         raise DataError(f"{files.display([path])} cannot be read as {what}: {error}") from error
 
 
-def _seekable(path: str) -> BinaryIO:
+def seekable(path: str) -> BinaryIO:
     """The file, or what it holds uncompressed in a temporary one: these formats are not read from front to back."""
     if path != files.STDIN and not files.is_compressed(path):
         return open(path, "rb")

@@ -123,7 +123,7 @@ def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any
     return column.fill_null("")
 
 
-def _labels(column: Any, kind: str | None, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
+def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
     from pyarrow import compute
 
     if kind == "str":
@@ -151,13 +151,15 @@ def _labels(column: Any, kind: str | None, name: str, flaws: list[Flaw]) -> npt.
 
 def _hashed(categories: list[Any], codes: list[Any], texts: list[Any], encoding: Encoding) -> Csr | None:
     """The features that have fixed places: hashed categories and words."""
+    import pyarrow as pa
     from pyarrow import compute
 
     parts, first = [], len(encoding.numbers)
     if encoding.hash_bits is not None and encoding.n_hashed:
         features = np.empty((len(codes[0]), len(codes)), dtype=np.uint32)
         for c, (name, column) in enumerate(zip(encoding.categories, categories, strict=True)):
-            full = compute.binary_join_element_wise(name, column.dictionary, "=")
+            begin = pa.scalar(f"{name}=", pa.large_string())
+            full = compute.binary_join_element_wise(begin, column.dictionary, pa.scalar("", pa.large_string()))
             features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes[c]]
         parts.append(ones(features))
     first += encoding.n_hashed

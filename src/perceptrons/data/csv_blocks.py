@@ -82,8 +82,18 @@ class CsvBlock:
         return self._read(None).schema
 
     def table(self, types: dict[str, Any]) -> Any:
-        """The columns named, as the types given."""
-        return self._read(types)
+        """The columns named, as the types given. Strings, other than large ones, lose blanks around them.
+
+        Arrow does the same with numbers: ``39, Private, 7`` is a common way to write.
+        """
+        import pyarrow as pa
+        from pyarrow import compute
+
+        table = self._read(types)
+        for j, name in enumerate(table.column_names):
+            if types[name] == pa.string():
+                table = table.set_column(j, name, compute.utf8_trim(table.column(j), " \t"))
+        return table
 
     def _read(self, types: dict[str, Any] | None) -> Any:
         import pyarrow as pa

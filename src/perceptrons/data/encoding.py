@@ -57,7 +57,7 @@ class Encoding:
     """
 
     target: str | None
-    label: str | None  # what the labels are: int64, float64, bool or str
+    label: str  # what the labels are: int64, float64, bool or str
     numbers: list[str]
     categories: list[str]  # columns of categories
     flags: list[str]  # those of them that are true or false

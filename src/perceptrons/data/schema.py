@@ -123,9 +123,9 @@ def csv_types(encoding: Encoding, target: str | None) -> dict[str, Any]:
 
     types = {name: pa.float64() for name in encoding.numbers}
     types |= {name: pa.bool_() if name in encoding.flags else pa.string() for name in encoding.categories}
-    types |= {name: pa.string() for name in encoding.texts}
+    types |= {name: pa.large_string() for name in encoding.texts}
     if target is not None:
-        types[target] = pa.string() if encoding.label == "str" else getattr(pa, encoding.label or "")()
+        types[target] = pa.string() if encoding.label == "str" else pa.type_for_alias(encoding.label)
     return types
 
 
@@ -133,7 +133,7 @@ def check_types(encoding: Encoding, target: str | None, schema: Any, where: str)
     """Raise an error where a column of an Arrow schema holds something else than it did."""
     wanted = dict.fromkeys(encoding.numbers, "number") | dict.fromkeys(encoding.flags, "flag")
     if target is not None:
-        wanted[target] = {"str": "category", "bool": "flag"}.get(encoding.label or "", "number")
+        wanted[target] = {"str": "category", "bool": "flag"}.get(encoding.label, "number")
     for name, kind in wanted.items():
         type = schema.field(name).type
         if kind_of(type) != kind and str(type) != "null":

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple, cast
 
 from perceptrons.data import files, schema
 from perceptrons.data.arrow_files import ArrowBlock, read_arrow
-from perceptrons.data.batches import Batch, Source
+from perceptrons.data.batches import Batch, Source, in_order
 from perceptrons.data.columns import Piece, encode
 from perceptrons.data.csv_blocks import CsvBlock, CsvDialect, Flaw, read_csv
 from perceptrons.data.encoding import Encoding, Fill, Settings
@@ -21,7 +21,6 @@ from perceptrons.data.files import DataError
 
 WORKERS = 8  # at most; each has a block under way
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-Block = CsvBlock | ArrowBlock
 
 
 class TableSource(Source):
@@ -94,13 +93,16 @@ class TableSource(Source):
             if given:
                 raise DataError(f"{given[0]} cannot be given together with like, which settles it")
             like = like if missing is None else replace(like, missing=missing)
-        self.frozen, self.encoding = like is not None, like
+        self.frozen = like is not None
+        self.encoding = like or Encoding(target, "str", [], [], [], [])  # made when the first file is opened
         self.n_bytes = files.n_bytes(paths)
         self._names: list[str] = []  # of the first file
         self._started = False
 
     def signature(self) -> dict[str, Any]:
-        like = self.encoding.state() if self.frozen else None
+        like = None
+        if self.frozen:
+            like = hashlib.sha256(json.dumps(self.encoding.state()).encode()).hexdigest()
         settings = {"settings": self.settings._asdict(), "dialect": asdict(self.dialect), "like": like}
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # lists for tuples
@@ -109,16 +111,23 @@ class TableSource(Source):
         if self._started and files.STDIN in self.paths:
             raise DataError("standard input can be read once only: write it to a file to read it again")
         self._started, self.bytes_done = True, 0
-        for job, result in in_order(self._jobs(), self._work):
-            begin = 0
-            try:
-                for piece in result.result():
-                    rows = piece.rows(self.encoding, grow=not self.frozen)
-                    self.bytes_done = job.done
-                    yield Batch(rows, piece.y)
-                    begin += len(rows)
-            except Flaw as flaw:
-                raise _located(job.block, flaw, begin) from None
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        workers = min(WORKERS, cores)
+        with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
+            tasks = (pool.submit(self._work, job) for job in self._jobs())
+            for job, pieces in in_order(tasks, workers + 1):
+                begin = 0
+                try:
+                    if isinstance(pieces, Flaw):
+                        raise pieces
+                    for piece in pieces:
+                        rows = piece.rows(self.encoding, grow=not self.frozen)
+                        self.bytes_done = job.done
+                        yield Batch(rows, piece.y)
+                        begin += len(rows)
+                except Flaw as flaw:
+                    raise _located(job.block, flaw, begin) from None
+        self.bytes_done = self.n_bytes or self.bytes_done
 
     def _jobs(self) -> Iterator[Job]:
         before = 0
@@ -127,14 +136,17 @@ class TableSource(Source):
                 yield Job(block, target, before + block.position)
             before += 0 if path == files.STDIN else os.path.getsize(path)
 
-    def _work(self, job: Job) -> list[Piece]:
+    def _work(self, job: Job) -> tuple[Job, list[Piece] | Flaw]:
+        """What comes of a block, or what is wrong with it; done by a worker."""
         import pyarrow as pa
 
         try:
             table = job.block.table(schema.csv_types(self.encoding, job.target))
-            return encode(table, self.encoding, job.target)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is no text nor a number
-            raise Flaw(0, None, str(error)) from error
+            return job, encode(table, self.encoding, job.target)
+        except Flaw as flaw:
+            return job, flaw
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor numbers
+            return job, Flaw(0, None, str(error))
 
     def _csv(self, path: str) -> Iterator[tuple[CsvBlock, str | None]]:
         opened, target = False, None
@@ -163,7 +175,7 @@ class TableSource(Source):
     def _open(self, path: str, names: list[str], types: Callable[[], Any]) -> str | None:
         """Make the encoding by the columns of the first file, or find them in a further one; returns the target."""
         where = files.display([path])
-        if self.encoding is None:
+        if not self.frozen and not self._names:
             found = schema.find_target(self.settings.target, names, where)
             self.encoding, self._names = schema.build(self.settings, types(), where), names
             return found
@@ -196,21 +208,3 @@ def _located(block: CsvBlock | ArrowBlock, flaw: Flaw, begin: int = 0) -> DataEr
     return DataError(
         f"{place}: {flaw.what}" if flaw.column is None else f"{place}: column {flaw.column!r}: {flaw.what}"
     )
-
-
-def in_order(jobs: Iterator[Job], work: Callable[[Job], list[Piece]]) -> Iterator[tuple[Job, Future[list[Piece]]]]:
-    """What comes of jobs, in their order; some are worked on ahead of time."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = min(WORKERS, cores)
-    waiting: deque[tuple[Job, Future[list[Piece]]]] = deque()
-    with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
-        try:
-            for job in jobs:
-                waiting.append((job, pool.submit(work, job)))
-                if len(waiting) > workers + 1:
-                    yield waiting.popleft()
-            while waiting:
-                yield waiting.popleft()
-        finally:
-            for _, future in waiting:
-                future.cancel()
