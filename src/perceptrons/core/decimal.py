@@ -29,8 +29,9 @@ def _powers_of_five() -> np.ndarray[Any, Any]:
     table = []
     for q in range(SMALLEST, LARGEST + 1):
         power = 5 ** abs(q)
-        if q < 0:
-            power = (1 << (2 * power.bit_length() + 128)) // power + 1
+        if q < 0:  # down to −27 the power itself, in 128 bits, is exact enough to tell ties: its last bit is rounded up
+            bits = power.bit_length()
+            power = (1 << (bits + 127 if q >= -27 else 2 * bits + 128)) // power + 1
         extra = power.bit_length() - 128
         scaled = power >> extra if extra > 0 else power << -extra
         table.append((scaled >> 64, scaled & (2**64 - 1)))

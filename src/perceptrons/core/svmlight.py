@@ -20,6 +20,7 @@ PADDING = 16  # bytes that must follow the text, line feeds all of them: numbers
 FINE, NOT_A_LABEL, NOT_A_FEATURE, NOT_A_VALUE, TOO_LARGE, NOT_RISING, BELOW_ONE, BEYOND, FULL = range(9)
 
 TAB, FEED, RETURN, SPACE, COMMENT, DOT, COLON = 9, 10, 13, 32, 35, 46, 58
+LEFT_OUT = 1 << 62  # in place of which value a number is: none
 DIGITS = U(0x3030303030303030)
 TENTH = U(922337203685477581)  # 2⁶³/10, rounded up
 
@@ -99,7 +100,7 @@ def parse(text, size, first, limit, keep, labels, values, indices, indptr, hard,
 
     first: number of the first index, 0 or 1. limit: largest index that is allowed. keep: number of
     columns; features beyond are left out. Numbers that need exact arithmetic
-    are listed in `hard`: begin, end, and which value (or label, counted from −1 down). counts: rows, values, hard
+    are listed in `hard`: begin, end, and which value (or label, counted from −1 down; or LEFT_OUT). counts: rows, values, hard
     numbers, lines, largest column + 1; updated in place.
     """
     p, end = U(0), U(size)
@@ -162,11 +163,13 @@ def parse(text, size, first, limit, keep, labels, values, indices, indptr, hard,
                 if j > U(limit):
                     why = BEYOND
                     break
-                if status == HARD and j - U(first) < U(keep):
+                if status == HARD:
                     if odd == U(hard.shape[0]):
                         why = FULL
                         break
                     hard[odd, U(0)], hard[odd, U(1)], hard[odd, U(2)] = begin, p, np.int64(at)
+                    if j - U(first) >= U(keep):
+                        hard[odd, U(2)] = LEFT_OUT
                     odd += U(1)
                 last = np.int64(j)
                 if j - U(first) < U(keep):

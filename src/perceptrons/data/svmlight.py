@@ -141,26 +141,26 @@ class SvmlightSource(Source):
             if why != svmlight.FULL:
                 break
             room *= 16
-        n_rows, n_values, n_hard, lines, width = counts.tolist()
+        n_rows, _, n_hard, lines, width = counts.tolist()
+        faults = [] if why == svmlight.FINE else [(int(token), EXPECTED[why])]
         for begin, end, which in hard[:n_hard].tolist():
             x = float(text.bytes[begin:end].tobytes())
             if abs(x) == np.inf:
-                return Block(None, None, 0, 0, fault_at(text, begin, EXPECTED[svmlight.TOO_LARGE]))
+                faults.append((begin, EXPECTED[svmlight.TOO_LARGE]))
+                x = 0.0
             if which < 0:
                 y[-1 - which] = x
-            else:
+            elif which != svmlight.LEFT_OUT:
                 values[which] = x
-        if why != svmlight.FINE:
-            return Block(None, None, 0, 0, fault_at(text, int(token), EXPECTED[why]))
-        if n_rows == 0:
-            return Block(None, None, lines, n_bytes)
+        n_values = int(indptr[n_rows])
         arrays = readonly(values[:n_values]), readonly(indices[:n_values]), readonly(indptr[: n_rows + 1])
         width = max(1, width if self.n_features is None else self.n_features)
         sq_norm, verdict, row = survey(*arrays, np.uint64(width))
         if verdict == NOT_FINITE:
-            what = "begins a row whose squared length overflows float64: rescale the features"
-            return Block(None, None, 0, 0, fault_at(text, row_begin(text, int(row)), what))
-        return Block(Rows(*arrays, width, sq_norm), y[:n_rows], lines, n_bytes)
+            faults.append((row_begin(text, int(row)), "begins a row that is too long: its squared length overflows"))
+        if faults:
+            return Block(None, None, 0, 0, fault_at(text, *min(faults)))
+        return Block(Rows(*arrays, width, sq_norm) if n_rows else None, y[:n_rows], lines, n_bytes)
 
 
 def read_lines(path: str, begin: int, end: int, buffer: bytearray) -> Text | None:

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from perceptrons.core import passes
 from perceptrons.core.keeping import QUIET, UPDATES
+from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.cache import Cached
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.labels import Array, encode, union
+from perceptrons.learn.labels import Array, distinct, encode, union
 
 GOLDEN = 0x9E3779B97F4A7C15  # 2⁶⁴ over the golden ratio: seeds of one batch and the next have nothing in common
 SPARE = 1.25  # room that is made for features still to come, so that weights are seldom moved
@@ -77,14 +78,26 @@ class Stream:
         self.n_rows = 0  # of the last pass, without those held out
         self._begun: Iterator[Batch] | None = None
 
-    def peek(self) -> Batch:
-        """The first batch; the pass that follows goes on from it."""
+    def settle(self, everything: bool) -> tuple[Rows, Summary | None]:
+        """Look at the first batch, from which the first pass will go on, and set the classes; returns its rows.
+
+        everything: read all rows first. That is done also where the first batch has one class only, and what is then
+        known is returned as well.
+        """
+        known = summary(self.source) if everything else None
         batches = self.source.batches()
         first = next(batches, None)
         if first is None:
             raise ValueError(f"{self.source.name} has no rows")
         self._begun = chain([first], batches)
-        return first
+        self.classes = distinct(labelled(self.source, first.y)) if known is None else known.classes
+        if len(self.classes) < 2 and known is None:
+            return self.settle(everything=True)
+        if len(self.classes) < 2:
+            only = self.classes.tolist()[0]
+            raise ValueError(f"The number of classes has to be greater than one; got 1 class: {only!r}")
+        rows = first.rows
+        return rows if known is None or rows.indices is None else rows.wide(known.n_features), known
 
     def begin(self, learner: Any) -> None:
         pass
@@ -125,23 +138,18 @@ class Stream:
             for _, examples, held in self._examples()
         )
 
-    def held_out(self, learner: Any) -> Callable[[], float]:
-        """A function that gives the error of the learner's readout on the rows held out."""
-
-        def error() -> float:
-            wrong, total = 0, 0
-            for _, examples, held in self._examples():
-                if held is not None and held.any():
-                    some = part(examples, held)
-                    wrong += int(np.count_nonzero(learner.predict(learner.decide(some.rows)) != some.codes))
-                    total += len(some.codes)
-            if total == 0:
-                raise ValueError(
-                    f"a share of {self.share:g} of {self.source.name} holds out no row: choose a larger one"
-                )
-            return wrong / total
-
-        return error
+    def error(self, learner: Any, held_out: bool) -> float:
+        """The error of the learner's readout on the rows held out, or on the others."""
+        wrong, total = 0, 0
+        for _, examples, held in self._examples():
+            if held is not None:
+                examples = part(examples, held if held_out else ~held)
+            if len(examples.codes):
+                wrong += int(np.count_nonzero(learner.predict(learner.decide(examples.rows)) != examples.codes))
+                total += len(examples.codes)
+        if total == 0:
+            raise ValueError(f"a share of {self.share:g} of {self.source.name} has no row: hold out a larger one")
+        return wrong / total
 
     def _examples(
         self, number: int = 0, seed: int | None = None

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from perceptrons.data import Rows, Source
-from perceptrons.learn.labels import distinct, union, weights_of_classes
-from perceptrons.learn.streaming import Stream, Summary, Watched, fitting, labelled, summary
+from perceptrons.learn.labels import union, weights_of_classes
+from perceptrons.learn.streaming import Stream, Watched, fitting, labelled, summary
 from perceptrons.models import validation
 from perceptrons.models.preparation import Task, make_room
 
@@ -28,26 +28,15 @@ def refuse_labels(y: Any, sample_weight: Any) -> None:
 
 
 def prepare(model: Any, source: Source, X_val: Any, y_val: Any, start: tuple[Any, ...], everything: bool) -> Task:
-    """Set up a run of `fit` on a source; `everything`: all classes must be known, not only those that come first.
-
-    The first batch tells how wide the rows are, how they are laid out, and most often which classes there are.
-    """
+    """Set up a run of `fit` on a source; `everything`: read all rows first, to know all classes."""
     fresh, settings, random = copy.copy(model), model._settings(), check_random_state(model.random_state)
     given = any(part is not None for part in start)
     goes_on = bool(model.warm_start) and hasattr(model, "_learner") and not given
     source = source.again(model.max_iter > 1 or model.early_stopping)
     stream = Stream(source)
-    known: Summary | None = None
-    if everything or given or model.init == "random" or model.class_weight == "balanced":
-        known = summary(source)
-    rows, y = stream.peek()
-    classes = distinct(labelled(source, y)) if known is None else known.classes
-    if len(classes) < 2:
-        known = summary(source)
-        classes = known.classes
-    if len(classes) < 2:
-        raise ValueError(f"The number of classes has to be greater than one; got 1 class: {classes.tolist()[0]!r}")
-    width = rows.n_features if known is None else known.n_features
+    everything = everything or given or model.init == "random" or model.class_weight == "balanced"
+    rows, known = stream.settle(everything)
+    classes = stream.classes
     if goes_on:
         learner = copy.deepcopy(model._learner)
         classes = union(model.classes_, classes)
@@ -56,7 +45,7 @@ def prepare(model: Any, source: Source, X_val: Any, y_val: Any, start: tuple[Any
         learner.set_origin()
         stream.widest = learner.n_features
     else:
-        learner = model._new_learner(settings, rows.wide(width) if rows.indices is not None else rows, len(classes))
+        learner = model._new_learner(settings, rows, len(classes))
     model._start(learner, random, start, goes_on)
     stream.classes = classes
     counts = None if known is None else known.per_class
@@ -68,17 +57,19 @@ def prepare(model: Any, source: Source, X_val: Any, y_val: Any, start: tuple[Any
         held_out = Watched(learner, X_val.again(model.max_iter > 1), classes)
     elif model.early_stopping:
         stream.share, stream.seed = model.validation_fraction, int(random.randint(2**31))
-        held_out = stream.held_out(learner)
+        held_out = partial(stream.error, learner, held_out=True)
     order = int(random.randint(2**31)) if model.shuffle else None
-    return Task(fresh, learner, stream, held_out, classes, order, partial(note_features, fresh, source, learner))
+    return Task(
+        fresh, learner, stream, held_out, classes, order, lambda: note_features(fresh, source, learner.n_features)
+    )
 
 
-def note_features(model: Any, source: Source, learner: Any) -> None:
+def note_features(model: Any, source: Source, n_features: int) -> None:
     """Let the model know the features, now that all rows have been seen."""
-    model.n_features_in_ = learner.n_features
+    model.n_features_in_ = n_features
     encoding = source.encoding
     names = None if encoding is None else encoding.feature_names
-    if names is not None and len(names) == learner.n_features:
+    if names is not None and len(names) == n_features:
         model.feature_names_in_ = np.array(names, dtype=object)
     else:
         vars(model).pop("feature_names_in_", None)
@@ -127,7 +118,7 @@ def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array
                 trial.n_features_in_ = width
             guesses.append(trial._learn_rows(copy.copy(trial), rows, labelled(source, y), classes, None, predict))
             classes = None
-        note_features(trial, source, trial._learner)
+        note_features(trial, source, trial.n_features_in_)
     except KeyboardInterrupt:
         vars(model).update(vars(trial))
         raise
