@@ -54,7 +54,7 @@ class NumpySource(Source):
         if self._started and files.STDIN in self.paths:
             raise DataError("standard input can be read once only: write it to a file to read it again")
         self._started, self.bytes_done = True, 0
-        before, widths = 0, dict[int, str]()
+        before, width = 0, None
         for path in self.paths:
             size = 0 if path == files.STDIN else os.path.getsize(path)
             where = files.display([path])
@@ -63,10 +63,10 @@ class NumpySource(Source):
                     kind = _npz if zipfile.is_zipfile(file) else _npy
                     file.seek(0)
                     for batch, done in kind(file, self, where):
-                        widths[batch.rows.n_features] = where
-                        if len(widths) > 1:
-                            (first, _), (other, _) = widths.items()
-                            raise DataError(f"{where} has {other} features, but the files before it have {first}")
+                        here = batch.rows.n_features
+                        width = width or here
+                        if here != width:
+                            raise DataError(f"{where} has {here} features, but the files before it have {width}")
                         self.bytes_done = before + int(size * done)
                         yield batch
             except DataError:
@@ -176,8 +176,9 @@ def _dense_parts(X: _Array, where: str) -> tuple[int, Iterator[Rows]]:
 def _sparse_parts(arrays: list[_Array], form: _Array | None, where: str) -> tuple[int, Iterator[Rows]]:
     """The number of rows, and the rows."""
     data, indices, indptr, shape = arrays
-    if form is not None and (kind := np.frombuffer(form.stream.read(), dtype=form.dtype)[0]) not in (b"csr", "csr"):
-        raise DataError(f"{where} holds a sparse matrix of format {kind!r}, expected csr: convert it with tocsr()")
+    kind = "csr" if form is None else np.frombuffer(form.stream.read(), dtype=form.dtype).astype(str)[0]
+    if kind != "csr":
+        raise DataError(f"{where} holds a sparse matrix of format {kind}, expected csr: convert it with tocsr()")
     n, width = map(int, shape.take(2))
     if indptr.shape != (n + 1,) or data.shape != indices.shape or not 0 < width < 2**31:
         raise DataError(f"{where} holds no valid CSR matrix of {n} rows and {width} columns")
@@ -217,7 +218,7 @@ def _sparse(values: Array, indices: Array, indptr: Array, width: int, where: str
     if verdict == NOT_CANONICAL:
         import scipy.sparse as sp
 
-        matrix = sp.csr_array((arrays[0], arrays[1].view(np.int32), indptr), shape=(len(indptr) - 1, width))
+        matrix = sp.csr_array((arrays[0].copy(), arrays[1].view(np.int32), indptr), shape=(len(indptr) - 1, width))
         matrix.sum_duplicates()
         return _sparse(matrix.data, matrix.indices, matrix.indptr, width, where, begin)
     if verdict != GOOD:
