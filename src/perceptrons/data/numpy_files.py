@@ -213,19 +213,18 @@ def _dense(block: Array, where: str, begin: int) -> Rows:
 def _sparse(values: Array, indices: Array, indptr: Array, width: int, where: str, begin: int) -> Rows:
     if indices.size and not 0 <= indices.min() <= indices.max() < width:
         raise DataError(f"{where} holds no valid CSR matrix: an index is outside of its {width} columns")
-    arrays = _numbers(values), indices.astype(np.uint32), indptr.astype(np.uint64)
-    sq_norm, verdict, row = survey(*map(readonly, arrays), np.uint64(width))
+    data, which, ends = (readonly(a) for a in (_numbers(values), indices.astype(np.uint32), indptr.astype(np.uint64)))
+    sq_norm, verdict, row = survey(data, which, ends, np.uint64(width))
     if verdict == NOT_CANONICAL:
         import scipy.sparse as sp
 
-        matrix = sp.csr_array((arrays[0].copy(), arrays[1].view(np.int32), indptr), shape=(len(indptr) - 1, width))
+        matrix = sp.csr_array((data.copy(), indices.astype(np.int32), indptr), shape=(len(indptr) - 1, width))
         matrix.sum_duplicates()
         return _sparse(matrix.data, matrix.indices, matrix.indptr, width, where, begin)
     if verdict != GOOD:
         span = slice(int(indptr[row]), int(indptr[row + 1]))
-        raise _not_finite(arrays[0][span], indices[span], where, begin + int(row))
-    values, indices, indptr = map(readonly, arrays)
-    return Rows(values, indices, indptr, width, sq_norm)
+        raise _not_finite(data[span], which[span], where, begin + int(row))
+    return Rows(data, which, ends, width, sq_norm)
 
 
 def _labels(y: Array, where: str, begin: int) -> Array:
