@@ -11,6 +11,7 @@ from safetensors.numpy import load_file
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
 from perceptrons.core.keeping import OVERFLOW
 from perceptrons.data import Rows, as_rows
+from perceptrons.data.encoding import Encoding
 from perceptrons.learn import BudgetLearner, Examples
 from perceptrons.rules import PA1, PA2, RULES
 from perceptrons.store import read, write
@@ -205,6 +206,18 @@ def test_names_of_features(data, path):
     assert again.predict(X).tolist() == model.predict(X).tolist()
     with pytest.raises(ValueError, match="feature names"):
         again.predict(X[X.columns[::-1]])
+
+
+def test_how_columns_become_features(small, path):
+    encoding = Encoding("y", "str", ["a", "b", "c"], ["job"], [], [])
+    encoding.number([np.array([0, 1])], [["teacher", "Ärztin"]], grow=True)
+    model = copy.deepcopy(small)
+    model.encoding_ = encoding
+    again = through_file(model, path)
+    assert again.encoding_.state() == encoding.state()
+    assert again.encoding_.feature_names == ["a", "b", "c", "job=teacher", "job=Ärztin"]
+    save(again, path)
+    assert read(path).encoding.state() == encoding.state()
 
 
 def test_parameters_of_all_types_survive(data, path):

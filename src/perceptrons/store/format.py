@@ -104,7 +104,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
         size = os.fstat(file.fileno()).st_size
         start = _start(name, file, size)
         length = int.from_bytes(start[:8], "little")
-        if not 0 < length <= min(LARGEST_HEADER, size - 8):
+        if not DIGEST.stop - 8 < length <= min(LARGEST_HEADER, size - 8):
             raise damaged(name, f"its header would have {length:,} bytes, the file has {size:,}")
         header = start + file.read(8 + length - len(start))
         model, layout = _layout(name, header[8:], size - 8 - length)

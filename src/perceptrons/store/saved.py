@@ -132,8 +132,9 @@ def _unpacked(found: dict[str, Any], tensors: Tensors) -> Saved:
         raise ValueError("params must be an object")
     if "rule" in params:
         _check_rule(params["rule"])
-    saved = Saved(estimator, params, _unpacked_learner(kind, learner, tensors, n_features), np.empty(0), n_features)
-    saved.classes = unpack_classes(settings.part("classes"), tensors, saved.learner.n_classes)
+    # Classes first: that there are so many is known before room is made for their weights.
+    classes = unpack_classes(settings.part("classes"), tensors, learner.whole("n_classes", 1, 2**31 - 1))
+    saved = Saved(estimator, params, _unpacked_learner(kind, learner, tensors, n_features), classes, n_features)
     saved.report = {name: from_json(value) for name, value in settings.part("report").found.items()}
     saved.report["mistakes"] = take(tensors, "report.mistakes", "i8", (None,)).tolist()
     saved.report["validation_errors"] = take(tensors, "report.validation_errors", "f8", (None,)).tolist()
