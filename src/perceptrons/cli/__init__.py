@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command line: thin, one file a verb."""

@@ -1,0 +1,83 @@
+"""The command `perceptrons`: its verbs, imported when they are called, and what becomes of errors."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from perceptrons import __version__
+
+# Verbs and what `perceptrons --help` says of them: that must not import them.
+VERBS = {
+    "train": "Learn a model from files.",
+    "predict": "Label rows, or score them.",
+    "evaluate": "Compare predictions with labels.",
+    "certify": "Prove that classes can be separated, or that they cannot.",
+    "plot": "Draw a model: boundary, mistakes, margins, proof.",
+    "inspect": "Show what a model file holds.",
+    "export": "Write a model in another format.",
+    "demo": "See it work, on data that is built in.",
+}
+NO, TROUBLE, UNDECIDED, INTERRUPTED = 1, 2, 3, 130  # exit codes beside 0
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"perceptrons.cli.{name}").command
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, or yes; 1 no (certify); 2 trouble, with a message; 3 undecided (certify); "
+    "130 interrupted, with what was finished kept.",
+)
+@click.version_option(__version__, "-V", "--version", package_name="perceptrons")
+def group() -> None:
+    """Every perceptron: train from files of any size, predict, and prove.
+
+    \b
+      perceptrons train train.svm --model spam.perceptron
+      perceptrons evaluate spam.perceptron test.svm
+      perceptrons certify train.svm
+
+    Each command tells more with --help.
+    """
+
+
+def main(args: list[str] | None = None) -> Any:
+    """Run the command; errors that a user can do something about are one line, without a traceback."""
+    try:
+        group.main(args, prog_name="perceptrons", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        sys.exit(leave.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(TROUBLE)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(TROUBLE)
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+        if os.environ.get("PERCEPTRONS_TRACEBACK"):
+            raise
+        click.echo(f"{click.style('error', fg='red', bold=True)}: {error or type(error).__name__}", err=True)
+        sys.exit(TROUBLE)

@@ -1,0 +1,99 @@
+"""What is printed: tables for people, JSON for machines, and a bar while something long goes on."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+EVERY = 0.1  # seconds between two states of the bar
+
+
+def as_json(content: dict[str, Any]) -> None:
+    """One object for machines."""
+    click.echo(json.dumps(content, default=plain, allow_nan=False, indent=2))
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as Python's."""
+    if isinstance(value, np.ndarray):
+        return [label(each) for each in value.tolist()]
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def label(value: Any) -> Any:
+    """A label as it was in the file: whole numbers without a fraction."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def heading(text: str) -> None:
+    click.echo(click.style(text, bold=True))
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[Any]], left: int = 1) -> None:
+    """Columns, the first `left` of them aligned left, all others right."""
+    cells = [[str(cell) for cell in line] for line in [head, *lines]]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
+    for number, line in enumerate(cells):
+        text = "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        click.echo(click.style(text, dim=True) if number == 0 else text)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2f} %"
+
+
+def seconds(duration: float) -> str:
+    """A time for people.
+
+    >>> seconds(3.14159), seconds(200)
+    ('3.14 s', '3 min 20 s')
+    """
+    return f"{duration:.3g} s" if duration < 100 else f"{int(duration // 60)} min {int(duration % 60)} s"
+
+
+class Bar:
+    """One line on the terminal's error stream: how far, how fast, mistakes so far, time left. Nothing elsewhere."""
+
+    def __init__(self, source: Any, quiet: bool = False) -> None:
+        self.source, self.shown = source, not quiet and sys.stderr.isatty()
+        self.title, self.drawn = "", False
+        self.begin("")
+
+    def begin(self, title: str) -> None:
+        """Start from the left again."""
+        self.title, self.begun, self.next = title, time.perf_counter(), time.perf_counter() + 3 * EVERY
+
+    def __call__(self, rows: int, mistakes: float | None = None) -> None:
+        """After so many rows."""
+        now = time.perf_counter()
+        if not self.shown or now < self.next:
+            return
+        self.next = now + EVERY
+        spent = now - self.begun
+        parts = [self.title] if self.title else []
+        if self.source.n_bytes:
+            share = min(1.0, self.source.bytes_done / self.source.n_bytes)
+            parts.append(f"[{'#' * int(24 * share):<24}] {share:4.0%}")
+        parts.append(f"{rows:,} rows, {rows / spent:,.0f}/s")
+        if mistakes is not None and rows:
+            parts.append(f"{int(mistakes):,} mistakes ({percent(mistakes / rows)})")
+        if self.source.n_bytes and share > 0:
+            parts.append(f"{seconds(spent * (1 - share) / share)} left")
+        click.echo("\r\x1b[2K" + "  ".join(parts), nl=False, err=True)
+        self.drawn = True
+
+    def clear(self) -> None:
+        """Leave no trace."""
+        if self.drawn:
+            click.echo("\r\x1b[2K", nl=False, err=True)
+            self.drawn = False

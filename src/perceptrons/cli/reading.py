@@ -1,0 +1,121 @@
+"""How data is read: options that verbs share, and the source that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from perceptrons.data import Source, source
+from perceptrons.data.source import FORMATS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def names(context: Any, parameter: Any, text: str | None) -> list[str] | None:
+    """A list of names, separated by commas."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, float] | None:
+    """A number, or numbers of columns: 0, or age=40,income=0."""
+    if text is None:
+        return None
+    try:
+        if "=" not in text:
+            return float(text)
+        return {name.strip(): float(number) for name, number in (part.rsplit("=", 1) for part in text.split(","))}
+    except ValueError:
+        raise click.BadParameter(f"expected a number, or column=number,…, got {text!r}") from None
+
+
+ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+READING = [
+    click.option("--format", type=click.Choice(FORMATS), help="Format of the files; by default told by their names."),
+    click.option("--target", metavar="COLUMN", help="Column of the labels; needed for tables."),
+    click.option("--one-based", is_flag=True, help="svmlight: index 1 is the first column."),
+    click.option("--delimiter", metavar="CHAR", help="CSV: what separates cells."),
+    click.option("--no-header", is_flag=True, help="CSV: the first line is data; columns are named 0, 1, …"),
+]
+ENCODING = [
+    click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from; default all."),
+    click.option("--drop", callback=names, metavar="A,B,…", help="Tables: columns to leave out."),
+    click.option("--categorical", callback=names, metavar="A,B,…", help="Columns of categories; default: of text."),
+    click.option("--hash-bits", type=click.IntRange(1, 28), help="Hash categories into 2^BITS features."),
+    click.option("--text", callback=names, metavar="A,B,…", help="Columns of text, as hashed words."),
+    click.option("--ngrams", type=click.IntRange(1, 8), default=1, show_default=True, help="Up to so many words each."),
+    click.option("--text-bits", type=click.IntRange(1, 28), default=18, show_default=True, help="2^BITS features."),
+    click.option("--missing", callback=fills, metavar="NUMBER", help="Fill missing values; column=number,… too."),
+]
+CACHING = [
+    click.option("--cache", metavar="FOLDER", help="Keep the parsed copy for later passes here, not beside the file."),
+    click.option("--no-cache", is_flag=True, help="Parse the files again in every pass."),
+]
+
+
+def options(*groups: list[Any]) -> Callable[[F], F]:
+    """Decorate a command with all of these options."""
+
+    def decorate(function: F) -> F:
+        for option in reversed([each for group in groups for each in group]):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, Any] | None = None) -> Source:
+    """The source that arguments and options stand for.
+
+    like: how a model's tables were read. known: format and settings of the files that a model was trained on, used
+    where nothing else is said.
+    """
+    known = known or {}
+    kind = given.get("format")
+    made: Source
+    if given.get("no_cache"):
+        cache: str | bool = False
+    else:
+        cache = given.get("cache") or True
+    if kind is None:
+        from perceptrons.data.files import STDIN, expand
+        from perceptrons.data.source import told
+
+        first = expand(data)[0]
+        kind = known.get("format") if first == STDIN and known else None
+        kind = kind or told(first)
+    settings: dict[str, Any] = {}
+    if kind == "svmlight":
+        settings["zero_based"] = not given["one_based"] and known.get("zero_based", True)
+        if known.get("n_features") is not None:
+            settings["n_features"] = known["n_features"]
+        _refuse(given, kind, "target", "delimiter", "text", "categorical", "features", "drop", "missing", "hash_bits")
+    elif kind == "numpy":
+        if given.get("target") is not None:
+            settings["target"] = given["target"]
+    else:
+        settings["target"] = given["target"]
+        if kind in ("csv", "tsv"):
+            settings |= {"delimiter": given["delimiter"], "header": not given["no_header"]}
+        if like is not None:
+            settings["like"] = like
+        else:
+            for name in ("features", "hash_bits", "missing", "ngrams", "text_bits"):
+                settings[name] = given[name]
+            settings |= {"drop": given["drop"] or (), "text": given["text"] or ()}
+            settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
+    made = source(list(data), format=kind, cache=cache, **settings)
+    return made
+
+
+def _refuse(given: dict[str, Any], kind: str, *others: str) -> None:
+    """Options of tables say nothing about other files."""
+    for name in others:
+        if given.get(name):
+            raise click.UsageError(f"--{name.replace('_', '-')} is for tables, and these files are of format {kind}")
+
+
+def kind(made: Source) -> str:
+    """The format of a source, as it is told on the command line."""
+    return str(made.signature()["format"])

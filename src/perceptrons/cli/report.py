@@ -1,0 +1,122 @@
+"""What `perceptrons train` says when it is done."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import click
+
+from perceptrons.cli import output
+from perceptrons.core.keeping import UPDATES
+from perceptrons.learn.common import at_most
+from perceptrons.rules import RULES
+from perceptrons.store.values import to_json
+
+SHOWN = 12  # passes of which a line is printed, at most
+WHY = {
+    "converged": "the last pass made no mistake",
+    "margin": "the margin is proved to be below tol",
+    "stuck": "rows that are wrong cannot be stepped along",
+    "validation": "the held-out error fell no more",
+    "max_iter": "all passes were made",
+    "interrupted": "it was interrupted",
+}
+
+
+def describe(result: Any, source: Any, path: str, learning: float, total: float) -> dict[str, Any]:
+    """All that is known of a training, for machines."""
+    saved, report = result.saved, result.saved.report
+    mistakes = [int(count) for count in report["mistakes"]]
+    visits = max(1, len(mistakes)) * result.n_rows
+    bound = result.margin_bound
+    return {
+        "data": source.name,
+        "rows": result.n_rows,
+        "features": saved.n_features,
+        "classes": [output.label(label) for label in saved.classes.tolist()],
+        "estimator": saved.estimator,
+        "params": {name: to_json(value, name) for name, value in saved.params.items()},
+        "passes": len(mistakes),
+        "mistakes": mistakes,
+        "online_error": [count / max(1, result.n_rows) for count in mistakes],
+        "training_error": result.training,
+        "held_out_error": result.held_out,
+        "held_out_errors": [float(error) for error in report["validation_errors"]],
+        "converged": bool(report["converged"]),
+        "stopped": report.get("stop"),
+        "margin_bound": bound if math.isfinite(bound) else None,
+        "updates": int(saved.learner.counts[UPDATES]),
+        "seconds": total,
+        "rows_per_second": visits / learning,
+        "model": path,
+        "bytes": os.path.getsize(path),
+    }
+
+
+def show(result: Any, summary: dict[str, Any]) -> None:
+    """The same for people."""
+    classes, mistakes = summary["classes"], summary["mistakes"]
+    listed = ", ".join(str(label) for label in classes[:6]) + (", …" if len(classes) > 6 else "")
+    output.heading(
+        f"{summary['data']}: {summary['rows']:,} rows, {summary['features']:,} features, "
+        f"{len(classes)} classes ({listed})"
+    )
+    params = result.saved.params
+    how = [summary["estimator"]]
+    how += [f"{name} {rule_text(params[name])}" for name in ("kernel", "rule", "readout") if name in params]
+    click.echo(", ".join(how) + "\n")
+    held = summary["held_out_errors"]
+    head = ["pass", "mistakes", "online error"] + (["held-out error"] if held else [])
+    lines: list[list[str]] = []
+    for number in chosen(len(mistakes)):
+        line = [f"{number + 1}", f"{mistakes[number]:,}", output.percent(summary["online_error"][number])]
+        lines.append(line + ([output.percent(held[number])] if number < len(held) else []))
+        if number + 1 < len(mistakes) and number + 1 not in chosen(len(mistakes)):
+            lines.append(["…"] + [""] * (len(head) - 1))
+    output.table(head, lines, left=0)
+    click.echo()
+    errors = [("training error", summary["training_error"]), ("held-out error", summary["held_out_error"])]
+    told = [f"{name} {click.style(output.percent(error), bold=True)}" for name, error in errors if error is not None]
+    if told:
+        click.echo("final model: " + ", ".join(told))
+    word = click.style("converged", fg="green") if summary["converged"] else "not converged"
+    reason = WHY.get(summary["stopped"] or "", "")
+    passes = f"{len(mistakes)} pass{'es' if len(mistakes) != 1 else ''}"
+    click.echo(f"{word} after {passes}" + (f": {reason}" if reason else ""))
+    if summary["margin_bound"] is not None:
+        click.echo(f"proved: no hypothesis has a margin above {at_most(summary['margin_bound'])} on these rows")
+    click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in all")
+    click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
+
+
+def rule_text(value: Any) -> str:
+    """A rule by its name and parameters; other settings as they are.
+
+    >>> from perceptrons.rules import PA1
+    >>> rule_text(PA1(C=0.5)), rule_text("rbf")
+    ('pa1 (C=0.5)', 'rbf')
+    """
+    if not hasattr(value, "_asdict"):
+        return str(value)
+    name = next((name for name, rule in RULES.items() if type(value) is rule), type(value).__name__)
+    settings = ", ".join(f"{key}={number:g}" for key, number in value._asdict().items())
+    return f"{name} ({settings})" if settings else name
+
+
+def chosen(n: int) -> list[int]:
+    """Numbers of passes to show: all, or the first ones, and the last ones."""
+    return list(range(n)) if n <= SHOWN else [*range(SHOWN // 2), *range(n - SHOWN // 2, n)]
+
+
+def size(n_bytes: int) -> str:
+    """Bytes for people.
+
+    >>> size(1234), size(5_000_000)
+    ('1.2 kB', '5.0 MB')
+    """
+    for unit, worth in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= worth:
+            return f"{n_bytes / worth:.1f} {unit}"
+    return f"{n_bytes} bytes"
