@@ -56,8 +56,12 @@ def seekable(path: str) -> BinaryIO:
     if path != files.STDIN and not files.is_compressed(path):
         return open(path, "rb")
     copy = tempfile.TemporaryFile()
-    with files.open_binary(path) as stream:
-        shutil.copyfileobj(stream, copy, 1 << 20)
+    try:
+        with files.open_binary(path) as stream:
+            shutil.copyfileobj(stream, copy, 1 << 20)
+    except BaseException:
+        copy.close()
+        raise
     copy.seek(0)
     return cast(BinaryIO, copy)
 

@@ -23,6 +23,7 @@ BLOCK = 1 << 22  # bytes
 BOM, OTHER_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 ALL = np.iinfo(np.int64).max
 CONVERSION = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): (.*)", re.DOTALL)
+NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 EXPECTED = {"double": "a number", "int64": "an integer like the labels before it", "bool": "true or false"}
 
 
@@ -79,7 +80,31 @@ class CsvBlock:
 
     def schema(self) -> Any:
         """Names and types of the columns, as far as this block tells."""
-        return self._read(None).schema
+        import pyarrow as pa
+
+        found = self._read(None).schema
+        binary = [field.name for field in found if field.type == pa.binary()]
+        if binary:  # not UTF-8: where?
+            self._read({name: pa.string() for name in binary})
+        return found
+
+    def check_categories(self, names: list[str]) -> None:
+        """Raise an error for a column of text that is numbers for the most part: the rest are slips, not categories."""
+        import pyarrow as pa
+        from pyarrow import compute
+        from pyarrow.csv import ConvertOptions
+
+        for name in names:
+            cells = self._read({name: pa.string()}).column(name).combine_chunks()
+            numbers = compute.match_substring_regex(cells, NUMBER)
+            missing = compute.is_in(compute.utf8_trim_whitespace(cells), pa.array(ConvertOptions().null_values))
+            others = compute.invert(compute.or_(numbers, missing))
+            if compute.sum(numbers).as_py() > compute.sum(others).as_py():
+                row = compute.index(others, True).as_py()
+                what = (
+                    f"expected a number as in most rows, got {cells[row].as_py()!r:.60}: correct it, or take all values"
+                )
+                raise Flaw(row, name, f"{what} for categories with categorical=[{name!r}]")
 
     def table(self, types: dict[str, Any]) -> Any:
         """The columns named, as the types given. Strings, other than large ones, lose blanks around them.

@@ -29,6 +29,11 @@ class Settings(NamedTuple):
     text_bits: int = 18
     missing: Fill = None
 
+    @property
+    def marked(self) -> list[str]:
+        """Columns of categories by name."""
+        return [] if self.categorical == "auto" else list(self.categorical)
+
     def check(self) -> None:
         """Raise an error for what makes no sense whatever the table."""
         for name, bits in {"hash_bits": self.hash_bits, "text_bits": self.text_bits}.items():

@@ -77,7 +77,7 @@ def build(settings: Settings, schema: Any, where: str) -> Encoding:
     """The encoding of a table with such columns."""
     names = list(schema.names)
     target = find_target(settings.target, names, where)
-    marked = [] if settings.categorical == "auto" else list(settings.categorical)
+    marked = settings.marked
     fills = list(settings.missing) if isinstance(settings.missing, dict) else []
     check_names([*(settings.features or ()), *settings.drop, *marked, *settings.text, *fills], names, where)
     both = [name for name in marked if name in settings.text]

@@ -97,7 +97,7 @@ class TableSource(Source):
         self.encoding = like or Encoding(target, "str", [], [], [], [])  # made when the first file is opened
         self.n_bytes = files.n_bytes(paths)
         self._names: list[str] = []  # of the first file
-        self._started = False
+        self._started, self._checked = False, self.frozen
 
     def signature(self) -> dict[str, Any]:
         like = None
@@ -151,14 +151,20 @@ class TableSource(Source):
     def _csv(self, path: str) -> Iterator[tuple[CsvBlock, str | None]]:
         opened, target = False, None
         for block in read_csv(path, self.dialect):
-            if not block.empty:
-                if not opened:
-                    try:
-                        target = self._open(path, block.names, block.schema)
-                    except Flaw as flaw:
-                        raise _located(block, flaw) from None
-                opened = True
-                yield block, target
+            if block.empty:
+                continue
+            if not opened:
+                try:
+                    target, opened = self._open(path, block.names, block.schema), True
+                    if not self._checked:
+                        marked = [*self.encoding.flags, *self.settings.marked]
+                        block.check_categories([name for name in self.encoding.categories if name not in marked])
+                        self._checked = True
+                except Flaw as flaw:
+                    raise _located(block, flaw) from None
+            yield block, target
+        if not opened and not self.frozen:
+            schema.find_target(self.settings.target, block.names, files.display([path]))
 
     def _arrow(self, path: str) -> Iterator[tuple[ArrowBlock, str | None]]:
         target: str | None = None

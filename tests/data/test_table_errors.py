@@ -1,0 +1,185 @@
+"""What is said of tables that cannot be read: file, line or row, column, what was found, and what to do."""
+
+import re
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from perceptrons.data import csv_blocks
+from perceptrons.data.encoding import Encoding
+from perceptrons.data.files import DataError
+from perceptrons.data.tables import TableSource
+
+
+def error(tmp_path, *contents, format="csv", target="y", **settings):
+    """The message, with names of files but not of their folder."""
+    paths = []
+    for number, content in enumerate(contents):
+        paths.append(str(tmp_path / f"{number}.{format}"))
+        if isinstance(content, pa.Table):
+            pa.parquet.write_table(content, paths[-1])
+        else:
+            (tmp_path / f"{number}.{format}").write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(DataError) as caught:
+        list(TableSource(paths, format=format, target=target, **settings).batches())
+    return str(caught.value).replace(f"{tmp_path}/", "")
+
+
+MISSING = "the value is missing: remove the row, drop the column, or fill such values with {} by missing=0"
+GOOD = "1,u,0\n" * 40
+
+CELLS = {
+    "a,c,y\n1,u,0\n,u,1\n": "0.csv:3: column 'a': " + MISSING.format("a number"),
+    "a,c,y\n1,u,0\nNA,,1\n": "0.csv:3: column 'a': " + MISSING.format("a number"),
+    'a,c,y\n1,"u\n\nv",0\n\n1,,1\n': "0.csv:6: column 'c': " + MISSING.format("the category 'missing'"),
+    "a,c,y\n1,u,0\n1,u,\n": "0.csv:3: column 'y': the label is missing: remove the row",
+    "a,c,y\n1,u,x\n1,u,\n": "0.csv:3: column 'y': the label is missing: remove the row",
+    f"\r\na,c,y\r\n{GOOD}inf,v,1\r\n": "0.csv:43: column 'a': got inf, expected a finite number",
+    f"a,c,y\n{GOOD}1e200,v,1\n": "0.csv:42: the squared length of the row overflows float64: rescale the features",
+    f"a,c,y\n{GOOD}1,v\n": "0.csv:42: has 2 columns, expected 3: 1,v",
+    f"a,c,y\n{GOOD}1,v,0,9\n": "0.csv:42: has 4 columns, expected 3: 1,v,0,9",
+    f"a,c,y\n1\n{GOOD}": "0.csv:2: has 1 columns, expected 3: 1",
+    f"a,c,y\n{GOOD}1,".encode()
+    + b"\xff,0\n": "0.csv:42: column 'c': is not UTF-8: convert the file, for instance with iconv",
+    "a,c,y\n1,u,0\n".encode("utf-16"): "0.csv is not UTF-8, but UTF-16: convert it, for instance with iconv",
+    b"a\xff,y\n": "0.csv:1: is not UTF-8: convert the file, for instance with iconv",
+    "a,a,y\n1,u,0\n": "0.csv has more than one column 'a'",
+    "y\n1\n": "0.csv has no columns for features besides the labels 'y'",
+    "\n\n": "0.csv is empty: expected a line with names of columns",
+    "day,y\n2020-01-01,1\n": "0.csv: column 'day' holds date32[day], which is no feature: drop it, or take its "
+    "values for categories with categorical=['day']",
+    "a,c,y\n1,u,0\n.5e3,u,0\n-2,v,1\n ?,v,1\n,u,0\n": "0.csv:5: column 'a': expected a number as in most rows, got "
+    "' ?': correct it, or take all values for categories with categorical=['a']",
+    "a;y\n1;2\n": "0.csv has no column 'y'. Its columns are 'a;y'. Perhaps its delimiter is ';'?",
+    "a,label\n1,2\n": "0.csv has no column 'y'. Its columns are 'a', 'label'.",
+    "a,Y1\n1,2\n": "0.csv has no column 'y'. Its columns are 'a', 'Y1'.",
+}
+
+
+@pytest.mark.parametrize("block", [64, 1 << 22])
+def test_cells_lines_and_headers(tmp_path, monkeypatch, block):
+    for content, message in CELLS.items():
+        monkeypatch.setattr(csv_blocks, "BLOCK", block)
+        assert error(tmp_path, content) == message
+
+
+def test_cells_of_later_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    wrong = error(tmp_path, f'a,c,y\n1,"u\n\nu",0\n{GOOD}1,u,0\nxyz,v,1\n')
+    assert wrong == "0.csv:46: column 'a': expected a number, got 'xyz'"
+    wrong = error(tmp_path, f"a,c,y\n{GOOD}1,v,yes\n")
+    assert wrong == "0.csv:42: column 'y': expected an integer like the labels before it, got 'yes'"
+    flags = "a,c,y\n" + "true,u,x\n" * 20
+    assert error(tmp_path, f"{flags}maybe,u,x\n") == "0.csv:22: column 'a': expected true or false, got 'maybe'"
+
+
+def test_names_of_columns(tmp_path):
+    table = "age,pay,label\n1,2,0\n"
+    assert error(tmp_path, table, target="lable") == (
+        "0.csv has no column 'lable'. Did you mean 'label'? Its columns are 'age', 'pay', 'label'."
+    )
+    assert error(tmp_path, table, target=None) == (
+        "0.csv: name the column of labels with target. Its columns are 'age', 'pay', 'label'"
+    )
+    for setting in ("features", "drop", "categorical", "text"):
+        assert "no column 'ages'. Did you mean 'age'?" in error(tmp_path, table, target="label", **{setting: ["ages"]})
+    assert "no column 'ages'" in error(tmp_path, table, target="label", missing={"ages": 1})
+    both = error(tmp_path, table, target="label", text=["age"], categorical=["age"])
+    assert both == "column 'age' is both in categorical and in text"
+    many = ",".join(f"c{j}" for j in range(30)) + "\n"
+    assert error(tmp_path, many).endswith("'c18', 'c19' and 10 more.")
+
+
+def test_columns_of_further_files(tmp_path):
+    first, second = "a,b,y\n1,2,0\n", "a,c,y\n1,2,0\n"
+    assert error(tmp_path, first, second) == ("1.csv: its columns are not those of 0.csv, but without 'b' and with 'c'")
+    assert error(tmp_path, first, "a,b\n1,2\n") == "1.csv: its columns are not those of 0.csv, but without 'y'"
+    assert error(tmp_path, first, "a,b,y\n1,u,0\n") == "1.csv:2: column 'b': expected a number, got 'u'"
+    like = Encoding("y", "int64", ["a", "b"], [], [], [])
+    assert error(tmp_path, second, target=None, like=like) == "0.csv: its columns are not the model's, but without 'b'"
+    assert "without 'z'" in error(tmp_path, first, target="z", like=like)
+
+
+def test_parquet(tmp_path):
+    good = {"x": [1.0, 2.0, 3.0], "c": ["u", "v", "w"], "y": [0, 1, 0]}
+
+    def wrong(**columns):
+        return error(tmp_path, pa.table(good | columns), format="parquet")
+
+    assert wrong(x=[1.0, None, 3.0]) == "0.parquet: row 2: column 'x': " + MISSING.format("a number")
+    assert wrong(x=[1.0, 2.0, float("nan")], c=["u", None, "w"]).startswith(
+        "0.parquet: row 2: column 'c': the value is missing"
+    )
+    assert wrong(x=[float("nan"), 2.0, 3.0]).startswith("0.parquet: row 1: column 'x': the value is missing")
+    assert wrong(x=[1.0, 2.0, -float("inf")]) == "0.parquet: row 3: column 'x': got -inf, expected a finite number"
+    assert wrong(y=[0, None, 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
+    assert wrong(y=[0.5, float("nan"), 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
+    assert wrong(x=[[1], [2], [3]]) == "0.parquet: column 'x' holds list<element: int64>, which is no feature: drop it"
+    assert "column 'x' holds struct" in wrong(x=[{"k": 1}] * 3)
+    assert "labels in column 'y' are list" in wrong(y=[[1], [2], [3]])
+    text = error(tmp_path, pa.table(good | {"c": ["u", None, "v"]}), format="parquet", text=["c"])
+    assert text == "0.parquet: row 2: column 'c': " + MISSING.format("a text without words")
+    first, second = pa.table(good), pa.table(good | {"x": ["1", "2", "3"]})
+    assert error(tmp_path, first, second, format="parquet") == (
+        "1.parquet: column 'x' holds string, expected numbers as before"
+    )
+    halves = pa.table(good | {"y": [0.0, 1.0, 0.5]})
+    assert error(tmp_path, first, halves, format="parquet") == (
+        "1.parquet: row 3: column 'y': expected an integer like the labels before it, got 0.5"
+    )
+    assert error(tmp_path, "no Parquet", format="parquet").startswith("0.parquet cannot be read as Parquet: ")
+    assert error(tmp_path, "FEA1....", format="arrow").endswith(
+        "it is Feather of version 1; write it anew as version 2"
+    )
+
+
+def test_damaged_compression(tmp_path):
+    import gzip
+
+    content = gzip.compress(b"a,y\n" + b"1,2\n" * 9999)
+    assert "cannot be read as what it begins like, a compressed file" in error(tmp_path, content[:-20])
+    assert "cannot be read as Parquet" in error(tmp_path, content[:-20], format="parquet")
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"format": "xls"}, "format must be csv, tsv, parquet or arrow, got 'xls'"),
+        ({"delimiter": ";;"}, "delimiter must be one ASCII character"),
+        ({"hash_bits": 0}, "hash_bits must lie between 1 and 28, got 0"),
+        ({"text_bits": 32}, "text_bits must lie between 1 and 28, got 32"),
+        ({"ngrams": 0}, "ngrams must lie between 1 and 8, got 0"),
+        ({"missing": float("nan")}, "missing must be filled by a finite number, got nan"),
+        ({"missing": {"a": float("inf")}}, "missing must be filled by a finite number, got inf"),
+        ({"like": Encoding("y", "str", ["a"], [], [], []), "ngrams": 2}, "ngrams cannot be given together with like"),
+    ],
+)
+def test_settings(tmp_path, settings, message):
+    (tmp_path / "a.csv").write_text("a,y\n1,2\n")
+    with pytest.raises(DataError, match=re.escape(message)):
+        TableSource([str(tmp_path / "a.csv")], **{"format": "csv", **settings})
+
+
+def test_without_pyarrow(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("a,y\n1,2\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(DataError, match=re.escape('pip install "perceptrons[tables]"')):
+        TableSource([str(tmp_path / "a.csv")], format="csv", target="y")
+
+
+def test_signature_tells_settings_apart(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n1,2\n")
+    like = Encoding("y", "int64", ["a"], [], [], [])
+    variants = [
+        {},
+        {"ngrams": 2},
+        {"missing": {"a": 1.0}},
+        {"delimiter": ";"},
+        {"quotes": False},
+        {"drop": ["a"]},
+        {"like": like},
+    ]
+    made = [TableSource([str(tmp_path / "a.csv")], format="csv", target="y", **k).signature() for k in variants]
+    assert len({repr(one) for one in made}) == len(variants)
