@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any
 
+import numpy as np
+
+from perceptrons.core import native
 from perceptrons.core.deferred import apply_all, register_jitable
 
 # Sums may be reassociated and contracted, which vectorises them; NaN and infinity keep their meaning, because
@@ -48,6 +51,13 @@ class Kernel:
         """`others` are options of Numba's that differ from `OPTIONS`."""
         self.__doc__ = function.__doc__
         self.function, self.options = function, {**OPTIONS, **others}
+        self.machine: dict[Any, Any] = {}  # what calls it without Numba, by the kinds of arguments
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """All that its machine code depends on, as far as the package goes."""
+        plain = {name: sorted(value) if isinstance(value, set) else value for name, value in self.options.items()}
+        return self.function.__module__, self.function.__qualname__, sorted(plain.items()), DIGEST
 
     @cached_property  # a program that starts fast makes what it calls, and nothing else
     def fresh(self) -> Any:
@@ -67,12 +77,33 @@ class Kernel:
         return njit(**self.options, **others)(function)
 
     def __call__(self, *args: Any) -> Any:
-        return self.cached(*args)
+        return native.call(self, *args) if native.on else self.cached(*args)
 
     def for_rule(self, rule: object) -> Callable[..., Any]:
-        """The dispatcher that may compile this rule in."""
-        chosen: Callable[..., Any] = self.cached if type(rule).__module__ == "perceptrons.rules" else self.fresh
+        """What may call the kernel with this rule compiled in."""
+        chosen: Callable[..., Any]
+        if type(rule).__module__ != "perceptrons.rules":
+            chosen = self.fresh
+        else:
+            chosen = partial(native.call, self) if native.on else self.cached
         return chosen
+
+
+class Filling(Kernel):
+    """A kernel that fills an array, its last parameter. Calls leave it out, and get it with what else is returned.
+
+    The array is made outside: a kernel that allocates cannot do without Numba's memory management.
+    """
+
+    def __init__(self, shape: Callable[..., Any], function: Callable[..., Any]) -> None:
+        """`shape` tells of the arguments of a call how large the array is."""
+        super().__init__(function)
+        self.shape = shape
+
+    def __call__(self, *args: Any) -> Any:
+        out = np.empty(self.shape(*args))
+        rest = super().__call__(*args, out)
+        return out if rest is None else (out, *rest)
 
 
 def exact(function: Callable[..., Any]) -> Kernel:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from perceptrons.core.compile import OPTIONS
 from perceptrons.core.deferred import overload, register_jitable
 from perceptrons.core.rows import JIT, U, n_rows
-from perceptrons.core.spaces import judge, move, score, scratch
+from perceptrons.core.spaces import judge, move, score
 
 # Entries of `counts`, an array of floats that a pass updates.
 (
@@ -98,38 +98,40 @@ def _keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kep
     return last
 
 
-def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts):
-    """After a right answer that left w as it was; changes kept and counts in place."""
+def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
+    """After a right answer that left w as it was; changes kept, counts and scores in place."""
 
 
 @overload(keep_right, jit_options=JIT)
-def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts):
+def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
     if is_a(readout, Pocket):
 
-        def pocket(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts):
+        def pocket(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
             counts[RUN] += 1.0
             if counts[RUN] <= counts[LONGEST]:
                 return
             counts[LONGEST] = counts[RUN]
             if counts[TRIED] == 0.0:
                 counts[TRIED] = 1.0
-                found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, counts[POCKET])
+                found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, counts[POCKET], scores)
                 if found < counts[POCKET]:
                     counts[POCKET] = found
                     kept[:] = w
 
         return pocket
 
-    def others(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts):
+    def others(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
         pass
 
     return others
 
 
 @register_jitable(**OPTIONS)  # not inlined: it is seldom called, and would take ten seconds to compile into a pass
-def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, limit):
-    """The mistakes of w on all rows, by their weights if they have any; stops counting at `limit`."""
-    scores = scratch(w)
+def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, limit, scores):
+    """The mistakes of w on all rows, by their weights if they have any; stops counting at `limit`.
+
+    Updates scores, room for those of one example, in place.
+    """
     total = 0.0
     for i in range(n_rows(values, indices, indptr)):
         score(values, indices, indptr, i, bias, w, scores)

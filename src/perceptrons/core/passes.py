@@ -6,12 +6,13 @@ which hypothesis is kept (`keeping`): types pick each of them when the pass is c
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.core import keeping
-from perceptrons.core.compile import Kernel, is_finite
+from perceptrons.core.compile import Filling, Kernel, is_finite
 from perceptrons.core.deferred import overload, register_jitable
 from perceptrons.core.keeping import (
     AVERAGED,
@@ -27,7 +28,7 @@ from perceptrons.core.keeping import (
     keep_step,
 )
 from perceptrons.core.rows import JIT, U, abs_dot, ahead, n_rows, point_ahead, prefetch
-from perceptrons.core.spaces import judge, move, scaled, score, scratch
+from perceptrons.core.spaces import Scoring, judge, move, scaled, score, scratch
 
 # Rows are prefetched this far ahead of the one in work; what tells where they are, further ahead. In a random order
 # a row is asked for twice: processors drop requests while too many are under way.
@@ -73,13 +74,12 @@ def norm(w):
     return np.sqrt(total)
 
 
-@Kernel
-def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, counts, mistakes, predicted):
+@Scoring
+def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, counts, mistakes, predicted, scores):
     """Pass after pass, a line of `order` each, until one has no mistake or no step, or margins are proved too small.
 
-    Updates w, kept, counts, mistakes (one entry a pass) and predicted (unless None) in place.
+    Updates w, kept, counts, mistakes (one entry a pass), predicted (unless None) and scores in place.
     """
-    scores = scratch(w)
     n = U(order.shape[1])
     for p in range(U(order.shape[0])):
         mistakes_before, updates_before = counts[MISTAKES], counts[UPDATES]
@@ -117,8 +117,9 @@ def learn(values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, 
                 counts[TAU] += step
                 keep_step(how.readout, values, indices, indptr, i, step, how.bias, code, rival, kept, counts)
             elif margin > 0.0:
+                readout, tie_positive = how.readout, how.tie_positive
                 keep_right(
-                    how.readout, values, indices, indptr, codes, weight, how.bias, how.tie_positive, w, kept, counts
+                    readout, values, indices, indptr, codes, weight, how.bias, tie_positive, w, kept, counts, scores
                 )
             else:
                 counts[RUN] = 0.0  # a mistake on a row of zeros
@@ -146,22 +147,17 @@ def shuffle(orders, seed, first):
             orders[p, U(q)], orders[p, other] = orders[p, other], orders[p, U(q)]
 
 
-@Kernel
-def errors(values, indices, indptr, codes, weight, bias, tie_positive, w):
-    """The mistakes of w on all rows, by their weights if they have any."""
-    return keeping.errors(values, indices, indptr, codes, weight, bias, tie_positive, w, np.inf)
+@Scoring
+def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, scores):
+    """The mistakes of w on all rows, by their weights if they have any; updates scores in place."""
+    return keeping.errors(values, indices, indptr, codes, weight, bias, tie_positive, w, np.inf, scores)
 
 
-@Kernel
-def decide(values, indices, indptr, bias, w):
-    """Scores of all rows, one column a weight vector."""
-    scores = scratch(w)
-    out = np.empty((n_rows(values, indices, indptr), scores.size))
+@partial(Filling, lambda values, indices, indptr, bias, w: (n_rows(values, indices, indptr), scratch(w).size))
+def decide(values, indices, indptr, bias, w, out):
+    """Scores of all rows, one column a weight vector; fills out."""
     for i in range(U(out.shape[0])):
-        score(values, indices, indptr, i, bias, w, scores)
-        for c in range(U(scores.size)):
-            out[i, c] = scores[c]
-    return out
+        score(values, indices, indptr, i, bias, w, out[i])
 
 
 @Kernel

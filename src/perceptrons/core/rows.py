@@ -9,11 +9,12 @@ all of a class, and the weights of one feature lie side by side (C order) for CS
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from perceptrons.core.compile import FASTMATH, Kernel, is_finite
+from perceptrons.core.compile import FASTMATH, Filling, is_finite
 from perceptrons.core.deferred import overload
 
 U = np.uint64
@@ -56,8 +57,9 @@ def is_dense(indices):
     return isinstance(indices, types.NoneType)
 
 
-def n_rows(values, indices, indptr):
+def n_rows(values: Any, indices: Any, indptr: Any) -> Any:
     """How many rows there are."""
+    return values.shape[0] if indices is None else indptr.size - 1
 
 
 @overload(n_rows)
@@ -278,14 +280,13 @@ def _survey_row(values, indices, indptr, i, width):
 GOOD, NOT_FINITE, NOT_CANONICAL = range(3)
 
 
-@Kernel
-def survey(values, indices, indptr, width):
-    """One sweep that finds out whether rows are fit for passes; returns ‖x_i‖², the verdict, the row at fault."""
-    sq_norm = np.empty(n_rows(values, indices, indptr))
+@partial(Filling, lambda values, indices, indptr, width: n_rows(values, indices, indptr))
+def survey(values, indices, indptr, width, sq_norm):
+    """One sweep that finds out whether rows are fit for passes; fills ‖x_i‖², returns the verdict, the row at fault."""
     for i in range(U(sq_norm.size)):
         sq_norm[i], canonical = survey_row(values, indices, indptr, i, width)
         if not canonical:
-            return sq_norm, NOT_CANONICAL, i
+            return NOT_CANONICAL, i
         if not is_finite(sq_norm[i]):
-            return sq_norm, NOT_FINITE, i
-    return sq_norm, GOOD, U(0)
+            return NOT_FINITE, i
+    return GOOD, U(0)

@@ -6,16 +6,21 @@ classes are 0 (y = −1) and 1 (y = +1).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from perceptrons.core.compile import Kernel
 from perceptrons.core.deferred import overload
 from perceptrons.core.rows import JIT, ONE, U, axpy, axpy_pair, dot, dots
 
 TINY = 5e-324  # the smallest margin that is right
 
 
-def scratch(w):
+def scratch(w: Any) -> Any:
     """Room for the scores of one example."""
+    return np.empty(1 if w.ndim == 1 else w.shape[1])
 
 
 @overload(scratch)
@@ -23,6 +28,24 @@ def _scratch(w):
     if w.ndim == 1:
         return lambda w: np.empty(1)
     return lambda w: np.empty(w.shape[1])
+
+
+class Scoring(Kernel):
+    """A kernel whose last parameter is room for the scores of one example, which calls leave out.
+
+    It is made outside, as the array of a `Filling` kernel is.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self.at = function.__code__.co_varnames.index("w")
+
+    def __call__(self, *args: Any) -> Any:
+        return super().__call__(*args, scratch(args[self.at]))
+
+    def for_rule(self, rule: object) -> Callable[..., Any]:
+        kernel = super().for_rule(rule)
+        return lambda *args: kernel(*args, scratch(args[self.at]))
 
 
 def scaled(w, sq_norm):
