@@ -75,7 +75,8 @@ def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tup
     import pyarrow as pa
     from pyarrow import parquet
 
-    content, done = parquet.ParquetFile(file), 0
+    content = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)  # a group of rows may be the whole file
+    done = 0
     names = choose(content.schema_arrow)
     for batch in content.iter_batches(_most_rows(names), columns=names):
         done += len(batch)
