@@ -148,7 +148,7 @@ def test_a_stream_that_has_met_one_class_goes_on_to_others(estimator, data, path
 
 def test_held_out_errors_survive(data, path):
     X, two, _ = data
-    model = Perceptron(max_iter=3).fit(X[:40], two[:40], X_val=X[40:], y_val=two[40:])
+    model = Perceptron(rule="pa1", max_iter=3).fit(X[:40], two[:40], X_val=X[40:], y_val=two[40:])
     again = through_file(model, path)
     assert len(model.validation_errors_) == 3 and same(again.validation_errors_, model.validation_errors_)
 
@@ -165,7 +165,9 @@ def test_every_rule_survives(name, small, path):
 
 def test_start_and_origin_survive(data, path):
     X, two, _ = data
-    model = Perceptron(max_iter=2, tol=None).fit(X, two, coef_init=[[1.0, 0, 0, 0, -2]], intercept_init=[3.0])
+    model = Perceptron(rule="pa1", max_iter=2, tol=None).fit(
+        X, two, coef_init=[[1.0, 0, 0, 0, -2]], intercept_init=[3.0]
+    )
     again = through_file(model, path)
     assert same(again._learner.start, model._learner.start) and again._learner.start[-1] == 3.0
     assert same(again._learner.origin, model._learner.origin)
@@ -200,7 +202,7 @@ def test_full_weights_are_not_stored_as_pairs(small, path):
 
 def test_names_of_features(data, path):
     X = pd.DataFrame(data[0], columns=["länge", "", "c d", "日本", "e"])
-    model = Perceptron(max_iter=2).fit(X, data[1])
+    model = Perceptron(rule="pa1", max_iter=2).fit(X, data[1])
     again = through_file(model, path)
     assert again.feature_names_in_.tolist() == X.columns.tolist() and again.feature_names_in_.dtype == object
     assert again.predict(X).tolist() == model.predict(X).tolist()
@@ -222,7 +224,7 @@ def test_how_columns_become_features(small, path):
 
 def test_parameters_of_all_types_survive(data, path):
     params = {"tol": None, "eta0": np.float32(0.5), "max_iter": 2, "random_state": np.int64(5)}
-    model = Perceptron(**params).fit(data[0], data[1] == 1)
+    model = Perceptron(rule="pa1", **params).fit(data[0], data[1] == 1)
     for weights in ({True: np.float64(2), False: 1}, {2: 1, -1: 0.5}, {0.5: 2}, {"a": 1, "rule": 2}, "balanced"):
         found = through_file(model.set_params(class_weight=weights), path).get_params()
         assert found == model.get_params()
@@ -232,7 +234,8 @@ def test_parameters_of_all_types_survive(data, path):
 
 
 def test_changed_parameters_of_a_fitted_model_are_saved_beside_what_it_learned_with(data, path):
-    model = Perceptron(tie="positive", max_iter=2).fit(data[0], data[1]).set_params(tie="mistake", rule="pa1")
+    model = Perceptron(rule="pa1", tie="positive", max_iter=2).fit(data[0], data[1])
+    model.set_params(tie="mistake", rule="margin")
     again = through_file(model, path)
     assert again.get_params() == model.get_params()
     assert again._learner.tie_positive and same(again._learner.rule, model._learner.rule)

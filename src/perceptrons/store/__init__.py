@@ -1,8 +1,32 @@
-"""Model files: saved without code, loaded without executing any; and export to ONNX."""
+"""Model files: saved without code, loaded without executing any; and export to ONNX.
 
-from perceptrons.store.estimators import load, save
-from perceptrons.store.format import ModelFileError
-from perceptrons.store.onnx import export_onnx
-from perceptrons.store.saved import Saved, read, write
+Names are imported when they are first used, so that each costs what it needs only.
+"""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perceptrons.store.estimators import load, save
+    from perceptrons.store.format import ModelFileError
+    from perceptrons.store.onnx import export_onnx
+    from perceptrons.store.saved import Saved, read, write
+
+WHERE = {
+    "ModelFileError": "format",
+    "Saved": "saved",
+    "export_onnx": "onnx",
+    "load": "estimators",
+    "read": "saved",
+    "save": "estimators",
+    "write": "saved",
+}
 __all__ = ["ModelFileError", "Saved", "export_onnx", "load", "read", "save", "write"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in WHERE:
+        raise AttributeError(f"module 'perceptrons.store' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"perceptrons.store.{WHERE[name]}"), name)
