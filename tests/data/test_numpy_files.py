@@ -122,6 +122,10 @@ CSR = dict(data=[1.0, 2.0], indices=[0, 1], indptr=[0, 1, 2], shape=[2, 2])
         ({"X": bad(X, 5, 2, -np.inf)}, r"row 6, column 2: got -inf"),
         ({"X": bad(X, 9, 2, 1e200)}, r"row 10: the squared length of the row overflows"),
         ({"X": X, "y": bad(X, 4, 0, np.nan)[:, 0]}, r"row 5: the label is nan"),
+        (
+            {"X": X, "y": np.array([1] * 10 + [2**63], np.uint64)},
+            r"row 11: the label 9223372036854775808 is beyond int64",
+        ),
         ({"X": X, "y": Y[:5]}, r"has 11 rows, but labels of shape \(5,\)"),
         ({"X": X, "y": Y.astype(bytes)}, r"labels are bytes .*astype\(str\)"),
         ({"X": X[:, 0]}, r"X is of type float64 and shape \(11,\), expected rows of numbers"),

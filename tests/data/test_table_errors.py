@@ -45,6 +45,8 @@ CELLS = {
     + b"\xff,0\n": "0.csv:42: column 'c': is not UTF-8: convert the file, for instance with iconv",
     "a,c,y\n1,u,0\n".encode("utf-16"): "0.csv is not UTF-8, but UTF-16: convert it, for instance with iconv",
     b"a\xff,y\n": "0.csv:1: is not UTF-8: convert the file, for instance with iconv",
+    'a,c,y\n1,u,0\n1,"u,0\n1,v,1\n': "0.csv:3: the row that begins here ends inside of a quote: close the quote, or "
+    "pass quotes=False if quotes are characters like others",
     "a,a,y\n1,u,0\n": "0.csv has more than one column 'a'",
     "y\n1\n": "0.csv has no columns for features besides the labels 'y'",
     "\n\n": "0.csv is empty: expected a line with names of columns",
@@ -71,6 +73,11 @@ def test_cells_of_later_blocks(tmp_path, monkeypatch):
     assert wrong == "0.csv:46: column 'a': expected a number, got 'xyz'"
     wrong = error(tmp_path, f"a,c,y\n{GOOD}1,v,yes\n")
     assert wrong == "0.csv:42: column 'y': expected an integer like the labels before it, got 'yes'"
+    monkeypatch.setattr(csv_blocks, "LONGEST", 1 << 20)
+    wrong = error(tmp_path, f'a,c,y\n1,"u\n\nu",0\n1,"u,0\n{"x" * 2**21}')
+    assert wrong.startswith(
+        "0.csv:5: the row that begins here is longer than 1 MB: close the quote, or pass quotes=False"
+    )
     flags = "a,c,y\n" + "true,u,x\n" * 20
     assert error(tmp_path, f"{flags}maybe,u,x\n") == "0.csv:22: column 'a': expected true or false, got 'maybe'"
 
@@ -118,6 +125,9 @@ def test_parquet(tmp_path):
     assert wrong(y=[0.5, float("nan"), 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
     assert wrong(x=[[1], [2], [3]]) == "0.parquet: column 'x' holds list<element: int64>, which is no feature: drop it"
     assert "column 'x' holds struct" in wrong(x=[{"k": 1}] * 3)
+    assert wrong(y=pa.array([0, 2**63, 1], pa.uint64())) == (
+        "0.parquet: row 2: column 'y': expected an integer of 64 bits, got 9223372036854775808"
+    )
     assert "labels in column 'y' are list" in wrong(y=[[1], [2], [3]])
     text = error(tmp_path, pa.table(good | {"c": ["u", None, "v"]}), format="parquet", text=["c"])
     assert text == "0.parquet: row 2: column 'c': " + MISSING.format("a text without words")
@@ -127,7 +137,7 @@ def test_parquet(tmp_path):
     )
     halves = pa.table(good | {"y": [0.0, 1.0, 0.5]})
     assert error(tmp_path, first, halves, format="parquet") == (
-        "1.parquet: row 3: column 'y': expected an integer like the labels before it, got 0.5"
+        "1.parquet: row 3: column 'y': expected an integer of 64 bits, got 0.5"
     )
     assert error(tmp_path, "no Parquet", format="parquet").startswith("0.parquet cannot be read as Parquet: ")
     assert error(tmp_path, "FEA1....", format="arrow").endswith(

@@ -136,10 +136,11 @@ def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray
         values = column.cast("float64", safe=False)
         empty = compute.fill_null(compute.is_nan(values), True)
         y = None if compute.any(empty).as_py() else column.to_numpy(zero_copy_only=False)
-        if y is not None and kind == "int64" and y.dtype.kind == "f":
-            broken = np.flatnonzero((np.rint(y) != y) | (np.abs(y) > 2.0**53))
+        if y is not None and kind == "int64":
+            # Labels of a further file may be fractions, or beyond what int64 holds.
+            broken = np.flatnonzero(np.rint(y) != y if y.dtype.kind == "f" else y > np.iinfo(np.int64).max)
             if broken.size:
-                what = f"expected an integer like the labels before it, got {y[broken[0]]}"
+                what = f"expected an integer of 64 bits, got {y[broken[0]]}"
                 flaws.append(Flaw(int(broken[0]), name, what))
                 y = np.zeros(len(y))
     if y is None:

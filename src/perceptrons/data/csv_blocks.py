@@ -20,6 +20,7 @@ from perceptrons.data import files
 from perceptrons.data.files import DataError
 
 BLOCK = 1 << 22  # bytes
+LONGEST = 1 << 26  # bytes of a record
 BOM, OTHER_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 ALL = np.iinfo(np.int64).max
 CONVERSION = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): (.*)", re.DOTALL)
@@ -179,12 +180,21 @@ def _blocks(stream: files.Stream, path: str, dialect: CsvDialect) -> Iterator[Cs
     names: list[str] = []
     line, rest, ended = 1, memoryview(b""), False
     while not ended:
-        text = bytearray(len(rest) + BLOCK)
+        text = bytearray(len(rest) + max(BLOCK, len(rest)))
         view = memoryview(text)
         view[: len(rest)] = rest
         size = _fill(stream, view, len(rest))
         ended = size < len(text)
         end = size if ended else dialect.cut(text)
+        if (ended and dialect.quotes and b'"' in text) or (end == 0 and len(text) > LONGEST):
+            text[size if ended else -1] = ord("\n")  # there is room
+            _, begin, lines = dialect.walk(view[: size + 1], ALL)
+            if begin < size:
+                what = "ends inside of a quote" if ended else f"is longer than {LONGEST >> 20} MB"
+                what = (
+                    f"the row that begins here {what}: close the quote, or pass quotes=False if quotes are characters"
+                )
+                raise DataError(f"{files.display([path])}:{line + lines}: {what} like others")
         block, rest = view[:end], view[end:size]
         if not names and end:
             names, skipped, lines = _begin(block, files.display([path]), dialect)

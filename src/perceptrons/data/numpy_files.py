@@ -233,6 +233,8 @@ def _labels(y: Array, where: str, begin: int) -> Array:
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
         raise DataError(f"{where}: row {begin + row + 1}: the label is {y[row]}: remove the row")
+    if y.dtype.kind == "u" and y.size and y.max() > np.iinfo(np.int64).max:
+        raise DataError(f"{where}: row {begin + int(y.argmax()) + 1}: the label {y.max()} is beyond int64")
     kinds: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.int64}
     return np.ascontiguousarray(y, dtype=kinds.get(y.dtype.kind))
 
