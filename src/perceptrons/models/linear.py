@@ -63,7 +63,7 @@ class LinearModel(OnlineClassifier):
         start = coef_init, intercept_init
         if isinstance(X, Source):
             sources.refuse_labels(y, sample_weight)
-            if self.readout != "pocket":
+            if self._settings()["readout"] != "pocket":
                 try:
                     self._train(sources.prepare(self, X, X_val, y_val, start, everything=False), stacklevel)
                 except UnknownLabel:  # a class that the first batch does not have: begin anew, knowing all

@@ -174,10 +174,11 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
 
     def _check_learning_once(self, first: bool) -> None:
         """Refuse parameters that cannot be meant for a stream."""
-        if not first and self._settings() != self._learned_with:
+        settings = self._settings()
+        if not first and settings != self._learned_with:
             self._validate_params()  # scikit-learn looks at them in the first call only
         self._check_stream()
-        if self.readout == "pocket":
+        if settings["readout"] == "pocket":
             raise ValueError("readout='pocket' weighs hypotheses on all training rows: use fit, or another readout")
         if isinstance(self.class_weight, str):
             raise ValueError(

@@ -119,7 +119,7 @@ class PassiveAggressiveClassifier(LinearModel):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         coef_init: Any = None,
         intercept_init: Any = None,
         sample_weight: Any = None,
