@@ -22,14 +22,14 @@ def compile_bare(kernel: Any, args: tuple[Any, ...], letters: str) -> Machine:
     `NEEDS_NUMBA` if there can be none: the kernel allocates or returns an array, or the convention is another.
     """
     from numba import njit, typeof
-    from numba.core.errors import LoweringError
+    from numba.core.errors import NumbaError
 
     apply_all()
     options = {**kernel.options, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     compiler = njit(**options)(kernel.function)._compiler
     try:
         compiled = compiler.compile(tuple(map(typeof, args)), None)
-    except LoweringError:  # it allocates
+    except NumbaError:  # it allocates; or it has a fault, which Numba will tell
         return NEEDS_NUMBA
     library, described = compiled.library, compiled.fndesc
     convention = compiled.target_context.call_conv.get_function_type(described.restype, described.argtypes)

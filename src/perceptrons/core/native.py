@@ -39,6 +39,7 @@ C_TYPES: dict[str, Any] = {
     "f": ctypes.c_float,
     "d": ctypes.c_double,
 }
+CACHE = "NUMBA_CACHE_DIR"  # the one of Numba's settings that changes no code
 FINE = (0, -2)  # what compiled code returns when all is well: a value, None
 
 
@@ -141,7 +142,7 @@ def host() -> tuple[Any, ...]:
     numba = find_spec("numba")
     if numba is None or numba.origin is None:
         raise ModuleNotFoundError("perceptrons needs numba: pip install numba", name="numba")
-    settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_") and item[0] != CACHE)
     versions = llvmlite.__version__, np.__version__, sys.implementation.cache_tag
     cpu = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     return numba.origin, os.stat(numba.origin).st_mtime_ns, settings, versions, cpu

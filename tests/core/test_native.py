@@ -1,0 +1,222 @@
+"""Kernels without Numba: the same results bit for bit, code kept for the next process, and what may go wrong."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import perceptrons
+from perceptrons.core import native, objects, passes
+from perceptrons.core.compile import Kernel
+
+# `print_all` prints a digest of all that comes out of the kernels that it calls.
+START = """
+import hashlib, sys
+import numpy as np
+from perceptrons import rules
+from perceptrons.core import keeping, native, passes, rows, svmlight
+
+def digest(*results):
+    plain = [x.tobytes() if isinstance(x, np.ndarray) else repr(x).encode() for x in results]
+    return hashlib.sha256(b"|".join(plain)).hexdigest()[:12]
+
+def readonly(array):
+    array.flags.writeable = False
+    return array
+"""
+SMALL = """
+orders = np.tile(np.arange(50, dtype=np.uint32), (2, 1))
+passes.shuffle(orders, np.uint64(2**64 - 1), np.uint64(3))
+results = [digest(orders), digest(svmlight.count(np.frombuffer(b"1 1:2\\n-1 7:3\\n", dtype=np.uint8)))]
+"""
+LARGE = """
+data = b"1 0:1.5 3:-2e-3 4:1.2345678901234567890123\\n-1.25 qid:3 1:.5 # no\\n0 2:7e400\\n" + bytes([10]) * 16
+labels, values, indices, indptr = np.zeros(9), np.zeros(9), np.zeros(9, np.uint32), np.zeros(9, np.uint64)
+hard, counts = np.zeros((8, 3), np.int64), np.zeros(5, np.int64)
+text = np.frombuffer(data, dtype=np.uint8)
+why = svmlight.parse(text, len(data) - 16, 0, 99, 99, labels, values, indices, indptr, hard, counts)
+results.append(digest(why, labels, values, indices, indptr, hard[: counts[2]], counts))
+
+rng = np.random.default_rng(0)
+X = np.round(rng.normal(size=(60, 23)), 3) * (rng.random((60, 23)) < 0.6)
+dense_and_csr = (X, None, None), (X[X != 0], np.nonzero(X)[1].astype(np.uint32), np.cumsum([0, *(X != 0).sum(1)]))
+for classes, sparse, kind, readout in [(2, 0, np.float32, "last"), (4, 1, np.float64, "averaged")]:
+    values, indices, indptr = dense_and_csr[sparse]
+    data = readonly(values.astype(kind)), indices, None if indptr is None else indptr.astype(np.uint64)
+    sq_norm, verdict, row = rows.survey(*data, np.uint64(23))
+    w = np.zeros(24 if classes == 2 else (24, classes), order="C" if sparse else "F")
+    kept, codes = np.zeros_like(w), (X.sum(1) > 0).astype(np.uint8) + (X[:, 0] > 0.5) * np.uint8(classes // 4 * 2)
+    how = passes.How(rules.PA1(0.1), getattr(keeping, readout.title())(), 0.5, 1.0, True, 0.0)
+    counts, mistakes, order = np.zeros(keeping.SIZE), np.zeros(3), np.tile(np.arange(60, dtype=np.uint32), (3, 1))
+    learn = passes.learn.for_rule(how.rule)
+    learn(*data, codes, None, sq_norm, order, how, w, None if readout == "last" else kept, counts, mistakes, None)
+    results.append(digest(sq_norm, verdict, row, w, kept, counts, mistakes, passes.decide(*data, 1.0, w)))
+"""
+END = "print('numba' in sys.modules, *results)"
+
+
+def process(code, folder, **environment):
+    """A process that runs the code without Numba, if it can; `folder` is where machine code is kept."""
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(folder), **environment}
+    code = START + "native.enable()\n" + code + END
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    )
+
+
+def outcome(running):
+    """Whether a process imported Numba, and what its kernels gave."""
+    out, error = running.communicate()
+    assert running.returncode == 0, error
+    imported, *results = out.split()
+    return imported == "True", results
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder with machine code for all of the above, and what the process that compiled it found."""
+    folder = tmp_path_factory.mktemp("native")
+    imported, results = outcome(process(SMALL + LARGE, folder))
+    assert imported
+    return folder, results
+
+
+def by_numba(code):
+    assert not native.on
+    names = {}
+    exec(START + code, names)
+    return names["results"]
+
+
+def test_the_results_are_those_of_numba_bit_for_bit(kept):
+    assert by_numba(SMALL + LARGE) == kept[1]
+
+
+def test_a_second_process_does_without_numba(kept):
+    folder, results = kept
+    assert outcome(process(SMALL + LARGE, folder)) == (False, results)
+
+
+def test_damaged_files_and_those_of_others_are_made_anew(kept, tmp_path):
+    shutil.copytree(kept[0], tmp_path, dirs_exist_ok=True)
+    counting, shuffling = (next((tmp_path / "perceptrons").glob(f"{name}-*")) for name in ("count", "shuffle"))
+    counting.write_bytes(shuffling.read_bytes())  # sound, but another kernel
+    damaged = bytearray(shuffling.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    shuffling.write_bytes(damaged)
+    assert outcome(process(SMALL, tmp_path)) == (True, kept[1][:2])
+    counting.write_bytes(counting.read_bytes()[:-1])
+    shuffling.write_bytes(b"")
+    assert outcome(process(SMALL, tmp_path)) == (True, kept[1][:2])
+    assert outcome(process(SMALL, tmp_path)) == (False, kept[1][:2])
+
+
+def test_a_folder_that_can_only_be_read_is_read(kept, tmp_path):
+    inside = shutil.copytree(kept[0] / "perceptrons", tmp_path / "perceptrons")
+    inside.chmod(0o555)
+    assert outcome(process(SMALL, tmp_path)) == (False, kept[1][:2])
+    inside.chmod(0o755)
+
+
+def test_no_folder_is_no_failure(kept, tmp_path):
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file where a folder would be needed")
+    assert outcome(process(SMALL, blocked)) == (True, kept[1][:2])
+
+
+def test_two_processes_at_once(kept, tmp_path):
+    both = [process(SMALL, tmp_path) for _ in range(2)]
+    assert [outcome(one)[1] for one in both] == [kept[1][:2]] * 2
+    assert outcome(process(SMALL, tmp_path)) == (False, kept[1][:2])
+    assert len(list((tmp_path / "perceptrons").iterdir())) == 2  # nothing half written is left
+
+
+def test_an_edit_of_a_formula_is_noticed(kept, tmp_path):
+    source = Path(perceptrons.__file__).parent
+    shutil.copytree(source, tmp_path / "perceptrons", ignore=shutil.ignore_patterns("__pycache__"))
+    changed = tmp_path / "perceptrons" / "core" / "passes.py"
+    changed.write_text(changed.read_text().replace("0x9E3779B97F4A7C15", "0x9E3779B97F4A7C17"))
+    imported, results = outcome(process(SMALL, kept[0], PYTHONPATH=str(tmp_path)))
+    assert imported and results[0] != kept[1][0] and results[1] == kept[1][1]
+
+
+def test_importing_learners_and_readers_does_not_import_numba():
+    code = "import perceptrons.learn.learner, perceptrons.learn.training, perceptrons.data.svmlight, sys\n"
+    code += "print([name for name in ('numba', 'llvmlite', 'scipy') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_a_process_that_has_numba_keeps_to_it():
+    code = "import numba\nfrom perceptrons.core import native\nnative.enable()\nprint(native.on)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+@Kernel
+def echo(flag, small, narrow, wide, whole, x, nothing, how, columns, part, out):
+    out[0] = columns[1, 0] + columns[0, 1] + part[1]
+    out[1] = how.bias + how.rule.C if nothing is None else 0.0
+    return flag, small, narrow, wide, whole, x, how.tie_positive
+
+
+def echo_arguments():
+    from perceptrons.rules import PA1
+
+    how = passes.How(PA1(0.25), passes.keeping.Last(), 1.0, 2.0, True, 0.0)
+    columns, part = np.asfortranarray([[1.0, 2.0], [4.0, 8.0]]), np.arange(9, dtype=np.float32)[::-2]
+    scalars = True, np.uint8(200), np.float32(0.1), np.uint64(2**64 - 1), -(2**63), 0.1, None
+    return (*scalars, how, columns, part, np.zeros(2))
+
+
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    return tmp_path / "perceptrons"
+
+
+def test_every_kind_of_argument_and_result(own_folder):
+    ours, theirs = echo_arguments(), echo_arguments()
+    results, expected = native.call(echo, *ours), echo.fresh(*theirs)
+    assert results == expected
+    assert [type(result) for result in results] == [type(result) for result in expected]
+    assert ours[-1].tolist() == theirs[-1].tolist() == [12.0, 2.25]
+    assert objects.folders() == [str(own_folder)] and len(list(own_folder.iterdir())) == 1
+
+
+class Own(NamedTuple):
+    bias: float
+
+
+@Kernel
+def read_bias(how):
+    return how.bias
+
+
+def test_types_of_others_are_left_to_numba(own_folder):
+    assert native.call(read_bias, Own(2.5)) == 2.5
+    assert not own_folder.exists()  # their code might change without notice
+
+
+def test_a_kernel_that_allocates_is_left_to_numba(own_folder):
+    arguments = np.ones((3, 2)), None, None, 1.0, np.ones(3)
+    np.testing.assert_array_equal(native.call(passes.sizes, *arguments), [3.0, 3.0, 3.0])
+    assert native.call(passes.sizes, *arguments).sum() == 9.0
+    (file,) = own_folder.iterdir()
+    assert file.stat().st_size < 100  # a note that there is no machine code
+
+
+@Kernel
+def refuse(x):
+    if x > 0.0:
+        raise ValueError("no")
+    return x
+
+
+def test_an_error_in_a_kernel(own_folder):
+    assert native.call(refuse, -1.0) == -1.0
+    with pytest.raises(RuntimeError, match="the kernel refuse failed with status"):
+        native.call(refuse, 1.0)
