@@ -98,10 +98,10 @@ def count(text):
 def parse(text, size, first, limit, keep, labels, values, indices, indptr, hard, counts):
     """Rows of text[:size]; fills labels, values, indices and indptr, and returns why it stopped and where.
 
-    first: number of the first index, 0 or 1. limit: largest index that is allowed. keep: number of
-    columns; features beyond are left out. Numbers that need exact arithmetic
-    are listed in `hard`: begin, end, and which value (or label, counted from −1 down; or LEFT_OUT). counts: rows, values, hard
-    numbers, lines, largest column + 1; updated in place.
+    first: number of the first index, 0 or 1. limit: largest index that is allowed. keep: number of columns; features
+    beyond are left out. Numbers that need exact arithmetic are listed in `hard`: begin, end, and which value (or
+    label, counted from −1 down; or LEFT_OUT). counts: rows, values, hard numbers, lines, largest column + 1; updated
+    in place.
     """
     p, end = U(0), U(size)
     row, at, odd, lines, width = U(0), U(0), U(0), 0, U(0)
