@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core.hashing import hash_strings, hash_words
+from perceptrons.data.arrays import readonly
 
 Csr = tuple[npt.NDArray[np.float64], npt.NDArray[np.uint32], npt.NDArray[np.uint64]]
 
@@ -47,4 +48,5 @@ def _strings(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]
     column = column.cast(pa.large_string())
     _, offsets, text = column.buffers()
     begins = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
-    return np.frombuffer(text if text is not None and text.size else b"\0", dtype=np.uint8), begins
+    letters = np.frombuffer(text if text is not None and text.size else b"\0", dtype=np.uint8)
+    return readonly(letters), readonly(begins)  # a buffer may be writable or not; each would be compiled for
