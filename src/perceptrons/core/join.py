@@ -65,6 +65,20 @@ def nonzeros(X):
 
 
 @Kernel
+def compact(codes, size):
+    """Codes below `size` numbered anew, in the order in which they occur; returns them and what they were."""
+    new, were, found = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty_like(codes)
+    count = 0
+    for i in range(U(codes.size)):
+        code = U(codes[i])
+        if new[code] < 0:
+            new[code], were[count] = count, codes[i]
+            count += 1
+        found[i] = new[code]
+    return found, were[:count].copy()
+
+
+@Kernel
 def ones(features):
     """CSR arrays with a one for each feature that a row of the matrix names; the same one twice is a two."""
     n, width = U(features.shape[0]), U(features.shape[1])

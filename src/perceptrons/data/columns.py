@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.join import beside, matrix, nonzeros, ones
+from perceptrons.core.join import beside, compact, matrix, nonzeros, ones
 from perceptrons.core.rows import GOOD, survey
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.csv_blocks import Flaw
@@ -59,10 +59,10 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
         if flaws:
             first = min(flaws, key=lambda flaw: flaw.row)
             raise Flaw(begin + first.row, first.column, first.what)
-        words = None if encoding.n_hashed else [column.dictionary.to_pylist() for column in categories]
-        codes = [column.indices.to_numpy() for column in categories]
-        hashed = _hashed(categories, codes, texts, encoding)
-        pieces.append(Piece(X, sq_norm, hashed, [] if words is None else codes, words or [], y))
+        hashed = _hashed(categories, texts, encoding)
+        onehot = [] if encoding.n_hashed else categories
+        words = [column.to_pylist() for _, column in onehot]
+        pieces.append(Piece(X, sq_norm, hashed, [codes for codes, _ in onehot], words, y))
     return pieces
 
 
@@ -100,19 +100,34 @@ def _numbers(
     return X, sq_norm
 
 
-def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any:
+def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> tuple[npt.NDArray[np.int64], Any]:
     """A column of categories as codes and what they stand for, in the order in which they occur."""
+    import pyarrow as pa
     from pyarrow import compute
 
     if name in encoding.flags:
         column = compute.if_else(column.cast("bool"), "True", "False")
-    column = _strings(column)
-    empty = compute.fill_null(compute.equal(column, ""), True)  # a cell of a CSV file is empty where a null was
-    if compute.any(empty).as_py():
-        if encoding.fill(name) is None:
-            flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
-        column = compute.if_else(empty, MISSING, column)
-    return column.dictionary_encode()
+    codes, words = _coded(column)
+    blank = compute.equal(words, "")
+    empty = np.append(np.asarray(blank), True)[codes]  # a cell of a CSV file is blank where a null was
+    if empty.any() and encoding.fill(name) is None:
+        flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
+    last = pa.array([MISSING], pa.large_string())  # where the code −1 of nulls leads
+    unique = pa.concat_arrays([compute.if_else(blank, MISSING, words), last]).dictionary_encode()
+    codes, used = compact(unique.indices.to_numpy().astype(np.int64)[codes], len(unique.dictionary))
+    return codes, unique.dictionary.take(pa.array(used))
+
+
+def _coded(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
+    """A column of any type as codes, −1 for nulls, and the strings that they stand for."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.large_string()).dictionary_encode()
+    column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # chunks with dictionaries of their own
+        column = column.unify_dictionaries().combine_chunks()
+    return column.indices.cast("int64").fill_null(-1).to_numpy(), column.dictionary.cast("large_string").fill_null("")
 
 
 def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any:
@@ -124,44 +139,40 @@ def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any
 
 
 def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
+    """Labels of the kind that the encoding says."""
     from pyarrow import compute
 
     if kind == "str":
-        coded = _strings(column).dictionary_encode()
-        known = np.array(coded.dictionary.to_pylist(), dtype=str)
-        empty = compute.fill_null(compute.equal(compute.dictionary_decode(coded), ""), True)
-        y = None if compute.any(empty).as_py() else known[coded.indices.to_numpy()]
+        codes, words = _coded(column)
+        y = np.array([*words.to_pylist(), ""])[codes]
+        empty = y == ""
     else:
         column = column.combine_chunks()
-        values = column.cast("float64", safe=False)
-        empty = compute.fill_null(compute.is_nan(values), True)
-        y = None if compute.any(empty).as_py() else column.to_numpy(zero_copy_only=False)
-        if y is not None and kind == "int64":
-            # Labels of a further file may be fractions, or beyond what int64 holds.
+        empty = np.asarray(compute.fill_null(compute.is_nan(column.cast("float64", safe=False)), True))
+        y = np.zeros(len(column)) if empty.any() else column.to_numpy(zero_copy_only=False)
+        if kind == "int64":  # labels of a further file may be fractions, or beyond what int64 holds
             broken = np.flatnonzero(np.rint(y) != y if y.dtype.kind == "f" else y > np.iinfo(np.int64).max)
             if broken.size:
                 what = f"expected an integer of 64 bits, got {y[broken[0]]}"
                 flaws.append(Flaw(int(broken[0]), name, what))
-                y = np.zeros(len(y))
-    if y is None:
-        what = "the label is missing: remove the row"
-        flaws.append(Flaw(compute.index(empty, True).as_py(), name, what))
-        return np.zeros(len(column))
+                return y
+    if empty.any():
+        flaws.append(Flaw(int(empty.argmax()), name, "the label is missing: remove the row"))
     return np.asarray(y, dtype=None if kind == "str" else kind)
 
 
-def _hashed(categories: list[Any], codes: list[Any], texts: list[Any], encoding: Encoding) -> Csr | None:
+def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding) -> Csr | None:
     """The features that have fixed places: hashed categories and words."""
     import pyarrow as pa
     from pyarrow import compute
 
     parts, first = [], len(encoding.numbers)
     if encoding.hash_bits is not None and encoding.n_hashed:
-        features = np.empty((len(codes[0]), len(codes)), dtype=np.uint32)
-        for c, (name, column) in enumerate(zip(encoding.categories, categories, strict=True)):
+        features = np.empty((len(categories[0][0]), len(categories)), dtype=np.uint32)
+        for c, (name, (codes, words)) in enumerate(zip(encoding.categories, categories, strict=True)):
             begin = pa.scalar(f"{name}=", pa.large_string())
-            full = compute.binary_join_element_wise(begin, column.dictionary, pa.scalar("", pa.large_string()))
-            features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes[c]]
+            full = compute.binary_join_element_wise(begin, words, pa.scalar("", pa.large_string()))
+            features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes]
         parts.append(ones(features))
     first += encoding.n_hashed
     for t, column in enumerate(texts):

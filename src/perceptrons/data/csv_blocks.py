@@ -108,7 +108,7 @@ class CsvBlock:
                 raise Flaw(row, name, f"{what} for categories with categorical=[{name!r}]")
 
     def table(self, types: dict[str, Any]) -> Any:
-        """The columns named, as the types given. Strings, other than large ones, lose blanks around them.
+        """The columns named, as the types given. Words in dictionaries lose blanks around them.
 
         Arrow does the same with numbers: ``39, Private, 7`` is a common way to write.
         """
@@ -117,8 +117,10 @@ class CsvBlock:
 
         table = self._read(types)
         for j, name in enumerate(table.column_names):
-            if types[name] == pa.string():
-                table = table.set_column(j, name, compute.utf8_trim(table.column(j), " \t"))
+            if pa.types.is_dictionary(types[name]):
+                coded = table.column(j).combine_chunks()
+                words = compute.utf8_trim(coded.dictionary, " \t")
+                table = table.set_column(j, name, pa.DictionaryArray.from_arrays(coded.indices, words))
         return table
 
     def _read(self, types: dict[str, Any] | None) -> Any:

@@ -131,21 +131,20 @@ class Encoding:
 
         `codes` point into `categories`, which stand in the order in which they occur.
         """
-        fresh = []
+        fresh, numbers = [], []
         for c, (code, words) in enumerate(zip(codes, categories, strict=True)):
             known = self._known[self.categories[c]]
-            new = [i for i, word in enumerate(words) if word not in known]
-            if new and grow:
+            numbers.append(np.array([known.get(word, -1) for word in words], dtype=np.int64))
+            new = np.flatnonzero(numbers[c] < 0).tolist() if grow else []
+            if new:
                 first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))
-                fresh += [(int(first[i]), c, words[i]) for i in new]
-        for _, c, word in sorted(fresh):  # by rows: the numbers do not depend on where batches end
-            self._known[self.categories[c]][word] = len(self.seen)
-            self.seen.append((self.categories[c], word))
+                fresh += [(int(first[i]), c, i) for i in new]
+        for _, c, i in sorted(fresh):  # by rows: the numbers do not depend on where batches end
+            numbers[c][i] = self._known[self.categories[c]][categories[c][i]] = len(self.seen)
+            self.seen.append((self.categories[c], categories[c][i]))
         found = np.empty((len(codes[0]), len(codes)), dtype=np.uint32)
-        begin, none = self.begin_onehot, int(NONE) - self.begin_onehot
-        for c, (code, words) in enumerate(zip(codes, categories, strict=True)):
-            known = self._known[self.categories[c]]
-            found[:, c] = np.array([begin + known.get(word, none) for word in words], dtype=np.uint32)[code]
+        for c, code in enumerate(codes):
+            found[:, c] = np.where(numbers[c] < 0, NONE, numbers[c] + self.begin_onehot).astype(np.uint32)[code]
         return found
 
     def state(self) -> tuple[dict[str, Any], dict[str, list[str]]]:

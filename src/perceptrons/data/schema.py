@@ -121,11 +121,12 @@ def csv_types(encoding: Encoding, target: str | None) -> dict[str, Any]:
     """The Arrow types that columns of a CSV file are read as, and no other columns."""
     import pyarrow as pa
 
+    words = pa.dictionary(pa.int32(), pa.string())
     types = {name: pa.float64() for name in encoding.numbers}
-    types |= {name: pa.bool_() if name in encoding.flags else pa.string() for name in encoding.categories}
+    types |= {name: pa.bool_() if name in encoding.flags else words for name in encoding.categories}
     types |= {name: pa.large_string() for name in encoding.texts}
     if target is not None:
-        types[target] = pa.string() if encoding.label == "str" else pa.type_for_alias(encoding.label)
+        types[target] = words if encoding.label == "str" else pa.type_for_alias(encoding.label)
     return types
 
 
