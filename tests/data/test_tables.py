@@ -15,62 +15,10 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from naive_tables import MIXED, naive, named, numbered, text_of, write
 
 from perceptrons.data import arrow_files, columns, csv_blocks
-from perceptrons.data.encoding import Encoding
 from perceptrons.data.tables import TableSource
-
-MIXED = [
-    {"age": "39", "job": "teacher", "pay": "1.5", "smokes": "true", "y": "yes"},
-    {"age": "0", "job": "nurse", "pay": "-2e3", "smokes": "false", "y": "no"},
-    {"age": "7", "job": "teacher", "pay": "0", "smokes": "true", "y": "yes"},
-    {"age": "8", "job": 'a,"b"\nc', "pay": "0.25", "smokes": "true", "y": "maybe"},
-]
-
-
-def text_of(rows, **options):
-    """CSV, by Python's own writer."""
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, list(rows[0]), **options)
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue()
-
-
-def numbered(batches):
-    """Rows as dicts of index to value, and all labels."""
-    rows, y = [], []
-    for batch in batches:
-        if batch.rows.indices is None:
-            found = [dict(enumerate(line)) for line in batch.rows.values.tolist()]
-        else:
-            cut = batch.rows.indptr[1:-1].astype(int)
-            parts = zip(np.split(batch.rows.indices, cut), np.split(batch.rows.values, cut), strict=True)
-            found = [dict(zip(indices.tolist(), values.tolist(), strict=True)) for indices, values in parts]
-            assert all(list(row) == sorted(row) and 0.0 not in row.values() for row in found)
-        rows += [{j: x for j, x in row.items() if x != 0} for row in found]
-        np.testing.assert_allclose(batch.rows.sq_norm, [sum(x * x for x in row.values()) for row in found])
-        y += [] if batch.y is None else batch.y.tolist()
-    return rows, y
-
-
-def named(source):
-    rows, y = numbered(source.batches())
-    return [{source.encoding.feature_name(j): x for j, x in row.items()} for row in rows], y
-
-
-def naive(rows, target, numbers, flags=()):
-    """Names of features to values, from the definition; and one-hot names in the order of first sight."""
-    found, order = [], {}
-    for row in rows:
-        features = {name: float(row[name]) for name in numbers if float(row[name]) != 0}
-        for name, cell in row.items():
-            if name not in numbers and name != target:
-                category = f"{name}={cell.title() if name in flags else cell.strip(' ')}"
-                features[category] = 1.0
-                order[category] = None
-        found.append(features)
-    return found, list(order)
 
 
 def arrays_of(batches):
@@ -86,11 +34,6 @@ def small(monkeypatch):
     monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     monkeypatch.setattr(columns, "MOST_ROWS", 3)
     monkeypatch.setattr(arrow_files, "MOST_ROWS", 3)
-
-
-def write(path, content):
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return [str(path)]
 
 
 def test_mixed_columns_against_dicts(tmp_path):
@@ -281,68 +224,3 @@ def test_labels_keep_their_type(tmp_path):
     pa.parquet.write_table(table, tmp_path / "b.parquet")
     (batch,) = TableSource([str(tmp_path / "b.parquet")], format="parquet", target="y").batches()
     assert batch.y.tolist() == [big]
-
-
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_missing_values_are_filled(tmp_path, form):
-    table = pa.table(
-        {
-            "x": pa.array([1.0, None, 3.0]),
-            "n": pa.array([None, 2, 3], pa.int64()),
-            "c": ["u", None, "v"],
-            "t": [None, "word", ""],
-            "void": pa.nulls(3),
-            "y": [1, 0, 1],
-        }
-    )
-    path = tmp_path / "a"
-    (pa.csv.write_csv if form == "csv" else pa.parquet.write_table)(table, path)
-    source = TableSource([str(path)], format=form, target="y", text=["t"], missing=-1)
-    found = [{name: x for name, x in row.items() if not name.startswith("t[")} for row in named(source)[0]]
-    assert found == [
-        {"x": 1, "n": -1, "void": -1, "c=u": 1},
-        {"x": -1, "n": 2, "void": -1, "c=missing": 1},
-        {"x": 3, "n": 3, "void": -1, "c=v": 1},
-    ]
-    assert [sum(name.startswith("t[") for name in row) for row in named(source)[0]] == [0, 1, 0]
-    source = TableSource([str(path)], format=form, target="y", drop=["c", "t"], missing={"x": 5, "n": 6, "void": 0})
-    assert numbered(source.batches())[0] == [{0: 1, 1: 6}, {0: 5, 1: 2}, {0: 3, 1: 3}]
-
-
-def test_nan_counts_as_missing(tmp_path):
-    pa.parquet.write_table(pa.table({"x": [1.0, float("nan")], "y": [0, 1]}), tmp_path / "a.parquet")
-    source = TableSource([str(tmp_path / "a.parquet")], format="parquet", target="y", missing=7)
-    assert numbered(source.batches())[0] == [{0: 1}, {0: 7}]
-
-
-def test_frozen_encoding(tmp_path):
-    rows = text_of(MIXED)
-    trained = TableSource(write(tmp_path / "a.csv", rows), format="csv", target="y")
-    list(trained.batches())
-    encoding = Encoding.from_state(*trained.encoding.state())
-    width, state = encoding.n_features, encoding.state()
-    new = write(tmp_path / "b.csv", "extra,smokes,job,pay,age\n9,False,nurse,2,3\n9,true,pilot,0,0\n")
-    source = TableSource(new, format="csv", like=encoding)
-    (batch,) = source.batches()
-    assert batch.y is None and batch.rows.n_features == width
-    assert named(source)[0] == [{"age": 3, "pay": 2, "job=nurse": 1, "smokes=False": 1}, {"smokes=True": 1}]
-    assert encoding.state() == state
-    labelled = TableSource(write(tmp_path / "c.csv", rows), format="csv", like=encoding)
-    assert named(labelled) == named(trained)
-    pa.parquet.write_table(pa.table({"age": [1], "pay": [0.5], "job": ["nurse"], "smokes": [True]}), tmp_path / "d")
-    frozen = TableSource([str(tmp_path / "d")], format="parquet", like=encoding)
-    assert named(frozen)[0] == [{"age": 1, "pay": 0.5, "job=nurse": 1, "smokes=True": 1}]
-
-
-def test_hashed_categories(tmp_path):
-    from sklearn.utils import murmurhash3_32
-
-    source = TableSource(write(tmp_path / "a.csv", text_of(MIXED)), format="csv", target="y", hash_bits=4)
-    rows, _ = numbered(source.batches())
-    for row, given_row in zip(rows, naive(MIXED, "y", ["age", "pay"], ["smokes"])[0], strict=True):
-        expected = {j: given_row[name] for j, name in enumerate(["age", "pay"]) if name in given_row}
-        for name in given_row.keys() - {"age", "pay"}:
-            j = 2 + murmurhash3_32(name, 0, positive=True) % 16
-            expected[j] = expected.get(j, 0) + 1.0
-        assert row == expected
-    assert source.encoding.n_features == 2 + 16 == len(source.encoding.feature_names)
