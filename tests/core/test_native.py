@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import perceptrons
+from perceptrons import rules
 from perceptrons.core import native, objects, passes
 from perceptrons.core.compile import Kernel
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Numba makes all calls")
 
 # `print_all` prints a digest of all that comes out of the kernels that it calls.
 START = """
@@ -86,15 +89,11 @@ def kept(tmp_path_factory):
     return folder, results
 
 
-def by_numba(code):
-    assert not native.on
+def test_the_results_are_those_of_numba_bit_for_bit(kept, monkeypatch):
+    monkeypatch.setattr(native, "on", False)
     names = {}
-    exec(START + code, names)
-    return names["results"]
-
-
-def test_the_results_are_those_of_numba_bit_for_bit(kept):
-    assert by_numba(SMALL + LARGE) == kept[1]
+    exec(START + SMALL + LARGE, names)
+    assert names["results"] == kept[1]
 
 
 def test_a_second_process_does_without_numba(kept):
@@ -164,9 +163,7 @@ def echo(flag, small, narrow, wide, whole, x, nothing, how, columns, part, out):
 
 
 def echo_arguments():
-    from perceptrons.rules import PA1
-
-    how = passes.How(PA1(0.25), passes.keeping.Last(), 1.0, 2.0, True, 0.0)
+    how = passes.How(rules.PA1(0.25), passes.keeping.Last(), 1.0, 2.0, True, 0.0)
     columns, part = np.asfortranarray([[1.0, 2.0], [4.0, 8.0]]), np.arange(9, dtype=np.float32)[::-2]
     scalars = True, np.uint8(200), np.float32(0.1), np.uint64(2**64 - 1), -(2**63), 0.1, None
     return (*scalars, how, columns, part, np.zeros(2))
@@ -196,9 +193,12 @@ def read_bias(how):
     return how.bias
 
 
-def test_types_of_others_are_left_to_numba(own_folder):
+def test_types_of_others_are_left_to_numba(own_folder, monkeypatch):
     assert native.call(read_bias, Own(2.5)) == 2.5
     assert not own_folder.exists()  # their code might change without notice
+    monkeypatch.setattr(native, "on", True)
+    assert read_bias.for_rule(Own(2.5)) is read_bias.fresh
+    assert read_bias.for_rule(rules.PA1()) is not read_bias.cached
 
 
 def test_a_kernel_that_allocates_is_left_to_numba(own_folder):

@@ -1,6 +1,6 @@
 """Kernels called without Numba: machine code that an earlier process kept is loaded by llvmlite, called by ctypes.
 
-Importing Numba and calling a first kernel of its cache takes 0.8 s; this takes 0.05 s, and 0.01 ms more a call. That is
+Importing Numba and calling a first kernel of its cache takes 0.8 s; this takes 0.05 s, and 0.1 ms more a call. That is
 for commands, which are over in a second: they `enable` it. Where there is no machine code for the types of a call yet,
 Numba compiles it; a kernel that cannot do without Numba is called by Numba.
 """
@@ -30,6 +30,7 @@ PASSED_AS = {
     **{f"{sign}{size}": str(size) for sign in ("<i", "<u") for size in (2, 4, 8)},
     **{"|i1": "1", "|u1": "1", "|b1": "1", "<f4": "f", "<f8": "d", "none": "P"},
 }
+KINDS = {np.dtype(kind): kind for kind in PASSED_AS if kind != "none"}
 C_TYPES: dict[str, Any] = {
     "P": ctypes.c_void_p,
     "1": ctypes.c_uint8,
@@ -48,9 +49,12 @@ class Foreign(Exception):
 
 
 def enable() -> None:
-    """Call kernels without Numba from now on; no effect where it has been imported already."""
+    """Call kernels without Numba from now on; no effect where it has been imported already, and on Linux only.
+
+    Of other systems' object files it is not known here which functions they need, and LLVM aborts where one is missing.
+    """
     global on
-    on = "numba" not in sys.modules
+    on = sys.platform == "linux" and "numba" not in sys.modules
 
 
 def call(kernel: Any, *args: Any) -> Any:
@@ -74,8 +78,8 @@ def call(kernel: Any, *args: Any) -> Any:
 def unpack(value: Any, kinds: list[Any], flat: list[Any]) -> None:
     """Append to `kinds` all that Numba's type of the value depends on, to `flat` what compiled code takes for it."""
     if isinstance(value, np.ndarray):
-        flags, kind = value.flags, value.dtype.str
-        if kind not in PASSED_AS or not flags.aligned or type(value) not in (np.ndarray, np.memmap):
+        flags, kind = value.flags, KINDS.get(value.dtype)
+        if kind is None or not flags.aligned or type(value) not in (np.ndarray, np.memmap):
             raise Foreign
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         kinds.append((kind, value.ndim, layout, flags.writeable))
@@ -85,9 +89,9 @@ def unpack(value: Any, kinds: list[Any], flat: list[Any]) -> None:
         kinds.append("none")
         flat.append(None)
     elif isinstance(value, np.generic):
-        if value.dtype.str not in PASSED_AS:
+        if value.dtype not in KINDS:
             raise Foreign
-        kinds.append(value.dtype.str)
+        kinds.append(KINDS[value.dtype])
         flat.append(value.item())
     elif isinstance(value, bool):
         kinds.append("|b1")
