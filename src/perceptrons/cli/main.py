@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any
+from typing import NoReturn
 
 import click
 
@@ -61,12 +61,14 @@ def group() -> None:
     """
 
 
-def main(args: list[str] | None = None) -> Any:
+def main(args: list[str] | None = None) -> NoReturn:
     """Run the command; errors that a user can do something about are one line, without a traceback."""
+    from perceptrons.core import native
+
+    native.enable()  # kernels that have been compiled before are called without importing Numba
+    colours = False if os.environ.get("NO_COLOR") else None  # None: on terminals
     try:
-        group.main(args, prog_name="perceptrons", standalone_mode=False)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
+        sys.exit(group.main(args, prog_name="perceptrons", standalone_mode=False, color=colours))
     except click.ClickException as error:
         error.show()
         sys.exit(TROUBLE)
@@ -79,5 +81,12 @@ def main(args: list[str] | None = None) -> Any:
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("PERCEPTRONS_TRACEBACK"):
             raise
-        click.echo(f"{click.style('error', fg='red', bold=True)}: {error or type(error).__name__}", err=True)
+        click.echo(f"{click.style('error', fg='red', bold=True)}: {_line(error)}", err=True, color=colours)
         sys.exit(TROUBLE)
+
+
+def _line(error: Exception) -> str:
+    """What an error says, as the system's errors are told by other commands."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__

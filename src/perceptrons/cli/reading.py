@@ -33,11 +33,13 @@ def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, f
 ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 READING = [
     click.option("--format", type=click.Choice(FORMATS), help="Format of the files; by default told by their names."),
-    click.option("--target", metavar="COLUMN", help="Column of the labels; needed for tables."),
+    click.option("--target", metavar="COLUMN", help="Column of the labels. Models know theirs."),
     click.option("--one-based", is_flag=True, help="svmlight: index 1 is the first column."),
     click.option("--delimiter", metavar="CHAR", help="CSV: what separates cells."),
     click.option("--no-header", is_flag=True, help="CSV: the first line is data; columns are named 0, 1, …"),
 ]
+MISSING = click.option("--missing", callback=fills, metavar="NUMBER", help="Fill missing values; column=number,… too.")
+LIKE_MODEL = [*READING, MISSING]  # all else about columns is known by the model
 ENCODING = [
     click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from; default all."),
     click.option("--drop", callback=names, metavar="A,B,…", help="Tables: columns to leave out."),
@@ -46,7 +48,7 @@ ENCODING = [
     click.option("--text", callback=names, metavar="A,B,…", help="Columns of text, as hashed words."),
     click.option("--ngrams", type=click.IntRange(1, 8), default=1, show_default=True, help="Up to so many words each."),
     click.option("--text-bits", type=click.IntRange(1, 28), default=18, show_default=True, help="2^BITS features."),
-    click.option("--missing", callback=fills, metavar="NUMBER", help="Fill missing values; column=number,… too."),
+    MISSING,
 ]
 CACHING = [
     click.option("--cache", metavar="FOLDER", help="Keep the parsed copy for later passes here, not beside the file."),
@@ -72,41 +74,75 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
     where nothing else is said.
     """
     known = known or {}
-    kind = given.get("format")
-    made: Source
-    if given.get("no_cache"):
-        cache: str | bool = False
-    else:
-        cache = given.get("cache") or True
-    if kind is None:
-        from perceptrons.data.files import STDIN, expand
-        from perceptrons.data.source import told
-
-        first = expand(data)[0]
-        kind = known.get("format") if first == STDIN and known else None
-        kind = kind or told(first)
+    kind = given.get("format") or _kind(data, known)
+    usual = known if known.get("format") == kind else {}
+    cache: str | bool = not given.get("no_cache") and (given.get("cache") or True)
     settings: dict[str, Any] = {}
     if kind == "svmlight":
-        settings["zero_based"] = not given["one_based"] and known.get("zero_based", True)
+        settings["zero_based"] = not given["one_based"] and usual.get("zero_based", True)
         if known.get("n_features") is not None:
             settings["n_features"] = known["n_features"]
         _refuse(given, kind, "target", "delimiter", "text", "categorical", "features", "drop", "missing", "hash_bits")
     elif kind == "numpy":
-        if given.get("target") is not None:
-            settings["target"] = given["target"]
+        target = usual.get("target") if given.get("target") is None else given["target"]
+        if target is not None:
+            settings["target"] = target
+        if known.get("n_features") is not None and _unlabelled(data, settings, known["n_features"]):
+            settings["labels"] = False
     else:
         settings["target"] = given["target"]
         if kind in ("csv", "tsv"):
-            settings |= {"delimiter": given["delimiter"], "header": not given["no_header"]}
+            settings["delimiter"] = given["delimiter"] or usual.get("delimiter")
+            settings["header"] = not given["no_header"] and usual.get("header", True)
+        names = ("missing",) if like is not None else ("missing", "features", "hash_bits", "ngrams", "text_bits")
+        settings |= {name: given[name] for name in names}
         if like is not None:
             settings["like"] = like
         else:
-            for name in ("features", "hash_bits", "missing", "ngrams", "text_bits"):
-                settings[name] = given[name]
             settings |= {"drop": given["drop"] or (), "text": given["text"] or ()}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
-    made = source(list(data), format=kind, cache=cache, **settings)
+    made: Source = source(list(data), format=kind, cache=cache, **settings)
     return made
+
+
+def for_model(data: Any, given: dict[str, Any], saved: Any) -> Source:
+    """The source of rows for a model, read as those were that it learned from."""
+    found = saved.trained.get("source")
+    known = {**(found if isinstance(found, dict) else {}), "n_features": saved.n_features}
+    like = saved.encoding
+    if like is None and (given.get("format") or _kind(data, known)) not in ("svmlight", "numpy"):
+        if saved.feature_names is None:
+            raise click.UsageError("the model knows features by their numbers, not the names of columns of a table")
+        from perceptrons.data.encoding import Encoding
+
+        label = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}.get(saved.classes.dtype.kind, "str")
+        like = Encoding(given["target"], label, list(saved.feature_names), [], [], [])
+    return opened(data, given, like, known)
+
+
+def _kind(data: Any, known: dict[str, Any]) -> str:
+    """The format of files by their names or beginnings, or the one that a model was trained on."""
+    from perceptrons.data.files import DataError, expand
+    from perceptrons.data.source import told
+
+    first = expand(data)[0]
+    try:
+        return told(first)
+    except DataError as error:
+        if known.get("format") in FORMATS:
+            return str(known["format"])
+        raise DataError(f"{error}, with --format") from None
+
+
+def _unlabelled(data: Any, settings: dict[str, Any], n_features: int) -> bool:
+    """Whether an array in a file has the features of a model and no column of labels."""
+    from perceptrons.data.files import STDIN, expand
+
+    first = expand(data)[0]
+    if first == STDIN:  # which cannot be read again
+        return False
+    batch = next(source(first, format="numpy", **settings).batches(), None)
+    return batch is not None and batch.rows.indices is None and batch.rows.n_features == n_features - 1
 
 
 def _refuse(given: dict[str, Any], kind: str, *others: str) -> None:
@@ -119,3 +155,14 @@ def _refuse(given: dict[str, Any], kind: str, *others: str) -> None:
 def kind(made: Source) -> str:
     """The format of a source, as it is told on the command line."""
     return str(made.signature()["format"])
+
+
+def known_of(made: Source, given: dict[str, Any]) -> dict[str, Any]:
+    """How a source was read, beyond its encoding: what `opened` takes as known."""
+    return {
+        "format": kind(made),
+        "zero_based": not given["one_based"],
+        "delimiter": given["delimiter"],
+        "header": not given["no_header"],
+        "target": given["target"],
+    }

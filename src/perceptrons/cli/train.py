@@ -103,9 +103,10 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     saved = result.saved
     saved.trained = {
         "files": [os.path.abspath(name) if name != "-" else name for name in source.paths],
-        "source": {"format": reading.kind(source), "zero_based": not given["one_based"]},
+        "source": reading.known_of(source, given),
         "rows": result.n_rows,
         "seconds": round(learning, 3),
+        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "version": __version__,
     }
     write(saved, path, drop_zeros=given["drop_zeros"])

@@ -1,0 +1,246 @@
+"""`perceptrons inspect`: what a model file holds."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import click
+import numpy as np
+
+from perceptrons.cli import output
+from perceptrons.cli.report import WHY, chosen, rule_text, size
+from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
+from perceptrons.learn.common import at_most
+from perceptrons.learn.learner import Learner
+from perceptrons.store.saved import Saved, read
+from perceptrons.store.values import from_json, rule_from, to_json
+
+SHOWN = 10  # classes whose features are printed
+ELSEWHERE = (
+    "rule",
+    "readout",
+    "kernel",
+    "gamma",
+    "degree",
+    "coef0",
+    "budget",
+    "max_memory",
+)  # shown by themselves, or not
+LONGEST = 48  # characters of a feature's name in a table
+
+
+@click.command("inspect")
+@click.argument("model", metavar="MODEL")
+@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="So many features of each class.")
+@output.JSON
+def command(model: str, top: int, as_json: bool) -> None:
+    """Show what MODEL is, how it was trained, and which features weigh most.
+
+    Of two classes, a feature with a positive weight speaks for the second; of several, each class has weights of its
+    own. Kernels have no weights of features; support rows are counted instead.
+
+    \b
+      perceptrons inspect spam.perceptron --top 20
+    """
+    saved = read(model)
+    summary = describe(saved, model, top)
+    if as_json:
+        output.as_json(summary)
+    else:
+        show(saved, summary)
+
+
+def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
+    """All that is known of a model, for machines."""
+    learner, report = saved.learner, saved.report
+    bound = float(learner.margin_bound)
+    summary: dict[str, Any] = {
+        "model": path,
+        "bytes": os.path.getsize(path),
+        "estimator": saved.estimator,
+        "params": {name: to_json(from_json(value), name) for name, value in saved.params.items()},
+        "rule": to_json(learner.rule, "rule"),
+        "readout": learner.fixed["readout"],
+        "classes": [output.label(label) for label in saved.classes.tolist()],
+        "features": saved.n_features,
+        "columns": None if saved.encoding is None else _columns(saved.encoding),
+        "seen": int(learner.counts[SEEN]),
+        "mistakes": int(learner.counts[MISTAKES]),
+        "updates": int(learner.counts[UPDATES]),
+        "margin_bound": bound if math.isfinite(bound) else None,
+        "passes": report.get("n_iter", 0),
+        "converged": report.get("converged", False),
+        "stopped": report.get("stop"),
+        "mistakes_of_passes": report["mistakes"],
+        "rows_of_passes": report.get("n_rows"),
+        "held_out_errors": report["validation_errors"],
+        "trained": saved.trained,
+    }
+    if isinstance(learner, Learner):
+        return summary | _linear(saved, learner, top)
+    space = learner.space
+    return summary | {
+        "kernel": {"name": space.kernel, "gamma": space.gamma, "degree": space.degree, "coef0": space.coef0},
+        "support": len(learner.numbers),
+        "support_of_classes": np.bincount(learner.codes, minlength=learner.n_classes).tolist(),
+        "budget": learner.fixed.get("budget"),
+    }
+
+
+def _columns(encoding: Any) -> dict[str, Any]:
+    """The columns of tables, by what they are."""
+    kinds = {"target": encoding.target, "numbers": encoding.numbers, "categories": encoding.categories}
+    return {**kinds, "texts": encoding.texts, "hash_bits": encoding.hash_bits if encoding.categories else None}
+
+
+def _linear(saved: Saved, learner: Learner, top: int) -> dict[str, Any]:
+    """Weights: how many there are, and the heaviest of each class."""
+    weights = learner.w if learner.by_vote else learner.weights
+    table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1)
+    heaviest = []
+    for column in range(table.shape[1]):
+        sizes = np.abs(table[:, column])
+        first = np.argpartition(-sizes, top)[:top] if top < len(sizes) else np.arange(len(sizes))
+        order = [int(j) for j in first[np.lexsort((first, -sizes[first]))] if sizes[j] > 0]
+        heaviest.append([{"feature": j, "name": name_of(saved, j), "weight": float(table[j, column])} for j in order])
+    two = len(saved.classes) == 2
+    labels = [output.label(label) for label in saved.classes.tolist()][-len(heaviest) :]
+    found = [
+        {"class": label, "intercept": float(b), "features": features}
+        for label, b, features in zip(labels, bias, heaviest, strict=True)
+    ]
+    return {
+        "weights": int(table.size),
+        "weights_not_0": int(np.count_nonzero(table)),
+        "weights_of": "the last hypothesis" if learner.by_vote else "the readout",
+        "heaviest": found,
+        "other_class": output.label(saved.classes.tolist()[0]) if two else None,
+    }
+
+
+def name_of(saved: Saved, j: int) -> str:
+    """A feature by its name, or by its number."""
+    if saved.feature_names is not None:
+        return saved.feature_names[j]
+    encoding = saved.encoding
+    return str(encoding.feature_name(j)) if encoding is not None and j < encoding.n_features else f"feature {j}"
+
+
+def show(saved: Saved, summary: dict[str, Any]) -> None:
+    """The same for people."""
+    classes = summary["classes"]
+    output.heading(f"{summary['model']}: {summary['estimator']}, {size(summary['bytes'])}")
+    listed = ", ".join(map(str, classes[:SHOWN])) + (", …" if len(classes) > SHOWN else "")
+    rule = rule_text(rule_from(summary["rule"]))
+    facts: list[tuple[str, Any]] = [
+        ("classes", f"{len(classes):,} ({listed})"),
+        ("features", f"{summary['features']:,}" + _told(summary["columns"])),
+        ("rule", rule),
+        ("readout", summary["readout"]),
+    ]
+    others = [
+        f"{name}={_text(value)}"
+        for name, value in summary["params"].items()
+        if name not in ELSEWHERE and value is not None and value is not False
+    ]
+    if "kernel" in summary:
+        kernel = summary["kernel"]
+        parameters = {"rbf": ["gamma"], "laplacian": ["gamma"], "poly": ["gamma", "degree", "coef0"]}
+        parameters["sigmoid"] = ["gamma", "coef0"]
+        told = ", ".join(f"{name}={kernel[name]:g}" for name in parameters.get(kernel["name"], []))
+        facts.append(("kernel", kernel["name"] + (f" ({told})" if told else "")))
+        per_class = ", ".join(
+            f"{count:,} of {label}"
+            for count, label in zip(summary["support_of_classes"], classes[:SHOWN], strict=False)
+        )
+        budget = f", of at most {summary['budget']:,}" if summary["budget"] else ""
+        facts.append(("support rows", f"{summary['support']:,}{budget} ({per_class})"))
+    facts.append(("parameters", ", ".join(others)))
+    facts += _training(summary)
+    _print(facts)
+    if "heaviest" in summary:
+        _features(summary)
+
+
+def _told(columns: dict[str, Any] | None) -> str:
+    """Columns of tables in a few words."""
+    if columns is None:
+        return ""
+    kinds = {"numbers": "numbers", "categories": "categories", "texts": "text"}
+    parts = [f"{len(columns[kind]):,} of {name}" for kind, name in kinds.items() if columns[kind]]
+    return f" from columns: {', '.join(parts)}; labels in {columns['target']!r}"
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _training(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """How it was trained, and what came of it."""
+    trained, mistakes, rows = summary["trained"], summary["mistakes_of_passes"], summary["rows_of_passes"]
+    facts = []
+    if trained.get("files"):
+        more = f" and {len(trained['files']) - 1} more" if len(trained["files"]) > 1 else ""
+        first = "standard input" if trained["files"][0] == "-" else trained["files"][0]
+        facts.append(("trained on", f"{first}{more}" + (f", {rows:,} rows" if rows else "")))
+    when = [str(trained["date"])] if "date" in trained else []
+    when += [f"in {output.seconds(trained['seconds'])}"] if "seconds" in trained else []
+    when += [f"by perceptrons {trained['version']}"] if "version" in trained else []
+    if when:
+        facts.append(("when", ", ".join(when)))
+    if mistakes:
+        state = "converged" if summary["converged"] else "not converged"
+        reason = WHY.get(summary["stopped"] or "")
+        facts.append(("passes", f"{summary['passes']:,}, {state}" + (f": {reason}" if reason else "")))
+        facts.append(("mistakes", _listed([f"{count:,}" for count in mistakes])))
+    errors = summary["held_out_errors"]
+    if errors:
+        facts.append(("held-out error", _listed([output.percent(error) for error in errors])))
+    counts = f"{summary['seen']:,} rows seen, {summary['mistakes']:,} mistakes, {summary['updates']:,} updates"
+    facts.append(("in all", counts))
+    if summary["margin_bound"] is not None:
+        facts.append(("proved", f"no hypothesis has a margin above {at_most(summary['margin_bound'])} on these rows"))
+    return facts
+
+
+def _listed(texts: list[str]) -> str:
+    """One entry a pass, or the first and the last ones."""
+    numbers = chosen(len(texts))
+    parts = [
+        texts[number] + (", …" if number + 1 < len(texts) and number + 1 not in numbers else "") for number in numbers
+    ]
+    return ", ".join(parts) + (" in the passes" if len(texts) > 1 else " in the pass")
+
+
+def _print(facts: list[tuple[str, Any]]) -> None:
+    width = max(len(name) for name, _ in facts)
+    for name, value in facts:
+        click.echo(f"{click.style(name.ljust(width), dim=True)}  {value}")
+
+
+def _features(summary: dict[str, Any]) -> None:
+    """The heaviest features of each class."""
+    found, other = summary["heaviest"], summary["other_class"]
+    kept = f"{summary['weights_not_0']:,} of {summary['weights']:,} weights are not 0"
+    click.echo(f"\nheaviest features of {summary['weights_of']}; {kept}")
+    for entry in found[:SHOWN]:
+        if other is None:
+            click.echo(click.style(f"\nclass {entry['class']}", bold=True))
+        lines = [[_short(each["name"]), f"{each['weight']:+.6g}"] for each in entry["features"]]
+        lines.append(["(intercept)", f"{entry['intercept']:+.6g}"])
+        if other is not None:
+            weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]
+            lines = [[*line, _speaks(w, other, entry["class"])] for line, w in zip(lines, weights, strict=True)]
+        output.table(["feature", "weight", *(["speaks for"] if other is not None else [])], lines)
+    if len(found) > SHOWN:
+        click.echo(f"\n… and {len(found) - SHOWN:,} more classes; --json has all")
+
+
+def _speaks(weight: float, negative: Any, positive: Any) -> Any:
+    return "–" if weight == 0 else positive if weight > 0 else negative
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"

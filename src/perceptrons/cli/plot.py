@@ -1,0 +1,97 @@
+"""`perceptrons plot`: pictures of a model."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import click
+import numpy as np
+
+from perceptrons.cli import reading
+from perceptrons.data import Source
+from perceptrons.learn.streaming import fitting
+from perceptrons.store.atomic import replaced
+from perceptrons.store.estimators import from_saved
+from perceptrons.store.saved import Saved, read
+
+KINDS = ["boundary", "mistakes", "margins", "proof"]
+ENDINGS = ["png", "svg", "pdf"]
+
+
+def ending(context: Any, parameter: Any, path: str) -> str:
+    """A file whose name tells the format."""
+    if os.path.splitext(path)[1].lower().lstrip(".") not in ENDINGS:
+        raise click.BadParameter(f"expected a name that ends in .{', .'.join(ENDINGS)}, got {path!r}")
+    return path
+
+
+@click.command("plot", epilog='Pictures are drawn by matplotlib: pip install "perceptrons[plots]"')
+@click.argument("model", metavar="MODEL")
+@click.argument("data", nargs=-1, metavar="[DATA...]")
+@click.option("--kind", type=click.Choice(KINDS), default="boundary", show_default=True, help="What to draw.")
+@click.option(
+    *("-o", "--output", "path"), required=True, callback=ending, help="The picture: a .png, .svg or .pdf file."
+)
+@reading.options(reading.LIKE_MODEL)
+def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: Any) -> None:
+    """Draw MODEL with the rows of DATA, all of which are read into memory.
+
+    \b
+      boundary   where predictions change, in the plane of the weights, and the rows
+      mistakes   mistakes pass by pass in training; needs no DATA
+      margins    how far rows are on the right side
+      proof      why training must stop: it is run again on DATA, and each update noted
+
+    \b
+      perceptrons plot m.perceptron test.svm -o boundary.png
+    """
+    saved = read(model)
+    if kind != "mistakes" and not data:
+        raise click.UsageError(f"a picture of the kind {kind} needs rows: name files of data")
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError(
+            'pictures need matplotlib, which is not installed: pip install "perceptrons[plots]"'
+        ) from None
+    matplotlib.use("Agg")
+    figure = drawn(kind, saved, None if kind == "mistakes" else reading.for_model(data, given, saved))
+    with replaced(path) as file:
+        figure.savefig(file, format=os.path.splitext(path)[1].lower().lstrip("."), dpi=130, bbox_inches="tight")
+    click.echo(f"{kind}: {path}")
+
+
+def drawn(kind: str, saved: Saved, source: Source | None) -> Any:
+    """The figure."""
+    from perceptrons.plots import BoundaryDisplay, MarginsDisplay, MistakesDisplay, ProofDisplay
+
+    model = from_saved(saved)
+    if source is None:
+        if len(model.mistakes_) == 0:
+            raise ValueError("the model does not know its mistakes pass by pass: it was not trained by fit or train")
+        return MistakesDisplay.from_estimator(model).figure_
+    rows, y = source.joined()
+    if y is None:
+        raise ValueError(f"{source.name} has no labels to draw: name their column with --target")
+    if model.classes_.dtype.kind == "f" and y.dtype.kind == "f" and not (y % 1).any():  # legends say 1, not 1.0
+        model.classes_, y = model.classes_.astype(np.int64), y.astype(np.int64)
+    X = fitting(rows, saved.n_features).matrix()
+    # Rows come without names of columns: scikit-learn would complain about that.
+    vars(model).pop("feature_names_in_", None)
+    if kind == "boundary":
+        display: Any = BoundaryDisplay.from_estimator(model, X, y)
+        if saved.n_features == 2 and saved.feature_names is not None:
+            display.ax_.set(xlabel=saved.feature_names[0], ylabel=saved.feature_names[1])
+    elif kind == "margins":
+        display = MarginsDisplay.from_estimator(model, X, y)
+    else:
+        from sklearn.exceptions import ConvergenceWarning
+
+        from perceptrons.theory import trace
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the picture shows it
+            display = ProofDisplay.from_trace(trace(model, X, y))
+    return display.figure_

@@ -1,0 +1,93 @@
+"""`perceptrons predict`: labels or scores of rows, batch by batch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import click
+
+from perceptrons.cli import output, reading
+from perceptrons.data import Source
+from perceptrons.learn.streaming import fitting
+from perceptrons.store.atomic import replaced
+from perceptrons.store.saved import Saved, read
+
+
+@click.command("predict", epilog="Rows are read as those were that the model was trained on; labels need not be there.")
+@click.argument("model", metavar="MODEL")
+@reading.ARGUMENT
+@click.option("--scores", is_flag=True, help="Print scores in place of labels; of several classes, a column each.")
+@click.option(
+    "-o", "--output", "path", type=click.Path(dir_okay=False), help="Write to a file, complete or not at all."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, with label and scores.")
+@reading.options(reading.LIKE_MODEL)
+def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, as_json: bool, **given: Any) -> None:
+    """Print what MODEL predicts for each row of DATA, one line a row.
+
+    A score above 0 speaks for the second of two classes; of several, the highest wins, and a first line has their
+    names. Voted models give shares of votes.
+
+    \b
+      perceptrons predict spam.perceptron new.csv
+      zcat new.svm.gz | perceptrons predict m.perceptron - --scores -o scores.txt
+    """
+    saved = read(model)
+    source = reading.for_model(data, given, saved)
+    bar = output.Bar(source, quiet=path is None)
+    done = 0
+    target = replaced(path) if path is not None else nullcontext(sys.stdout.buffer)
+    try:
+        with target as file:
+            for text, n_rows in lines(saved, source, scores, as_json):
+                file.write(text.encode("utf-8", "surrogateescape"))
+                file.flush()
+                done += n_rows
+                bar(done)
+    finally:
+        bar.clear()
+    if path is not None and not as_json:
+        click.echo(f"{'scores' if scores else 'labels'} of {done:,} rows: {path}", err=True)
+
+
+def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator[tuple[str, int]]:
+    """Lines of text with how many rows they are about, batch by batch."""
+    classes = [output.label(label) for label in saved.classes.tolist()]
+    write = _objects if as_json else _scores if scores else _labels
+    n_rows = 0
+    if scores and not as_json and len(classes) > 2:
+        yield "\t".join(map(str, classes)) + "\n", 0
+    for rows, _ in source.batches():
+        found = saved.learner.decide(fitting(rows, saved.n_features))
+        n_rows += len(rows)
+        yield write(classes, found, saved.learner.predict(found).tolist), len(rows)
+    if n_rows == 0:
+        raise ValueError(f"{source.name} has no rows")
+
+
+Codes = Callable[[], list[int]]
+
+
+def _labels(classes: list[Any], scores: Any, codes: Codes) -> str:
+    names = [f"{label}\n" for label in classes]
+    return "".join([names[code] for code in codes()])
+
+
+def _scores(classes: list[Any], scores: Any, codes: Codes) -> str:
+    if scores.shape[1] == 1:
+        return "".join([f"{score!r}\n" for score in scores[:, 0].tolist()])
+    return "".join(["\t".join(map(repr, line)) + "\n" for line in scores.tolist()])
+
+
+def _objects(classes: list[Any], scores: Any, codes: Codes) -> str:
+    names = [str(label) for label in classes]
+    parts = []
+    for code, line in zip(codes(), scores.tolist(), strict=True):
+        told: dict[str, Any] = {"label": classes[code]}
+        told |= {"score": line[0]} if len(line) == 1 else {"scores": dict(zip(names, line, strict=True))}
+        parts.append(json.dumps(told, default=output.plain) + "\n")
+    return "".join(parts)
