@@ -1,0 +1,191 @@
+"""`perceptrons certify`: whether classes can be separated, proved; and proofs checked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from perceptrons.cli import output, reading
+from perceptrons.cli.main import NO, UNDECIDED
+
+COLOURS = {True: "green", False: "red", None: "yellow"}
+
+
+@click.command("certify", epilog="Exit codes: 0 separable, or the certificate holds; 1 not; 2 trouble; 3 undecided.")
+@reading.ARGUMENT
+@click.option("--no-intercept", is_flag=True, help="Ask for a hyperplane through the origin.")
+@click.option("--save", "path", type=click.Path(dir_okay=False), help="Keep the proof in this file.")
+@click.option("--check", type=click.Path(dir_okay=False), help="Verify a proof that was saved, for these rows.")
+@output.JSON
+@reading.options(reading.READING, reading.ENCODING)
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    data: tuple[str, ...],
+    no_intercept: bool,
+    path: str | None,
+    check: str | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Prove that a hyperplane separates the classes of DATA, or that none does.
+
+    The verdict is that of exact arithmetic: with the largest margin and a bound on the mistakes of a perceptron, or
+    with a few rows (counted from 0) that cannot be separated already. All rows are read into memory. A proof that was
+    saved is verified in rational arithmetic, by code that shares nothing with the solver.
+
+    \b
+      perceptrons certify train.svm --save proof.json
+      perceptrons certify --check proof.json train.svm
+    """
+    if check is None:
+        context.exit(certified(data, given, not no_intercept, path, as_json))
+    if path is not None or no_intercept:
+        raise click.UsageError("--check takes all but the rows from the certificate: no --save, no --no-intercept")
+    from perceptrons.cli.certificates import read
+
+    verdict, about = read(check)
+    for name, value in about["options"].items():  # tables are read as they were, unless something else is said
+        if name in given and context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            given[name] = value
+    context.exit(checked(verdict, check, data, given, as_json))
+
+
+def labelled(source: Any) -> tuple[Any, Any]:
+    """All rows and their labels."""
+    X, y = source.arrays()
+    if y is None:
+        raise ValueError(f"{source.name} has no labels: name their column with --target")
+    return X, y
+
+
+# -- proving --------------------------------------------------------------------------------------------------------
+
+
+def certified(
+    data: tuple[str, ...], given: dict[str, Any], fit_intercept: bool, path: str | None, as_json: bool
+) -> int:
+    """Decide and say so; returns the exit code."""
+    from perceptrons.cli.certificates import write
+    from perceptrons.theory import mistake_bound, separability
+
+    source = reading.opened(data, given)
+    X, y = labelled(source)
+    verdict = separability(X, y, fit_intercept=fit_intercept)
+    bound: Any = None
+    why = "there is one class only" if len(verdict.classes) == 1 else ""
+    try:
+        bound = mistake_bound(X, y, fit_intercept=fit_intercept) if not why else None
+    except ValueError as error:  # rows may be too long for floats, for instance
+        why = str(error)
+    saved = path if verdict.separable is not None else None
+    if saved is not None:
+        write(verdict, saved, {"data": source.name, "options": told(given)})
+    if as_json:
+        output.as_json({"data": source.name, **described(verdict), "mistakes": _bound(bound), "certificate": saved})
+    else:
+        output.heading(source.name)
+        show(str(verdict), verdict.separable)
+        click.echo(f"\n{bound}" if bound is not None else f"\nno bound on mistakes: {why}")
+        if saved is not None:
+            click.echo(f"\ncertificate: {saved}")
+    if path is not None and saved is None:
+        click.echo("nothing is proved: there is no certificate to save", err=True)
+    return {True: 0, False: NO, None: UNDECIDED}[verdict.separable]
+
+
+def told(given: dict[str, Any]) -> dict[str, Any]:
+    """Options of reading that were given, and change something."""
+    usual = {"ngrams": 1, "text_bits": 18}
+    return {
+        k: value for k, value in given.items() if value is not None and value is not False and value != usual.get(k)
+    }
+
+
+def show(text: str, verdict: bool | None) -> None:
+    """A report whose first line is the verdict."""
+    first, *others = text.splitlines()
+    head, _, rest = first.partition(" with")
+    click.echo(click.style(head, fg=COLOURS[verdict], bold=True) + (f" with{rest}" if rest else ""))
+    for line in others:
+        click.echo(line)
+
+
+def described(verdict: Any) -> dict[str, Any]:
+    """A verdict for machines."""
+    bounds = verdict.margin_bounds if verdict.separable else None
+    return {
+        "rows": verdict.n_rows,
+        "features": verdict.n_features,
+        "classes": verdict.classes,
+        "intercept": verdict.fit_intercept,
+        "separable": verdict.separable,
+        "separable_otherwise": verdict.other,
+        "margin": None if bounds is None else [_finite(bound) for bound in bounds],
+        "augmented_margin": _finite(verdict.augmented_margin),
+        "radius": _finite(verdict.radius),
+        "support": sorted(set(verdict.support.tolist())),
+        "irreducible": verdict.irreducible,
+        "reason": verdict.reason,
+    }
+
+
+def _bound(bound: Any) -> dict[str, Any] | None:
+    if bound is None or math.isinf(bound.bound):
+        return None
+    often = "any number" if bound.theorem == "novikoff" else 1
+    return {"at_most": math.floor(bound.bound), "passes": often, "theorem": bound.theorem}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+# -- checking -------------------------------------------------------------------------------------------------------
+
+
+def checked(verdict: Any, path: str, data: tuple[str, ...], given: dict[str, Any], as_json: bool) -> int:
+    """Verify a certificate for these rows and say so; returns the exit code."""
+    from perceptrons.theory import CertificateError
+
+    source = reading.opened(data, given)
+    X, y = labelled(source)
+    reason = None
+    try:
+        if (y.dtype.kind == "U") != (verdict.classes.dtype.kind == "U"):
+            raise CertificateError("the certificate is about other labels: numbers and texts are not the same")
+        verdict.check(X, y)
+    except CertificateError as error:
+        reason = str(error)
+    except (ValueError, TypeError, ArithmeticError, LookupError) as error:  # parts that contradict each other
+        raise ValueError(f"{path} cannot be checked: {error or type(error).__name__}") from error
+    if as_json:
+        content = {"separable": verdict.separable, "intercept": verdict.fit_intercept}
+        output.as_json({"certificate": path, "data": source.name, "holds": reason is None, "reason": reason, **content})
+    elif reason is None:
+        click.echo(
+            click.style("the certificate holds", fg="green", bold=True) + f" for {source.name}: {claim(verdict)}"
+        )
+    else:
+        click.echo(click.style("the certificate does not hold", fg="red", bold=True) + f" for {source.name}: {reason}")
+    if told(given) and not as_json:
+        click.echo(f"read with {', '.join(f'{name}={value}' for name, value in told(given).items())}")
+    return 0 if reason is None else NO
+
+
+def claim(verdict: Any) -> str:
+    """What a certificate proves, in a sentence."""
+    from perceptrons.theory.rounding import down, up
+
+    how = "with a bias" if verdict.fit_intercept else "without a bias"
+    if len(verdict.classes) == 1:
+        return "there is one class only"
+    if not verdict.separable:
+        rows = len(set(verdict.support.tolist()))
+        return f"the classes are not separable {how}, by {rows:,} rows already"
+    low, high = verdict.margin_bounds
+    return f"the classes are separable {how}; the largest margin is between {down(low, 10)} and {up(high, 10)}"
