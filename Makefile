@@ -7,7 +7,7 @@ DATA ?=
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m perceptrons.cli.demo
+	$(BIN)/perceptrons demo
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n 2 --dist loadscope

@@ -10,47 +10,60 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from sklearn.datasets import load_breast_cancer
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
+import click
 
-from perceptrons import KernelPerceptron, Perceptron
-from perceptrons.theory import mistake_bound, separability, trace
+from perceptrons.cli import output
+from perceptrons.cli.certify import show
 
 FOLDER = Path("demo")
 
 
-def main() -> None:
-    """Train every readout on three quarters of the rows, print a table and what is proved, and write two pictures."""
+@click.command("demo")
+def command() -> None:
+    """Train on data that is built in, say what is proved, and draw it.
+
+    569 tumours of Wisconsin, 30 measurements each, benign or malignant: three quarters to learn from, the others held
+    out. Pictures are written to the folder demo.
+    """
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import StandardScaler
+
+    from perceptrons import Perceptron
+    from perceptrons.theory import mistake_bound, separability, trace
+
     data = load_breast_cancer()
     y = data.target_names[data.target]
     train, test, y_train, y_test = train_test_split(data.data, y, test_size=0.25, random_state=0, stratify=y)
-    print(
-        f"Breast cancer (Wisconsin): {len(train)} rows to learn from, {len(test)} held out, {train.shape[1]} features."
+    output.heading(
+        f"Breast cancer (Wisconsin): {len(train)} rows to learn from, {len(test)} held out, {train.shape[1]} features"
     )
-    print("The first run compiles each pass once; later runs do not.\n")
+    click.echo("The first run compiles each pass once; later runs do not.\n")
     scaler = StandardScaler().fit(train)
     train, test = scaler.transform(train), scaler.transform(test)
     compare(train, test, y_train, y_test)
 
-    print("\nCan the rows to learn from be separated at all?")
+    output.heading("\nCan the rows to learn from be separated at all?")
     verdict = separability(train, y_train)
-    print(verdict)
+    show(str(verdict), verdict.separable)
     verdict.check(train, y_train)
-    print("  checked           the certificate holds in exact rational arithmetic")
+    click.echo("  checked           the certificate holds in exact rational arithmetic")
 
-    print("\nHow many mistakes may the perceptron make, and how many did it make?")
-    print(mistake_bound(train, y_train))
+    output.heading("\nHow many mistakes may the perceptron make, and how many did it make?")
+    click.echo(str(mistake_bound(train, y_train)))
     run = trace(Perceptron(), train, y_train)
-    print(f"  made: {run.n_updates:,} in {run.n_passes} passes")
+    click.echo(f"  made: {run.n_updates:,} in {run.n_passes} passes")
     draw(run, train, y_train)
 
 
 def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
     """A table of spaces, rules and readouts: errors in training and held out, passes, updates, time."""
-    print(f"{'':<36}{'training':>9}{'held-out':>9}")
-    print(
+    from sklearn.exceptions import ConvergenceWarning
+
+    from perceptrons import KernelPerceptron, Perceptron
+
+    click.echo(f"{'':<36}{'training':>9}{'held-out':>9}")
+    click.echo(
         f"{'space':<12}{'rule':<12}{'readout':<12}{'error':>9}{'error':>9}"
         f"{'converged':>11}{'passes':>8}{'updates':>9}{'seconds':>9}"
     )
@@ -68,11 +81,10 @@ def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
             begun = time.perf_counter()
             model.fit(train, y_train)
             seconds = time.perf_counter() - begun
-        print(
+        click.echo(
             f"{space:<12}{model.rule:<12}{model.readout:<12}"
             f"{1 - model.score(train, y_train):>9.1%}{1 - model.score(test, y_test):>9.1%}"
-            f"{'yes' if model.converged_ else 'no':>11}{model.n_iter_:>8}{model.n_updates_:>9}{seconds:>9.3f}",
-            flush=True,
+            f"{'yes' if model.converged_ else 'no':>11}{model.n_iter_:>8}{model.n_updates_:>9}{seconds:>9.3f}"
         )
 
 
@@ -83,15 +95,11 @@ def draw(run: Any, X: Any, y: Any) -> None:
 
         from perceptrons.plots import BoundaryDisplay, ProofDisplay
     except ImportError:
-        print('\nFor pictures: pip install "perceptrons[plots]"')
+        click.echo('\nFor pictures: pip install "perceptrons[plots]"')
         return
     matplotlib.use("Agg")
     FOLDER.mkdir(exist_ok=True)
     boundary = BoundaryDisplay.from_estimator(run.model, X, y)
     boundary.figure_.savefig(FOLDER / "boundary.png", dpi=130, bbox_inches="tight")
     ProofDisplay.from_trace(run).figure_.savefig(FOLDER / "proof.png", dpi=110)
-    print(f"\nPictures: {FOLDER / 'boundary.png'} (the plane of w), {FOLDER / 'proof.png'} (why it had to stop)")
-
-
-if __name__ == "__main__":
-    main()
+    click.echo(f"\nPictures: {FOLDER / 'boundary.png'} (the plane of w), {FOLDER / 'proof.png'} (why it had to stop)")
