@@ -10,7 +10,9 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import accumulate
@@ -24,7 +26,8 @@ from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.batches import Batch, Source, in_order
 
-MAGIC = b"perceptrons cache 1\n\x00\x00\x00\x00"  # as long as three numbers
+MAGIC = b"perceptrons cache 1\n"
+FOOT = 8 + 32 + len(MAGIC)  # at the very end: length and digest of the table
 AHEAD = 3  # batches that are read or written while another is learned from
 ALIGNED = 8
 
@@ -43,11 +46,10 @@ class Cached(Source):
         self.source, self.name, self.n_bytes = source, source.name, source.n_bytes
         self.encoding = source.encoding
         self._signature = json.loads(json.dumps(source.signature()))
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         beside = os.path.dirname(os.path.abspath(paths[0]))
         if files.STDIN in paths or (folder is None and not os.access(beside, os.W_OK)):
-            self._temporary = tempfile.TemporaryDirectory(prefix="perceptrons-")
-            folder = self._temporary.name
+            folder = tempfile.mkdtemp(prefix="perceptrons-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         what = {**self._signature, "files": [path for path, *_ in self._signature["files"]]}
         name = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:8]
         first = "stdin" if paths[0] == files.STDIN else os.path.basename(paths[0])
@@ -78,14 +80,15 @@ class Cached(Source):
     def _find(self) -> None:
         """Take the copy that is there, if it is whole and of these files as they are now."""
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(self.path, "rb") as file:
-            file.seek(-len(MAGIC) - 8, os.SEEK_END)
-            size, magic = int.from_bytes(file.read(8), "little"), file.read()
-            end = file.tell() - len(MAGIC) - 8
+            file.seek(-FOOT, os.SEEK_END)
+            end = file.tell()
+            size, digest, magic = int.from_bytes(file.read(8), "little"), file.read(32), file.read()
             if magic != MAGIC or size > end:
                 return
             file.seek(end - size)
-            foot = json.loads(file.read(size))
-            if foot["signature"] != self._signature:
+            content = file.read(size)
+            foot = json.loads(content)
+            if hashlib.sha256(content).digest() != digest or foot["signature"] != self._signature:
                 return
             if foot["encoding"] is not None:
                 self.encoding = type(self.encoding).from_state(*foot["encoding"])
@@ -124,7 +127,8 @@ class Cached(Source):
                 encoding = None if self.encoding is None else self.encoding.state()
                 foot = {"signature": self._signature, "encoding": encoding, "batches": table}
                 content = json.dumps(foot).encode()
-                file.write(content + len(content).to_bytes(8, "little") + MAGIC)
+                digest = hashlib.sha256(content).digest()
+                file.write(content + len(content).to_bytes(8, "little") + digest + MAGIC)
             if json.loads(json.dumps(self.source.signature()))["files"] == self._signature["files"]:
                 os.replace(path, self.path)
                 self.table = table

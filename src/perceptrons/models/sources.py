@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -102,7 +103,7 @@ def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array
     if not first:
         functions = {id(value): value for value in model.get_params(deep=False).values() if callable(value)}
         trial._learner = copy.deepcopy(model._learner, functions)
-    guesses = []
+    guesses, mistakes, n_rows = [], 0, 0
     width = None if first and model._grows else summary(source).n_features if first else model.n_features_in_
     try:
         for rows, y in source.again(often=width is not None).batches():
@@ -118,11 +119,12 @@ def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array
                 trial.n_features_in_ = width
             guesses.append(trial._learn_rows(copy.copy(trial), rows, labelled(source, y), classes, None, predict))
             classes = None
-        note_features(trial, source, trial.n_features_in_)
-    except KeyboardInterrupt:
-        vars(model).update(vars(trial))
-        raise
-    if not guesses:
+            mistakes, n_rows = mistakes + int(trial.mistakes_[0]), n_rows + len(rows)
+    finally:  # what was finished is kept when it is interrupted, and nothing when something is wrong
+        if n_rows and isinstance(sys.exception(), KeyboardInterrupt | None):
+            note_features(trial, source, trial.n_features_in_)
+            trial.mistakes_, trial._n_rows = np.array([mistakes]), n_rows
+            vars(model).update(vars(trial))
+    if n_rows == 0:
         raise ValueError(f"{source.name} has no rows")
-    vars(model).update(vars(trial))
     return np.concatenate(guesses) if predict else np.empty(0)

@@ -1,0 +1,162 @@
+"""The binary copy of a source: the same rows, only for the files that it was made of, whole or not at all."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perceptrons.data import DataError, source
+from perceptrons.data.cache import Cached
+from perceptrons.data.svmlight import SvmlightSource
+
+LINES = [f"{i % 3} {i % 7}:{i}.5 {7 + i % 5}:{'0.1' if i % 2 else '-3'}" for i in range(500)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "rows.svm"
+    file.write_text("\n".join(LINES))
+    return file
+
+
+def cached(path, folder=None):
+    made = SvmlightSource([str(path)], block=1000)
+    return Cached(made, folder)
+
+
+def content(batches):
+    """All that is in batches, bit by bit."""
+    return [
+        (rows.n_features, *(array.tobytes() for array in (*rows.arrays, rows.sq_norm, y)), rows.values.dtype)
+        for rows, y in batches
+    ]
+
+
+def caches(folder):
+    return sorted(Path(folder).glob("*.cache"))
+
+
+def test_the_copy_has_the_same_batches(path):
+    plain = content(SvmlightSource([str(path)], block=1000).batches())
+    assert len(plain) > 5
+    copy = cached(path)
+    assert copy.table is None and content(copy.batches()) == plain  # while it is made
+    assert copy.table is not None and content(copy.batches()) == plain
+    again = cached(path)
+    assert again.table is not None and content(again.batches()) == plain
+    order = [3, 0, 5]
+    assert content(again.batches(order)) == [plain[number] for number in order]
+    assert again.starts[:2] == [0, len(next(again.batches()).rows)] and again.starts[-1] == 500
+
+
+def test_arrays_of_other_kinds(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    for y in (np.array(["ä", "b", "ä", "c"]), np.array([True, False, True, True]), np.array([1, 2, 3, 1])):
+        np.savez(tmp_path / "rows.npz", X=X, y=y)
+        made = source(tmp_path / "rows.npz").again()
+        first, second = ([(rows.values.copy(), y) for rows, y in made.batches()] for _ in range(2))
+        assert np.array_equal(np.vstack([x for x, _ in second]), X)
+        assert np.array_equal(np.concatenate([labels for _, labels in second]), y)
+        assert [labels.dtype for _, labels in first] == [labels.dtype for _, labels in second]
+        for cache in caches(tmp_path):
+            cache.unlink()
+
+
+def test_values_that_float32_holds_take_half_the_room(tmp_path):
+    sizes = []
+    for number in ("0.5", "0.1"):
+        file = tmp_path / f"{number}.svm"
+        file.write_text("".join(f"1 {' '.join(f'{j}:{number}' for j in range(50))}\n" for _ in range(100)))
+        copy = cached(file)
+        rows = [batch.rows.values for batch in (list(copy.batches()) and copy.batches())]
+        assert all(values.dtype == np.float64 and (values == float(number)).all() for values in rows)
+        sizes.append(os.path.getsize(copy.path))
+    assert sizes[0] < 0.75 * sizes[1]
+
+
+def test_it_belongs_to_the_files_as_they_are(path):
+    copy = cached(path)
+    list(copy.batches())
+    state = path.stat()
+    path.write_text(path.read_text().replace("0.1", "0.2"))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert cached(path).table is not None  # same size, same time: nothing tells
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns + 1))
+    assert cached(path).table is None
+    path.write_text(path.read_text() + "\n1 1:1")
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert cached(path).table is None
+    other = Cached(SvmlightSource([str(path)], block=1000, zero_based=False))
+    assert other.path != copy.path  # other settings, other rows
+
+
+def test_a_file_that_changes_while_it_is_read_leaves_no_copy(path):
+    copy = cached(path)
+    for number, _ in enumerate(copy.batches()):
+        if number == 2:
+            os.utime(path, ns=(1, 1))
+    assert copy.table is None and not caches(path.parent)
+
+
+def test_what_is_not_finished_is_not_there(path):
+    for stop in (lambda: None, lambda: (_ for _ in ()).throw(RuntimeError)):
+        batches = cached(path).batches()
+        next(batches)
+        try:
+            stop()
+            batches.close()
+        except RuntimeError:
+            batches.close()
+        assert os.listdir(path.parent) == [path.name]
+    path.write_text(path.read_text() + "\nx")
+    with pytest.raises(DataError, match=r"rows.svm:501:1: 'x'"):
+        list(cached(path).batches())
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_damaged_copy_is_not_taken_for_rows(path):
+    copy = cached(path)
+    expected = content(copy.batches())
+    whole = Path(copy.path).read_bytes()
+    for cut in (0, 10, len(whole) // 2, len(whole) - 1):
+        Path(copy.path).write_bytes(whole[:cut])
+        assert cached(path).table is None and content(cached(path).batches()) == expected
+    random = np.random.default_rng(0)
+    noticed = 0
+    for place in random.integers(0, len(whole), 60).tolist():
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(random.integers(8))
+        Path(copy.path).write_bytes(damaged)
+        try:
+            assert content(cached(path).batches()) == expected
+        except DataError as error:
+            assert "is damaged: delete it" in str(error)
+            noticed += 1
+        Path(copy.path).unlink(missing_ok=True)
+    assert noticed > 20
+
+
+def test_where_it_lies(path, tmp_path, monkeypatch):
+    folder = tmp_path / "caches"
+    made = source(path, cache=str(folder))
+    assert made.again(often=False) is made
+    list(made.again().batches())
+    assert len(caches(folder)) == 1 and not caches(tmp_path)
+    assert isinstance(source(path, cache=str(folder)).again(often=False), Cached)  # there is one: use it
+    assert source(path, cache=False).again().__class__ is SvmlightSource
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as for a folder of someone else's
+    beside = source(path).again()
+    list(beside.batches())
+    assert beside.table is not None and not caches(tmp_path)
+
+
+def test_the_encoding_of_a_table_is_in_its_copy(tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_text("job,age,y\nteacher,40,1\nnurse,30,0\nteacher,20,1\n")
+    list(source(file, target="y").again().batches())
+    made = source(file, target="y").again(often=False)
+    assert isinstance(made, Cached)
+    [(rows, y)] = made.batches()
+    assert made.encoding.feature_names == ["age", "job=teacher", "job=nurse"]
+    assert rows.matrix().toarray().tolist() == [[40, 1, 0], [30, 0, 1], [20, 1, 0]] and y.tolist() == [1, 0, 1]

@@ -1,0 +1,263 @@
+"""Estimators that learn from files give what they give for arrays, in memory that does not grow with the file."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+
+from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
+from perceptrons.data import DataError, source
+from perceptrons.data.svmlight import SvmlightSource
+from perceptrons.learn.streaming import chosen, summary
+
+N, D = 400, 30
+
+
+def rows(n_classes, seed=0, n=N):
+    """Small integers, so that sums are exact in any order; not separable."""
+    random = np.random.default_rng(seed)
+    X = sp.random_array((n, D), density=0.2, rng=random, format="csr")
+    X.data = random.integers(-4, 5, X.data.size).astype(float)
+    X.eliminate_zeros()
+    y = random.integers(0, n_classes, n).astype(float)
+    return X, y
+
+
+def written(path, X, y):
+    dump_svmlight_file(X, y, str(path), zero_based=True)
+    return path
+
+
+def blocks(path, size=2000, **settings):
+    """The file in many batches."""
+    made = SvmlightSource([str(path)], block=size, **settings)
+    assert len(list(made.batches())) > 3
+    return made
+
+
+def same(one, other, X):
+    assert np.array_equal(one.decision_function(X), other.decision_function(X))
+    assert one.mistakes_.tolist() == other.mistakes_.tolist()
+    assert one.n_seen_ == other.n_seen_ and one.n_updates_ == other.n_updates_
+    assert one.margin_bound_ == other.margin_bound_
+    assert one.classes_.tolist() == other.classes_.tolist() and one.n_features_in_ == other.n_features_in_
+    assert one.converged_ == other.converged_
+
+
+@pytest.fixture(scope="module", params=[2, 3], ids=["two classes", "three classes"])
+def data(request, tmp_path_factory):
+    X, y = rows(request.param)
+    return written(tmp_path_factory.mktemp("sources") / "rows.svm", X, y), X, y
+
+
+@pytest.mark.parametrize("readout", ["last", "averaged", "voted"])
+@pytest.mark.parametrize("passes", [1, 3])
+def test_files_equal_arrays(data, readout, passes):
+    path, X, y = data
+    settings = {"readout": readout, "max_iter": passes, "tol": None, "shuffle": False}
+    same(Perceptron(**settings).fit(blocks(path)), Perceptron(**settings).fit(X, y), X)
+
+
+def test_the_pocket_reads_a_file_into_memory(data):
+    path, X, y = data
+    settings = {"readout": "pocket", "max_iter": 2, "tol": None}
+    if len(np.unique(y)) == 2:
+        same(Perceptron(**settings).fit(blocks(path)), Perceptron(**settings).fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"init": "random"}, {"class_weight": "balanced"}, {"class_weight": {0.0: 2.0}}, {"fit_intercept": False}],
+    ids=str,
+)
+def test_files_equal_arrays_with_other_settings(data, settings):
+    path, X, y = data
+    model = Perceptron(max_iter=2, shuffle=False, **settings)
+    one, other = model.fit(blocks(path)).decision_function(X), model.fit(X, y).decision_function(X)
+    assert np.allclose(one, other, rtol=1e-12, atol=1e-9)
+
+
+def test_passive_aggressive_classifiers_learn_from_files(data):
+    path, X, y = data
+    model = PassiveAggressiveClassifier(max_iter=2, shuffle=False, average=True, random_state=0)
+    one, other = model.fit(blocks(path)).coef_, model.fit(X, y).coef_
+    assert np.array_equal(one, other)
+
+
+def test_a_file_that_can_be_separated_converges(tmp_path):
+    X, _ = rows(2)
+    y = np.where(X.sum(axis=1) > 0.5, 1.0, -1.0)
+    path = written(tmp_path / "sums.svm", X, y)
+    for settings in ({}, {"shuffle": False}, {"rule": "margin"}):
+        model = Perceptron(**settings).fit(source(path))
+        assert model.converged_ and model.mistakes_[-1] == 0 and model.score(source(path)) == 1.0
+
+
+def test_classes_and_features_may_turn_up_late(tmp_path):
+    X, y = rows(3)
+    order = np.argsort(y, kind="stable")
+    X, y = X[order].tolil(), y[order]
+    X[:300, 20:] = 0.0
+    X = X.tocsr()
+    path = written(tmp_path / "sorted.svm", X, y)
+    settings = {"max_iter": 2, "shuffle": False, "readout": "averaged"}
+    same(Perceptron(**settings).fit(blocks(path)), Perceptron(**settings).fit(X, y), X)
+    same(Perceptron(readout="voted").partial_fit(blocks(path)), Perceptron(readout="voted").partial_fit(X, y), X)
+
+
+def test_shuffling_is_by_seed_whether_or_not_there_is_a_cache(tmp_path):
+    X, y = rows(2, n=3000)
+    path = written(tmp_path / "rows.svm", X, y)
+
+    def fit(seed):
+        made = blocks(path, 8000)
+        made.caching = True
+        return Perceptron(max_iter=4, tol=None, random_state=seed).fit(made).coef_
+
+    first = fit(1)
+    assert len(list(tmp_path.glob("*.cache"))) == 1
+    assert np.array_equal(first, fit(1))
+    assert not np.array_equal(first, fit(2))
+    in_order = Perceptron(max_iter=4, tol=None, shuffle=False).fit(X, y).coef_
+    assert not np.array_equal(first, in_order)
+
+
+def test_rows_held_out_do_not_depend_on_batches():
+    whole = chosen(0, 10_000, 0.2, 7)
+    assert np.array_equal(whole, np.concatenate([chosen(0, 3000, 0.2, 7), chosen(3000, 7000, 0.2, 7)]))
+    assert 0.18 < whole.mean() < 0.22
+    assert not np.array_equal(whole, chosen(0, 10_000, 0.2, 8))
+
+
+def test_early_stopping_holds_rows_out(data):
+    path, X, y = data
+    model = Perceptron(max_iter=6, tol=None, early_stopping=True, validation_fraction=0.25).fit(blocks(path))
+    assert len(model.validation_errors_) == model.n_iter_
+    assert model.n_seen_ < 0.9 * N * model.n_iter_
+    wrong = 1 - model.score(X, y)
+    assert 0 < min(model.validation_errors_) <= max(model.validation_errors_) <= 1 and wrong < 1
+
+
+def test_another_source_to_validate_on(data, tmp_path):
+    path, X, y = data
+    other = written(tmp_path / "other.svm", *rows(len(np.unique(y)), seed=1))
+    model = Perceptron(max_iter=2, tol=None, shuffle=False).fit(blocks(path), X_val=source(other))
+    X_val, y_val = rows(len(np.unique(y)), seed=1)
+    again = Perceptron(max_iter=2, tol=None, shuffle=False).fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.validation_errors_.tolist() == again.validation_errors_.tolist()
+    assert model.validation_errors_[-1] == pytest.approx(1 - model.score(source(other)))
+
+
+@pytest.mark.parametrize("readout", ["averaged", "voted"])
+def test_a_stream_from_a_file_equals_chunks(data, readout):
+    path, X, y = data
+    one = Perceptron(readout=readout).partial_fit(blocks(path))
+    other = Perceptron(readout=readout)
+    for begin in range(0, N, 70):
+        other.partial_fit(X[begin : begin + 70], y[begin : begin + 70])
+    assert np.array_equal(one.decision_function(X), other.decision_function(X))
+    one.partial_fit(blocks(path))
+    other.partial_fit(X, y)
+    assert np.array_equal(one.decision_function(X), other.decision_function(X))
+    predicted = Perceptron(readout=readout).predict_then_learn(blocks(path))
+    assert np.array_equal(predicted, Perceptron(readout=readout).predict_then_learn(X, y))
+
+
+def test_a_fault_in_the_middle_of_a_file_changes_nothing(tmp_path):
+    X, y = rows(2)
+    path = written(tmp_path / "rows.svm", X, y)
+    model = Perceptron(readout="averaged").partial_fit(X, y)
+    before = model.decision_function(X)
+    with open(path, "a") as file:
+        file.write("1 3:x\n")
+    for learn in (model.partial_fit, model.fit):
+        with pytest.raises(DataError, match=rf"rows.svm:{N + 1}:3: '3:x' is not index:value"):
+            learn(blocks(path))
+        assert np.array_equal(model.decision_function(X), before) and model.n_seen_ == N
+    fresh = Perceptron()
+    with pytest.raises(DataError):
+        fresh.partial_fit(blocks(path))
+    assert not hasattr(fresh, "classes_")
+    assert not list(tmp_path.glob("*.cache")) and not list(tmp_path.glob(".*"))
+
+
+def test_predictions_from_files(data):
+    path, X, y = data
+    model = Perceptron(readout="averaged", max_iter=2).fit(X, y)
+    assert np.array_equal(model.decision_function(blocks(path)), model.decision_function(X))
+    assert np.array_equal(model.predict(blocks(path)), model.predict(X))
+    assert model.score(blocks(path)) == model.score(X, y)
+    narrow = Perceptron(max_iter=2).fit(X[:, :10], y)  # what a model has never seen, it cannot weigh
+    assert np.array_equal(narrow.predict(blocks(path)), narrow.predict(X[:, :10]))
+
+
+def test_warm_start_goes_on_with_a_file(data):
+    path, X, y = data
+    settings = {"max_iter": 1, "shuffle": False, "warm_start": True, "readout": "averaged"}
+    one, other = Perceptron(**settings).fit(X, y), Perceptron(**settings).fit(X, y)
+    same(one.fit(blocks(path)), other.fit(X, y), X)
+    few = Perceptron(max_iter=1, warm_start=True).fit(X[:, :10], y)
+    with pytest.raises(ValueError, match="X has 30 features, but the model is expecting 10"):
+        few.fit(blocks(path))
+
+
+def test_kernels_read_a_source_into_memory_or_stream_it(data):
+    path, X, y = data
+    model = KernelPerceptron(gamma=0.1, max_iter=2, shuffle=False)
+    one, other = model.fit(blocks(path)).decision_function(X), model.fit(X, y).decision_function(X)
+    assert np.array_equal(one, other)
+    one = KernelPerceptron(gamma=0.1, budget=20).partial_fit(blocks(path))
+    other = KernelPerceptron(gamma=0.1, budget=20).partial_fit(X, y)
+    assert np.allclose(one.decision_function(X), other.decision_function(X), rtol=1e-9, atol=1e-9)
+
+
+def test_what_a_source_cannot_be_asked(data, tmp_path):
+    path, X, y = data
+    with pytest.raises(ValueError, match="has its labels with it"):
+        Perceptron().fit(source(path), y)
+    with pytest.raises(ValueError, match="no sample_weight"):
+        Perceptron().fit(source(path), sample_weight=np.ones(N))
+    with pytest.raises(ValueError, match="X_val must be a source"):
+        Perceptron().fit(source(path), X_val=X, y_val=y)
+    one = tmp_path / "one.svm"
+    one.write_text("1 2:3\n1 4:5\n")
+    with pytest.raises(ValueError, match=r"greater than one; got 1 class: 1\.0"):
+        Perceptron().fit(source(one))
+    one.write_text("# nothing\n")
+    for ask in (Perceptron().fit, Perceptron().partial_fit, Perceptron(max_iter=1).fit(X, y).predict):
+        with pytest.raises(ValueError, match=r"one.svm has no rows"):
+            ask(source(one))
+    one.write_text("1 2:3\n2.5 4:5\n")
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        Perceptron().fit(source(one))
+    few = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.save(tmp_path / "few.npy", few)
+    with pytest.raises(ValueError, match="X has 1 features, but the model is expecting 30"):
+        Perceptron(max_iter=1).fit(X, y).predict(source(tmp_path / "few.npy"))
+
+
+def test_a_summary_counts_rows_of_classes(data):
+    path, _, y = data
+    found = summary(blocks(path))
+    assert found.n_rows == N and found.n_features == D
+    assert found.classes.tolist() == np.unique(y).tolist()
+    assert found.per_class.tolist() == np.bincount(y.astype(int)).tolist()
+
+
+def test_memory_is_bounded_by_batches_not_by_the_file(tmp_path):
+    X, y = rows(2, n=2000)
+    text = written(tmp_path / "rows.svm", X, y).read_bytes()
+    block, peaks = 1 << 15, []
+    for times in (10, 80):  # the numbers of a file take more room than its text
+        path = tmp_path / f"{times}.svm"
+        path.write_bytes(text * times)
+        made = SvmlightSource([str(path)], block=block)
+        made.caching = True
+        tracemalloc.start()
+        model = Perceptron(readout="averaged", max_iter=3, tol=None).fit(made)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert model.n_seen_ == 3 * times * 2000
+    assert peaks[1] - peaks[0] < 0.25 * 70 * len(text)
