@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from perceptrons.data import csv_blocks
+from perceptrons.data import columns, csv_blocks
 from perceptrons.data.encoding import Encoding
 from perceptrons.data.files import DataError
 from perceptrons.data.tables import TableSource
@@ -64,6 +64,7 @@ CELLS = {
 def test_cells_lines_and_headers(tmp_path, monkeypatch, block):
     for content, message in CELLS.items():
         monkeypatch.setattr(csv_blocks, "BLOCK", block)
+        monkeypatch.setattr(columns, "MOST_ROWS", 7)
         assert error(tmp_path, content) == message
 
 

@@ -116,17 +116,12 @@ class TableSource(Source):
         with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
             tasks = (pool.submit(self._work, job) for job in self._jobs())
             for job, pieces in in_order(tasks, workers + 1):
-                begin = 0
-                try:
-                    if isinstance(pieces, Flaw):
-                        raise pieces
-                    for piece in pieces:
-                        rows = piece.rows(self.encoding, grow=not self.frozen)
-                        self.bytes_done = job.done
-                        yield Batch(rows, piece.y)
-                        begin += len(rows)
-                except Flaw as flaw:
-                    raise _located(job.block, flaw, begin) from None
+                if isinstance(pieces, Flaw):
+                    raise _located(job.block, pieces)
+                for piece in pieces:
+                    rows = piece.rows(self.encoding, grow=not self.frozen)
+                    self.bytes_done = job.done
+                    yield Batch(rows, piece.y)
         self.bytes_done = self.n_bytes or self.bytes_done
 
     def _jobs(self) -> Iterator[Job]:
@@ -209,8 +204,8 @@ class Job(NamedTuple):
     done: int  # bytes of all files up to the end of it
 
 
-def _located(block: CsvBlock | ArrowBlock, flaw: Flaw, begin: int = 0) -> DataError:
-    place = block.place(begin + flaw.row)
+def _located(block: CsvBlock | ArrowBlock, flaw: Flaw) -> DataError:
+    place = block.place(flaw.row)
     return DataError(
         f"{place}: {flaw.what}" if flaw.column is None else f"{place}: column {flaw.column!r}: {flaw.what}"
     )
