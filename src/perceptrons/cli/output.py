@@ -66,12 +66,12 @@ class Bar:
 
     def __init__(self, source: Any, quiet: bool = False) -> None:
         self.source, self.shown = source, not quiet and sys.stderr.isatty()
-        self.title, self.drawn = "", False
+        self.drawn, self.next = False, time.perf_counter() + 3 * EVERY  # what is short needs no bar
         self.begin("")
 
     def begin(self, title: str) -> None:
         """Start from the left again."""
-        self.title, self.begun, self.next = title, time.perf_counter(), time.perf_counter() + 3 * EVERY
+        self.title, self.begun = title, time.perf_counter()
 
     def __call__(self, rows: int, mistakes: float | None = None) -> None:
         """After so many rows."""
@@ -79,7 +79,7 @@ class Bar:
         if not self.shown or now < self.next:
             return
         self.next = now + EVERY
-        spent = now - self.begun
+        spent = max(now - self.begun, 1e-6)
         parts = [self.title] if self.title else []
         if self.source.n_bytes:
             share = min(1.0, self.source.bytes_done / self.source.n_bytes)

@@ -65,7 +65,12 @@ def weights(context: Any, parameter: Any, text: str | None) -> Any:
 @click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
 @click.option("--readout", type=click.Choice(READOUTS), default="averaged", show_default=True, help="What predicts.")
 @click.option("--passes", type=click.IntRange(1), default=10, show_default=True, help="At most so many.")
-@click.option("--tol", type=click.FloatRange(0), default=1e-3, show_default=True, help="Stop at a margin proved below.")
+@click.option(
+    "--tol",
+    type=click.FloatRange(0),
+    default=0.0,
+    help="Stop when the margin is proved to be below TOL times the longest row.  [default: never]",
+)
 @click.option("--validation", metavar="SHARE|FILE", help="Take the error on a share of the rows, or on a file.")
 @click.option("--patience", type=click.IntRange(1), help="Stop after so many passes without a smaller held-out error.")
 @click.option("--class-weight", callback=weights, metavar="W", help='"balanced", or label=weight,…')
@@ -183,7 +188,7 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
             run,
             seed=None if given["no_shuffle"] else int(random.randint(2**31)),
             max_iter=given["passes"],
-            tol=given["tol"],
+            tol=given["tol"] or None,
             held_out=held_out,
             patience=given["patience"],
             report=lambda learner, run: bar.begin(f"pass {run.n_iter + 1}"),
@@ -205,7 +210,7 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
         "readout": given["readout"],
         "fit_intercept": not given["no_intercept"],
         "max_iter": given["passes"],
-        "tol": given["tol"],
+        "tol": given["tol"] or None,
         "shuffle": not given["no_shuffle"],
         "random_state": given["seed"],
         "class_weight": weight,
@@ -246,7 +251,7 @@ def other(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
     common = {
         "fit_intercept": not given["no_intercept"],
         "max_iter": given["passes"],
-        "tol": given["tol"],
+        "tol": given["tol"] or None,
         "shuffle": not given["no_shuffle"],
         "random_state": given["seed"],
         "early_stopping": given["patience"] is not None,
