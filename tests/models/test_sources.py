@@ -261,3 +261,20 @@ def test_memory_is_bounded_by_batches_not_by_the_file(tmp_path):
         tracemalloc.stop()
         assert model.n_seen_ == 3 * times * 2000
     assert peaks[1] - peaks[0] < 0.25 * 70 * len(text)
+
+
+def test_a_table_is_read_as_the_model_learned_it(tmp_path):
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("job,age,y\n" + "nurse,30,a\nteacher,40,b\n" * 20)
+    test.write_text("age,job\n40,teacher\n30,nurse\n50,pilot\n")
+    model = Perceptron().fit(source(train, target="y"))
+    assert model.feature_names_in_.tolist() == ["age", "job=nurse", "job=teacher"]
+    assert model.predict(source(test, like=model.encoding_)).tolist()[:2] == ["b", "a"]
+    assert model.score(source(train, target="y")) == 1.0  # the same order of categories
+    train.write_text("job,age,y\n" + "teacher,40,b\nnurse,30,a\n" * 20)
+    with pytest.raises(ValueError, match="has other features than the model was trained on"):
+        model.score(source(train, target="y"))
+    assert model.score(source(train, like=model.encoding_)) == 1.0
+    words = Perceptron().fit(source(train, target="y", text=["job"], text_bits=10))
+    assert words.n_features_in_ == 1 + 2**10 and not hasattr(words, "feature_names_in_")
+    assert words.score(source(train, like=words.encoding_)) == 1.0

@@ -204,7 +204,6 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
     cached = isinstance(stream.source, Cached) and stream.source.table is not None
     training = stream.error(learner, held_out=False) if cached and not interrupted else None
     encoding = stream.source.encoding
-    names = None if encoding is None else encoding.feature_names
     params = {
         "rule": rule,
         "readout": given["readout"],
@@ -224,7 +223,7 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
         "stop": run.stop,
     }
     n_features = learner.n_features
-    named = names if names is not None and len(names) == n_features else None
+    named = encoding.feature_names if encoding is not None and encoding.named else None
     saved = Saved("Perceptron", params, learner, stream.classes, n_features, named, report, encoding)
     last = run.validation_errors[-1] if run.validation_errors else None
     return Result(saved, stream.n_rows, last, training, learner.margin_bound, interrupted)

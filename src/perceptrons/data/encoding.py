@@ -108,6 +108,18 @@ class Encoding:
         """A name for each feature; see `feature_name`."""
         return [self.feature_name(j) for j in range(self.n_features)]
 
+    @property
+    def named(self) -> bool:
+        """Whether every feature has a name of its own: none is shared by whatever is hashed to it."""
+        return not self.n_hashed and not self.texts
+
+    def agrees(self, other: Encoding) -> bool:
+        """Whether features of the same number are the same, as far as the other knows them."""
+        mine, theirs = (
+            (each.numbers, each.n_hashed, each.texts, each.ngrams, each.text_bits) for each in (self, other)
+        )
+        return mine == theirs and other.seen == self.seen[: len(other.seen)]
+
     def feature_name(self, j: int) -> str:
         """ "age" for a number, "job=teacher" for a category; "hash[731]" and "message[731]" where many share one."""
         if j < len(self.numbers):

@@ -43,7 +43,8 @@ def source(data: Data, *, format: str | None = None, cache: str | bool = True, *
         files are parsed in every pass.
     **settings
         Of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`, `categorical`,
-        `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `like`. numpy: `target`.
+        `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`. numpy: `target`,
+        `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------

@@ -69,27 +69,33 @@ def note_features(model: Any, source: Source, n_features: int) -> None:
     """Let the model know the features, now that all rows have been seen."""
     model.n_features_in_ = n_features
     encoding = source.encoding
-    names = None if encoding is None else encoding.feature_names
-    if names is not None and len(names) == n_features:
-        model.feature_names_in_ = np.array(names, dtype=object)
+    if encoding is not None and encoding.named:
+        model.feature_names_in_ = np.array(encoding.feature_names, dtype=object)
     else:
         vars(model).pop("feature_names_in_", None)
+    vars(model).pop("encoding_", None)
     if encoding is not None:
         model.encoding_ = encoding
 
 
 def rows_for(model: Any, source: Source) -> Iterator[tuple[Rows, Array | None]]:
     """Batches with the features that the model knows."""
-    for rows, y in source.again(often=False).batches():
-        names = getattr(model, "feature_names_in_", None)
-        if source.encoding is not None and names is not None:
-            theirs = source.encoding.feature_names
-            if list(names[: len(theirs)]) != theirs:
-                raise ValueError(
-                    f"{source.name} has other features than the model was trained on: read it as the table of the "
-                    "training was, with source(..., like=model.encoding_)"
-                )
+    made = source.again(often=False)
+    for rows, y in made.batches():
+        if made.encoding is not None and not _agree(model, made.encoding):
+            raise ValueError(
+                f"{source.name} has other features than the model was trained on: read it as the table of the training "
+                "was, with source(..., like=model.encoding_)"
+            )
         yield fitting(rows, model.n_features_in_), y
+
+
+def _agree(model: Any, encoding: Any) -> bool:
+    """Whether a table has the features that the model knows, as far as can be told."""
+    if hasattr(model, "encoding_"):
+        return bool(model.encoding_.agrees(encoding))
+    names = getattr(model, "feature_names_in_", None)
+    return names is None or encoding.feature_names == names.tolist()
 
 
 def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array:
