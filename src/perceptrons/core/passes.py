@@ -153,11 +153,17 @@ def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, scores
     return keeping.errors(values, indices, indptr, codes, weight, bias, tie_positive, w, np.inf, scores)
 
 
-@partial(Filling, lambda values, indices, indptr, bias, w: (n_rows(values, indices, indptr), scratch(w).size))
-def decide(values, indices, indptr, bias, w, out):
+class FillingAndScoring(Filling, Scoring):
+    """A kernel whose last parameters are the array that it fills and room for scores."""
+
+
+@partial(FillingAndScoring, lambda values, indices, indptr, bias, w: (n_rows(values, indices, indptr), scratch(w).size))
+def decide(values, indices, indptr, bias, w, out, scores):
     """Scores of all rows, one column a weight vector; fills out."""
     for i in range(U(out.shape[0])):
-        score(values, indices, indptr, i, bias, w, out[i])
+        score(values, indices, indptr, i, bias, w, scores)
+        for c in range(U(scores.size)):
+            out[i, c] = scores[c]
 
 
 @Kernel
