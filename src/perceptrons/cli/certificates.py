@@ -99,7 +99,10 @@ def read(path: str) -> tuple[Separability, dict[str, Any]]:
             f"{path} has version {found.get('version')!r} of the format of certificates, {VERSION} is known here"
         )
     try:
-        return _verdict(found), {"data": str(found.get("data")), "options": dict(found.get("options", {}))}
+        columns = found.get("columns")
+        if columns is not None:
+            columns = [_whole(column, "columns", MOST) for column in _list(columns)]
+        return _verdict(found), {"options": dict(found.get("options", {})), "columns": columns}
     except (KeyError, ValueError, TypeError, OverflowError) as error:
         missing = f"there is no {error}" if isinstance(error, KeyError) else str(error)
         raise CertificateFileError(f"{path} is damaged: {missing}"[:300]) from None
@@ -118,7 +121,7 @@ def _verdict(found: dict[str, Any]) -> Separability:
         raise ValueError("classes must be sorted, each once")
     facts: dict[str, Any] = {
         "support": np.array([_whole(row, "support", n_rows) for row in _list(found["support"])], dtype=np.intp),
-        "rivals": _labels(found["rivals"], "rivals") if found["rivals"] else np.empty(0),
+        "rivals": _labels(found["rivals"], "rivals") if found["rivals"] != [] else np.empty(0),
         "weights": [Fraction(_exact(weight)) for weight in _list(found["weights"])],
     }
     if separable:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 from click.core import ParameterSource
 
 from perceptrons.cli import output, reading
@@ -52,15 +53,28 @@ def command(
     for name, value in about["options"].items():  # tables are read as they were, unless something else is said
         if name in given and context.get_parameter_source(name) is ParameterSource.DEFAULT:
             given[name] = value
-    context.exit(checked(verdict, check, data, given, as_json))
+    context.exit(checked(verdict, about, check, data, given, as_json))
 
 
-def labelled(source: Any) -> tuple[Any, Any]:
-    """All rows and their labels."""
-    X, y = source.arrays()
-    if y is None:
-        raise ValueError(f"{source.name} has no labels: name their column with --target")
-    return X, y
+class Examples(NamedTuple):
+    """All rows of a source in memory, with the columns that occur in them."""
+
+    name: str
+    X: Any
+    y: Any
+    columns: list[int] | None  # None: all
+    width: int  # with all columns
+
+    @classmethod
+    def of(cls, source: Any) -> Examples:
+        """Columns of zeros have no weight in any proof: of sparse rows they are left out, there may be a great many."""
+        X, y = source.arrays()
+        if y is None:
+            raise ValueError(f"{source.name} has no labels: name their column with --target")
+        columns = None if isinstance(X, np.ndarray) else (np.unique(X.indices).tolist() or [0])
+        if columns is None or len(columns) == X.shape[1]:
+            return cls(source.name, X, y, None, X.shape[1])
+        return cls(source.name, X[:, columns], y, columns, X.shape[1])
 
 
 # -- proving --------------------------------------------------------------------------------------------------------
@@ -73,8 +87,7 @@ def certified(
     from perceptrons.cli.certificates import write
     from perceptrons.theory import mistake_bound, separability
 
-    source = reading.opened(data, given)
-    X, y = labelled(source)
+    name, X, y, columns, width = Examples.of(reading.opened(data, given))
     verdict = separability(X, y, fit_intercept=fit_intercept)
     bound: Any = None
     why = "there is one class only" if len(verdict.classes) == 1 else ""
@@ -84,11 +97,12 @@ def certified(
         why = str(error)
     saved = path if verdict.separable is not None else None
     if saved is not None:
-        write(verdict, saved, {"data": source.name, "options": told(given)})
+        write(verdict, saved, {"data": name, "options": told(given), "columns": columns})
     if as_json:
-        output.as_json({"data": source.name, **described(verdict), "mistakes": _bound(bound), "certificate": saved})
+        about = {"data": name, **described(verdict), "features": width}
+        output.as_json({**about, "mistakes": _bound(bound), "certificate": saved})
     else:
-        output.heading(source.name)
+        output.heading(name + ("" if columns is None else f": {len(columns):,} of {width:,} features occur"))
         show(str(verdict), verdict.separable)
         click.echo(f"\n{bound}" if bound is not None else f"\nno bound on mistakes: {why}")
         if saved is not None:
@@ -148,14 +162,17 @@ def _finite(value: float | None) -> float | None:
 # -- checking -------------------------------------------------------------------------------------------------------
 
 
-def checked(verdict: Any, path: str, data: tuple[str, ...], given: dict[str, Any], as_json: bool) -> int:
+def checked(
+    verdict: Any, about: dict[str, Any], path: str, data: tuple[str, ...], given: dict[str, Any], as_json: bool
+) -> int:
     """Verify a certificate for these rows and say so; returns the exit code."""
     from perceptrons.theory import CertificateError
 
-    source = reading.opened(data, given)
-    X, y = labelled(source)
+    name, X, y, columns, _ = Examples.of(reading.opened(data, given))
     reason = None
     try:
+        if columns != about["columns"]:
+            raise CertificateError("other features occur in these rows than in those of the certificate")
         if (y.dtype.kind == "U") != (verdict.classes.dtype.kind == "U"):
             raise CertificateError("the certificate is about other labels: numbers and texts are not the same")
         verdict.check(X, y)
@@ -165,13 +182,11 @@ def checked(verdict: Any, path: str, data: tuple[str, ...], given: dict[str, Any
         raise ValueError(f"{path} cannot be checked: {error or type(error).__name__}") from error
     if as_json:
         content = {"separable": verdict.separable, "intercept": verdict.fit_intercept}
-        output.as_json({"certificate": path, "data": source.name, "holds": reason is None, "reason": reason, **content})
+        output.as_json({"certificate": path, "data": name, "holds": reason is None, "reason": reason, **content})
     elif reason is None:
-        click.echo(
-            click.style("the certificate holds", fg="green", bold=True) + f" for {source.name}: {claim(verdict)}"
-        )
+        click.echo(click.style("the certificate holds", fg="green", bold=True) + f" for {name}: {claim(verdict)}")
     else:
-        click.echo(click.style("the certificate does not hold", fg="red", bold=True) + f" for {source.name}: {reason}")
+        click.echo(click.style("the certificate does not hold", fg="red", bold=True) + f" for {name}: {reason}")
     if told(given) and not as_json:
         click.echo(f"read with {', '.join(f'{name}={value}' for name, value in told(given).items())}")
     return 0 if reason is None else NO

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -22,7 +22,7 @@ VERBS = {
     "export": "Write a model in another format.",
     "demo": "See it work, on data that is built in.",
 }
-NO, TROUBLE, UNDECIDED, INTERRUPTED = 1, 2, 3, 130  # exit codes beside 0
+NO, TROUBLE, UNDECIDED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141  # exit codes beside 0
 
 
 class Verbs(click.Group):
@@ -37,6 +37,13 @@ class Verbs(click.Group):
         command: click.Command = importlib.import_module(f"perceptrons.cli.{name}").command
         return command
 
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:  # the reader of our output has gone, as `head` does; click would say 1, which is no
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(UNREAD)
+
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
@@ -46,7 +53,7 @@ class Verbs(click.Group):
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, or yes; 1 no (certify); 2 trouble, with a message; 3 undecided (certify); "
-    "130 interrupted, with what was finished kept.",
+    "130 interrupted, with what was finished kept; 141 nobody reads the output any more.",
 )
 @click.version_option(__version__, "-V", "--version", package_name="perceptrons")
 def group() -> None:
@@ -75,9 +82,6 @@ def main(args: list[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(TROUBLE)
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("PERCEPTRONS_TRACEBACK"):
             raise
