@@ -1,0 +1,92 @@
+"""What goes wrong is one line that says what, where and what to do; exit code 2, and nothing is written."""
+
+import pytest
+
+VERBS = ["train", "predict", "evaluate", "certify", "plot", "inspect", "export", "demo"]
+
+
+def refused(done, *parts):
+    assert done.code == 2 and done.out == ""
+    assert all(str(part) in done.err for part in parts), done.err
+    return True
+
+
+def test_files_that_are_not_there(models, files, tmp_path, run):
+    model, none = models["two"], tmp_path / "none.svm"
+    for verb in (["train", none, "-m", tmp_path / "m"], ["predict", model, none], ["evaluate", model, none]):
+        assert refused(run(*verb), f"error: {none}: no such file")
+    assert refused(run("certify", none), "no such file")
+    for verb in ("inspect", "predict", "evaluate"):
+        data = [] if verb == "inspect" else [files / "two.svm"]
+        assert refused(run(verb, none, *data), f"error: {none}: No such file or directory")
+    assert refused(run("train", f"{tmp_path}/*.svm", "-m", tmp_path / "m"), "no file matches")
+    assert refused(run("train", tmp_path, "-m", tmp_path / "m"), "is a folder")
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_lines_are_told_by_file_and_line(models, tmp_path, run):
+    bad = tmp_path / "bad.svm"
+    bad.write_text("1 0:1\n-1 0:2\n1 0:x\n")
+    for verb in (["train", bad, "-m", tmp_path / "m"], ["evaluate", models["two"], bad], ["certify", bad]):
+        assert refused(run(*verb), f"{bad}:3:", "'0:x' is not index:value")
+    table = tmp_path / "bad.csv"
+    table.write_text("age,job,note,kind\n1,smith,fine,ham\nx,nurse,poor,spam\n")
+    assert refused(run("evaluate", models["mail"], table), f"{table}:3", "age")
+    assert {each.name for each in tmp_path.iterdir()} == {"bad.svm", "bad.csv"}
+
+
+def test_wrong_columns(models, files, tmp_path, run):
+    train = ["train", files / "mail.csv", "-m", tmp_path / "m"]
+    assert refused(run(*train, "--target", "kin"), "no column 'kin'", "Did you mean 'kind'?")
+    assert refused(run(*train), "column of labels", "'age', 'job', 'note', 'kind'")
+    assert refused(run("predict", models["mail"], files / "two.svm", "--target", "kind"), "--target is for tables")
+    (tmp_path / "other.csv").write_text("age,note\n1,fine\n")
+    assert refused(run("predict", models["mail"], tmp_path / "other.csv"), "without 'job'")
+    assert refused(run("predict", models["two"], files / "mail.csv"), "features by their numbers")
+    assert refused(run("evaluate", models["mail"], files / "two.npy"), "features")
+    assert not (tmp_path / "m").exists()
+
+
+def test_damaged_models(models, files, tmp_path, run):
+    content = models["two"].read_bytes()
+    damaged = tmp_path / "damaged.perceptron"
+    for bad in (content[:-1], content[:100], b"", b"1 0:1\n", content[:-9] + b"\x01" + content[-8:]):
+        damaged.write_bytes(bad)
+        for verb in (["inspect"], ["predict", files / "two.svm"], ["evaluate", files / "two.svm"]):
+            assert refused(run(verb[0], damaged, *verb[1:]), "error: ", damaged)
+        assert refused(run("plot", damaged, files / "two.svm", "-o", tmp_path / "a.png"), damaged)
+        assert refused(run("export", damaged, "--onnx", tmp_path / "a.onnx"), damaged)
+    assert [each.name for each in tmp_path.iterdir()] == ["damaged.perceptron"]
+
+
+def test_places_that_cannot_be_written_to(models, files, tmp_path, run):
+    nowhere = tmp_path / "nowhere"
+    assert refused(run("train", files / "two.svm", "-m", nowhere / "m", "--quiet"), nowhere)
+    assert refused(run("predict", models["two"], files / "two.svm", "-o", nowhere / "a.txt"), nowhere)
+    assert refused(run("export", models["two"], "--onnx", nowhere / "a.onnx"), nowhere)
+    assert refused(run("plot", models["two"], "--kind", "mistakes", "-o", nowhere / "a.png"), nowhere)
+    assert not list(tmp_path.iterdir())
+
+
+def test_options(files, tmp_path, run):
+    assert refused(run("train", files / "two.svm", "--modle", "m"), "No such option", "--model")
+    assert refused(run("train", files / "two.svm"), "--model")
+    assert refused(run("predct"), "predct")
+    assert refused(run("train"), "DATA")
+    assert refused(run("train", files / "two.svm", "-m", tmp_path / "m", "--validation", "1.5"), "between 0 and 1")
+    assert refused(run("train", files / "two.svm", "-m", tmp_path / "m", "--class-weight", "a"), "label=weight")
+    assert refused(run("train", "-", "-m", tmp_path / "m"), "--format")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb, run):
+    done = run(verb, "--help")
+    assert done.code == 0 and done.out.startswith(f"Usage: perceptrons {verb}")
+    assert verb == "demo" or f"perceptrons {verb} " in done.out.split("Options:")[0].split("\n", 1)[1]  # an example
+
+
+def test_help_and_version(run):
+    done = run("--help")
+    assert done.code == 0 and all(f"  {verb} " in done.out for verb in VERBS) and "130 interrupted" in done.out
+    assert run("--version").out.startswith("perceptrons, version ")

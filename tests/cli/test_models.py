@@ -1,0 +1,111 @@
+"""`inspect`, `plot` and `export`: what is said of a model is what it is."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import perceptrons
+from perceptrons import KernelPerceptron, Perceptron
+
+
+def test_inspect_tells_what_the_library_tells(models, run, ask):
+    for name, path in models.items():
+        told, model = ask("inspect", path), perceptrons.load(path)
+        assert told["estimator"] == "Perceptron" and told["features"] == model.n_features_in_, name
+        assert (told["seen"], told["mistakes"], told["updates"]) == (model.n_seen_, model.n_mistakes_, model.n_updates_)
+        assert told["margin_bound"] == model.margin_bound_
+        assert told["mistakes_of_passes"] == model.mistakes_.tolist() and told["passes"] == model.n_iter_
+        assert told["bytes"] == path.stat().st_size
+        assert run("inspect", path).lines[0].startswith(f"{path}: Perceptron, ")
+
+
+def test_the_heaviest_features_are_named(models, run, ask):
+    model = perceptrons.load(models["mail"])
+    names, coef = model.encoding_.feature_names, model.coef_[0]
+    (told,) = ask("inspect", models["mail"], "--top", 3)["heaviest"]
+    assert told["class"] == "spam" and told["intercept"] == model.intercept_[0]
+    sizes = [abs(each["weight"]) for each in told["features"]]
+    assert sizes == sorted(np.abs(coef), reverse=True)[:3]
+    assert all(each["name"] == names[each["feature"]] for each in told["features"])
+    assert {each["name"] for each in told["features"]} & {f"note[{j}]" for j in range(64)}
+    out = run("inspect", models["mail"], "--top", 100).out
+    assert "job=nurse" in out and "speaks for" in out and "labels in 'kind'" in out
+    three, model = ask("inspect", models["three"])["heaviest"], perceptrons.load(models["three"])
+    for each, coef in zip(three, model.coef_, strict=True):
+        assert [coef[told["feature"]] for told in each["features"]] == [told["weight"] for told in each["features"]]
+    assert "feature 3" in run("inspect", models["three"]).out
+    assert ask("inspect", models["two"], "--top", 0)["heaviest"][0]["features"] == []
+
+
+def test_votes_and_kernels_are_inspected_too(models, tmp_path, run, ask):
+    assert "last hypothesis" in run("inspect", models["voted"]).out
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    model = KernelPerceptron(gamma=0.5, max_iter=20).fit(X, ["a", "a", "b", "b"])
+    perceptrons.save(model, tmp_path / "k.perceptron")
+    told = ask("inspect", tmp_path / "k.perceptron")
+    assert told["support"] == len(model.support_) and told["support_of_classes"] == model.n_support_.tolist()
+    assert told["kernel"]["gamma"] == 0.5
+    out = run("inspect", tmp_path / "k.perceptron").out
+    assert "rbf (gamma=0.5)" in out and "support rows" in out
+    np.save(tmp_path / "rows.npy", X)
+    assert run("predict", tmp_path / "k.perceptron", tmp_path / "rows.npy").lines == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("kind", ["boundary", "mistakes", "margins", "proof"])
+def test_pictures_are_drawn(kind, models, files, tmp_path, run):
+    pytest.importorskip("matplotlib")
+    data = [] if kind == "mistakes" else [files / "two.svm"]
+    done = run("plot", models["two"], *data, "--kind", kind, "-o", tmp_path / "a.png")
+    assert done.code == 0, done.err
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_pictures_of_tables_and_in_other_formats(models, files, tmp_path, run):
+    pytest.importorskip("matplotlib")
+    assert run("plot", models["mail"], files / "mail.csv", "-o", tmp_path / "a.svg").code == 0
+    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+    done = run("plot", models["two"], files / "two.svm", "-o", tmp_path / "a.jpeg")
+    assert done.code == 2 and ".png, .svg, .pdf" in done.err
+    done = run("plot", models["two"], "-o", tmp_path / "a.png")
+    assert done.code == 2 and "needs rows" in done.err
+    assert {each.name for each in tmp_path.iterdir()} == {"a.svg"}
+
+
+def test_without_matplotlib_the_remedy_is_named(models, files, tmp_path, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = run("plot", models["two"], files / "two.svm", "-o", tmp_path / "a.png")
+    assert done.code == 2 and 'pip install "perceptrons[plots]"' in done.err
+
+
+def test_export(models, files, tmp_path, run):
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    done = run("export", models["two"], "--onnx", tmp_path / "m.onnx")
+    assert done.code == 0 and "takes X of 4 features" in done.out
+    X = np.load(files / "rows.npy").astype(np.float32)
+    session = runtime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    labels = session.run(["label"], {"X": X})[0]
+    assert (labels == perceptrons.load(models["two"]).predict(X)).all()
+    done = run("export", models["voted"], "--onnx", tmp_path / "v.onnx")
+    assert done.code == 2 and "readout='averaged'" in done.err and not (tmp_path / "v.onnx").exists()
+
+
+def test_a_model_of_the_library_that_was_never_trained_from_files(tmp_path, run, ask):
+    model = Perceptron().partial_fit([[0.0, 1.0], [1.0, 0.0]], [True, False], classes=[False, True])
+    perceptrons.save(model, tmp_path / "m.perceptron")
+    told = ask("inspect", tmp_path / "m.perceptron")
+    assert told["trained"] == {} and told["classes"] == [False, True]
+    assert "2 rows seen" in run("inspect", tmp_path / "m.perceptron").out
+
+
+def test_what_train_prints_is_what_it_saves(files, tmp_path, ask):
+    path = tmp_path / "m.perceptron"
+    told = ask("train", files / "two.svm", "-m", path, "--passes", 2, "--rule", "pa1", "--C", 0.5)
+    inspected = ask("inspect", path)
+    assert told["mistakes"] == inspected["mistakes_of_passes"] and told["updates"] == inspected["updates"]
+    assert inspected["rule"] == {"rule": "pa1", "C": 0.5}
+    assert inspected["trained"]["files"] == [str(files / "two.svm")]
+    assert told["training_error"] == ask("evaluate", path, files / "two.svm")["error"]
+    assert json.dumps(told)
