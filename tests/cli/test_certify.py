@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from perceptrons.cli import certificates
 from perceptrons.theory import separability
@@ -122,15 +123,16 @@ def test_damaged_certificates_are_refused(write, tmp_path, run):
 
 def test_exact_numbers_survive(tmp_path):
     random = np.random.default_rng(0)
-    X, y = random.normal(size=(30, 3)), random.integers(0, 2, 30)
+    X, y = sp.csr_array(random.normal(size=(30, 3))), random.integers(0, 2, 30)
     verdict = separability(X, y)
     certificates.write(verdict, str(tmp_path / "c.json"), {})
     again, _ = certificates.read(str(tmp_path / "c.json"))
     assert again.weights == verdict.weights and sum(again.weights) == 1 and again.check(X, y)
-    tiny = separability([[0.0], [1e-300]], ["a", "b"])
+    X, y = sp.csr_array([[0.0], [1e-300]]), np.array(["a", "b"])
+    tiny = separability(X, y)
     certificates.write(tiny, str(tmp_path / "c.json"), {})
     again, _ = certificates.read(str(tmp_path / "c.json"))
-    assert again.margin_bounds == tiny.margin_bounds and again.check([[0.0], [1e-300]], np.array(["a", "b"]))
+    assert again.margin_bounds == tiny.margin_bounds and again.check(X, y)
 
 
 @pytest.mark.parametrize("value", [0.1, 5e-324, Fraction(-3, 4), Fraction(10**18, 7), Fraction(-(2**20000), 3**9000)])

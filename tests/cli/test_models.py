@@ -93,7 +93,7 @@ def test_export(models, files, tmp_path, run):
 
 
 def test_a_model_of_the_library_that_was_never_trained_from_files(tmp_path, run, ask):
-    model = Perceptron().partial_fit([[0.0, 1.0], [1.0, 0.0]], [True, False], classes=[False, True])
+    model = Perceptron(readout="averaged").partial_fit([[0.0, 1.0], [1.0, 0.0]], [True, False], classes=[False, True])
     perceptrons.save(model, tmp_path / "m.perceptron")
     told = ask("inspect", tmp_path / "m.perceptron")
     assert told["trained"] == {} and told["classes"] == [False, True]
