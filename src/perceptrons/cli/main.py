@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from functools import cache
 from typing import Any, NoReturn
 
 import click
@@ -68,11 +69,18 @@ def group() -> None:
     """
 
 
+@cache
+def announce() -> None:
+    """Tell, once, why the first run on a machine takes seconds longer."""
+    if sys.stderr.isatty():
+        click.echo(click.style("compiling for this machine; later runs will not …", dim=True), err=True)
+
+
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command; errors that a user can do something about are one line, without a traceback."""
     from perceptrons.core import native
 
-    native.enable()  # kernels that have been compiled before are called without importing Numba
+    native.enable(announce)  # kernels that have been compiled before are called without importing Numba
     colours = False if os.environ.get("NO_COLOR") else None  # None: on terminals
     try:
         sys.exit(group.main(args, prog_name="perceptrons", standalone_mode=False, color=colours))

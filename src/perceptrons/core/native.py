@@ -22,6 +22,7 @@ from perceptrons.core import objects
 from perceptrons.core.objects import Machine
 
 on = False
+compiling: Callable[[], None] = lambda: None
 _lock = threading.Lock()
 _loaded: list[Any] = []  # whoever owns the machine code in use
 
@@ -48,12 +49,15 @@ class Foreign(Exception):
     """An argument that is left to Numba."""
 
 
-def enable() -> None:
+def enable(announce: Callable[[], None] = lambda: None) -> None:
     """Call kernels without Numba from now on; no effect where it has been imported already, and on Linux only.
+
+    announce: called before a kernel is compiled, which takes a second or more, once on each machine.
 
     Of other systems' object files it is not known here which functions they need, and LLVM aborts where one is missing.
     """
-    global on
+    global on, compiling
+    compiling = announce
     on = sys.platform == "linux" and "numba" not in sys.modules
 
 
@@ -130,6 +134,7 @@ def find(kernel: Any, kinds: tuple[Any, ...], args: tuple[Any, ...]) -> Callable
     if machine is None:
         from perceptrons.core.bare import compile_bare
 
+        compiling()
         machine = compile_bare(kernel, args, passed_as(kinds))
         objects.write(name, key, machine)
     process = ctypes.CDLL(None)

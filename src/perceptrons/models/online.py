@@ -71,7 +71,7 @@ class OnlineClassifier(Fitted, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
         given = any(part is not None for part in start)
         goes_on = bool(self.warm_start) and hasattr(self, "_learner") and not given
         rows = self._rows(fresh, X, reset=not goes_on)
-        vars(fresh).pop("encoding_", None)  # of a table that an earlier fit was about
+        fresh.__dict__.pop("encoding_", None)  # of a table that an earlier fit was about
         y = validation.labels(self, y, rows)
         classes = validation.distinct(y)
         if len(classes) < 2:
