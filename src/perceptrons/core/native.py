@@ -22,7 +22,7 @@ from perceptrons.core import objects
 from perceptrons.core.objects import Machine
 
 on = False
-compiling: Callable[[], None] = lambda: None
+_announce: Callable[[], None] | None = None  # called before a kernel is compiled
 _lock = threading.Lock()
 _loaded: list[Any] = []  # whoever owns the machine code in use
 
@@ -49,15 +49,15 @@ class Foreign(Exception):
     """An argument that is left to Numba."""
 
 
-def enable(announce: Callable[[], None] = lambda: None) -> None:
+def enable(announce: Callable[[], None] | None = None) -> None:
     """Call kernels without Numba from now on; no effect where it has been imported already, and on Linux only.
 
     announce: called before a kernel is compiled, which takes a second or more, once on each machine.
 
     Of other systems' object files it is not known here which functions they need, and LLVM aborts where one is missing.
     """
-    global on, compiling
-    compiling = announce
+    global on, _announce
+    _announce = announce
     on = sys.platform == "linux" and "numba" not in sys.modules
 
 
@@ -134,7 +134,8 @@ def find(kernel: Any, kinds: tuple[Any, ...], args: tuple[Any, ...]) -> Callable
     if machine is None:
         from perceptrons.core.bare import compile_bare
 
-        compiling()
+        if _announce is not None:
+            _announce()
         machine = compile_bare(kernel, args, passed_as(kinds))
         objects.write(name, key, machine)
     process = ctypes.CDLL(None)
