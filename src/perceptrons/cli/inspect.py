@@ -10,24 +10,18 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import WHY, chosen, rule_text, size
+from perceptrons.cli.report import WHY, chosen, rule_text, settings, size
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.learn.common import at_most
 from perceptrons.learn.learner import Learner
 from perceptrons.store.saved import Saved, read
-from perceptrons.store.values import from_json, rule_from, to_json
+from perceptrons.store.values import rule_from, to_json
 
 SHOWN = 10  # classes whose features are printed
-ELSEWHERE = (
-    "rule",
-    "readout",
-    "kernel",
-    "gamma",
-    "degree",
-    "coef0",
-    "budget",
-    "max_memory",
-)  # shown by themselves, or not
+# Parameters that are shown by themselves, or tell nothing about what was learned.
+ELSEWHERE = {"rule", "readout", "kernel", "gamma", "degree", "coef0", "budget", "max_memory", "verbose", "n_jobs"}
+EARLY = {"n_iter_no_change", "validation_fraction"}  # with early stopping only
+BUDGET = {"policy", "threshold"}  # with a budget only
 LONGEST = 48  # characters of a feature's name in a table
 
 
@@ -60,7 +54,7 @@ def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
         "model": path,
         "bytes": os.path.getsize(path),
         "estimator": saved.estimator,
-        "params": {name: to_json(from_json(value), name) for name, value in saved.params.items()},
+        "params": settings(saved.params),
         "rule": to_json(learner.rule, "rule"),
         "readout": learner.fixed["readout"],
         "classes": [output.label(label) for label in saved.classes.tolist()],
@@ -140,11 +134,9 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
         ("rule", rule),
         ("readout", summary["readout"]),
     ]
-    others = [
-        f"{name}={_text(value)}"
-        for name, value in summary["params"].items()
-        if name not in ELSEWHERE and value is not None and value is not False
-    ]
+    params = summary["params"]
+    idle = ELSEWHERE | (set() if params.get("early_stopping") else EARLY) | (set() if params.get("budget") else BUDGET)
+    others = [f"{k}={_text(v)}" for k, v in params.items() if k not in idle and v is not None and v is not False]
     if "kernel" in summary:
         kernel = summary["kernel"]
         parameters = {"rbf": ["gamma"], "laplacian": ["gamma"], "poly": ["gamma", "degree", "coef0"]}

@@ -37,7 +37,7 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
         "features": saved.n_features,
         "classes": [output.label(label) for label in saved.classes.tolist()],
         "estimator": saved.estimator,
-        "params": {name: to_json(value, name) for name, value in saved.params.items()},
+        "params": settings(saved.params),
         "passes": len(mistakes),
         "mistakes": mistakes,
         "online_error": [count / max(1, result.n_rows) for count in mistakes],
@@ -89,6 +89,19 @@ def show(result: Any, summary: dict[str, Any]) -> None:
         click.echo(f"proved: no hypothesis has a margin above {at_most(summary['margin_bound'])} on these rows")
     click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in all")
     click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
+
+
+def settings(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of an estimator for machines; weights of classes by their labels.
+
+    >>> settings({"tol": None, "class_weight": {1.0: 2, -1.0: 1}})
+    {'tol': None, 'class_weight': {'1': 2, '-1': 1}}
+    """
+    told = {name: to_json(value, name) for name, value in params.items()}
+    weight = params.get("class_weight")
+    return told | (
+        {"class_weight": {str(output.label(k)): w for k, w in weight.items()}} if isinstance(weight, dict) else {}
+    )
 
 
 def rule_text(value: Any) -> str:

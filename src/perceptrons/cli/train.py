@@ -63,7 +63,7 @@ def weights(context: Any, parameter: Any, text: str | None) -> Any:
 @click.option("--rule", type=click.Choice(list(rules.RULES)), default="perceptron", help="How far a step goes.")
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Largest step of the rules pa1 and pa2.")
 @click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
-@click.option("--readout", type=click.Choice(READOUTS), default="averaged", show_default=True, help="What predicts.")
+@click.option("--readout", type=click.Choice(READOUTS), help="What predicts.  [default: averaged; last with a budget]")
 @click.option("--passes", type=click.IntRange(1), default=10, show_default=True, help="At most so many.")
 @click.option(
     "--tol",
@@ -97,6 +97,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
       perceptrons train mail.csv --target label --text subject,body --model spam.perceptron --validation 0.1
     """
     begun = time.perf_counter()
+    given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
     bar = output.Bar(source, quiet or as_json)
     fit = linear if given["estimator"] == "perceptron" else other
