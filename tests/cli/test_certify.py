@@ -1,6 +1,7 @@
 """Proofs by the command: the verdict as an exit code, saved, checked, and tampered with."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -147,3 +148,15 @@ def test_one_class_and_usage(write, run, tmp_path):
     assert run("certify", "--check", tmp_path / "c.json", data).code == 0
     assert run("certify", "--check", tmp_path / "c.json", data, "--no-intercept").code == 2
     assert run("certify", data, "--save", tmp_path / "nowhere" / "c.json").code == 2
+
+
+def test_undecided_is_neither_yes_nor_no(write, run, ask, tmp_path, monkeypatch):
+    def undecided(X, y, fit_intercept):
+        verdict = separability(X, y, fit_intercept=fit_intercept)
+        return replace(verdict, separable=None, other=None, reason="it would take too long")
+
+    monkeypatch.setattr("perceptrons.theory.separability", undecided)
+    done = run("certify", write("a.svm", AND), "--save", tmp_path / "proof.json")
+    assert done.code == 3 and "undecided" in done.out and "no certificate" in done.err
+    assert not (tmp_path / "proof.json").exists()
+    assert ask("certify", tmp_path / "a.svm", code=3)["separable"] is None

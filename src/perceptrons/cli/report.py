@@ -85,6 +85,8 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     reason = WHY.get(summary["stopped"] or "", "")
     passes = f"{len(mistakes)} pass{'es' if len(mistakes) != 1 else ''}"
     click.echo(f"{word} after {passes}" + (f": {reason}" if reason else ""))
+    if summary["converged"] and summary["training_error"]:
+        click.echo("the last hypothesis separates the rows, what predicts does not: see --readout last")
     if summary["margin_bound"] is not None:
         click.echo(f"proved: no hypothesis has a margin above {at_most(summary['margin_bound'])} on these rows")
     click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in all")
