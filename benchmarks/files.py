@@ -22,6 +22,8 @@ from side_by_side import head, ratio, row, seconds
 
 ROWS, FEATURES, NONZEROS = 100_000, 50_000, 75
 COMMAND = [str(Path(sys.executable).with_name("perceptrons"))]
+# Programs as users have them: their modules compiled to bytecode once.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 VW = [sys.executable, "-m", "vowpalwabbit", "--loss_function", "hinge", "--quiet"]
 SCRIPT = """
 import sys, numpy as np
@@ -89,7 +91,7 @@ def train(path: Path, passes: int) -> list[str]:
 
 
 def run(command: list[str]) -> None:
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
 
 
 def in_process(table: Path) -> None:

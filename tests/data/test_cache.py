@@ -68,7 +68,7 @@ def test_values_that_float32_holds_take_half_the_room(tmp_path):
     for number in ("0.5", "0.1"):
         file = tmp_path / f"{number}.svm"
         file.write_text("".join(f"1 {' '.join(f'{j}:{number}' for j in range(50))}\n" for _ in range(100)))
-        copy = cached(file)
+        copy = Cached(SvmlightSource([str(file)]))
         rows = [batch.rows.values for batch in (list(copy.batches()) and copy.batches())]
         assert all(values.dtype == np.float64 and (values == float(number)).all() for values in rows)
         sizes.append(os.path.getsize(copy.path))

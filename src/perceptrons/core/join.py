@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from perceptrons.core.compile import Kernel
+from perceptrons.core.compile import Filling, Kernel
 from perceptrons.core.deferred import overload
 
 U = np.uint64
@@ -33,16 +35,14 @@ def _load(address):
     return lambda address: read(address)
 
 
-@Kernel
-def matrix(addresses, n):
+@partial(Filling, lambda addresses, n: (int(n), addresses.size))
+def matrix(addresses, n, X):
     """The C-ordered matrix of columns of n float64 each; where they lie is all that is known of them."""
-    X = np.empty((n, addresses.size))
     for begin in range(U(0), n, STRIP):
         end = min(begin + STRIP, n)
         for j in range(U(addresses.size)):
             for i in range(begin, end):
                 X[i, j] = load(addresses[j] + i * U(8))
-    return X
 
 
 @Kernel

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data.arrays import Rows
+from perceptrons.data.files import STDIN
 
 T = TypeVar("T")
 
@@ -46,12 +47,17 @@ class Source(ABC):
 
     def again(self, often: bool = True) -> Source:
         """This source for being read `often`, or once: from a copy of its rows, if there is one or will be."""
-        if self.caching is False:
+        if self.caching is False and not self.fleeting:
             return self
         from perceptrons.data.cache import Cached
 
-        cached = Cached(self, None if self.caching is True else self.caching)
-        return cached if often or cached.table is not None else self
+        cached = Cached(self, self.caching if isinstance(self.caching, str) else None)
+        return cached if often or self.fleeting or cached.table is not None else self
+
+    @property
+    def fleeting(self) -> bool:
+        """Whether the rows come by once only."""
+        return STDIN in self.paths
 
     def arrays(self) -> tuple[Any, npt.NDArray[Any] | None]:
         """All rows in memory, as an array or a sparse matrix, and all labels."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
+import mmap
 import os
 import shutil
 import tempfile
@@ -16,11 +18,12 @@ import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons import __version__
 from perceptrons.core.rows import GOOD, survey
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
@@ -30,6 +33,7 @@ MAGIC = b"perceptrons cache 1\n"
 FOOT = 8 + 32 + len(MAGIC)  # at the very end: length and digest of the table
 AHEAD = 3  # batches that are read or written while another is learned from
 ALIGNED = 8
+SAMPLE = 1000  # values that tell most often that float32 does not hold all of them
 
 Array = npt.NDArray[Any]
 
@@ -45,9 +49,10 @@ class Cached(Source):
         paths = source.paths
         self.source, self.name, self.n_bytes = source, source.name, source.n_bytes
         self.encoding = source.encoding
-        self._signature = json.loads(json.dumps(source.signature()))
+        self._signature = {"version": __version__, **json.loads(json.dumps(source.signature()))}
+        self.paths = paths
         beside = os.path.dirname(os.path.abspath(paths[0]))
-        if files.STDIN in paths or (folder is None and not os.access(beside, os.W_OK)):
+        if self.fleeting or (folder is None and not os.access(beside, os.W_OK)):
             folder = tempfile.mkdtemp(prefix="perceptrons-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         what = {**self._signature, "files": [path for path, *_ in self._signature["files"]]}
@@ -55,6 +60,7 @@ class Cached(Source):
         first = "stdin" if paths[0] == files.STDIN else os.path.basename(paths[0])
         self.path = os.path.join(folder or beside, f"{first}.{name}.cache")
         self.table: list[dict[str, Any]] | None = None  # what is where, once the copy is there
+        self._known: set[int] = set()  # batches that have been found whole
         self._find()
 
     def signature(self) -> dict[str, Any]:
@@ -99,8 +105,9 @@ class Cached(Source):
         total = sum(entry["rows"] for entry in table)
         done = 0
         with ThreadPoolExecutor(2) as pool:
-            tasks = (pool.submit(read_batch, self.path, table[number]) for number in order)
+            tasks = (pool.submit(read_batch, self.path, table[number], number in self._known) for number in order)
             for number, batch in zip(order, in_order(tasks, AHEAD), strict=True):
+                self._known.add(number)
                 done += table[number]["rows"]
                 self.bytes_done = int(done / max(1, total) * (self.n_bytes or size))
                 yield batch
@@ -129,9 +136,9 @@ class Cached(Source):
                 content = json.dumps(foot).encode()
                 digest = hashlib.sha256(content).digest()
                 file.write(content + len(content).to_bytes(8, "little") + digest + MAGIC)
-            if json.loads(json.dumps(self.source.signature()))["files"] == self._signature["files"]:
+            if self.fleeting or json.loads(json.dumps(self.source.signature()))["files"] == self._signature["files"]:
                 os.replace(path, self.path)
-                self.table = table
+                self.table, self._known = table, set(range(len(table)))
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
@@ -140,44 +147,63 @@ class Cached(Source):
 def write_batch(file: Any, batch: Batch) -> dict[str, Any]:
     """Append a batch; returns what is needed to read it. Values that float32 holds exactly are kept as such."""
     values, indices, indptr = batch.rows.arrays
-    narrow = values.astype(np.float32)
-    lossless = bool((narrow == values).all())
-    parts = {"values": narrow if lossless else values, "indices": indices, "indptr": indptr, "y": batch.y}
+    if fits(values.ravel()[:SAMPLE]) and fits(values):
+        values = values.astype(np.float32)
+    parts = {"values": values, "indices": indices, "indptr": indptr, "y": batch.y, "sq_norm": batch.rows.sq_norm}
     arrays = {name: np.ascontiguousarray(array) for name, array in parts.items() if array is not None}
-    entry = {"at": file.tell(), "rows": len(batch.rows), "features": batch.rows.n_features, "wide": values.dtype.str}
-    content = b"".join(padded(array) for array in arrays.values())
-    file.write(content)
+    begin = file.seek(0, os.SEEK_END)
+    entry = {"at": begin, "rows": len(batch.rows), "features": batch.rows.n_features}
+    total = 0
+    for array in arrays.values():
+        content = raw(array)
+        put(file, content)
+        put(file, bytes(-array.nbytes % ALIGNED))
+        total += checksum(content)
+    size = file.tell() - begin
+    put(file, bytes(-size % mmap.ALLOCATIONGRANULARITY))  # where a batch begins, memory can be mapped
     described = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
-    return {**entry, "size": len(content), "sum": checksum(content), "arrays": described}
+    kind = batch.rows.values.dtype.str
+    return {**entry, "size": size, "wide": kind, "sum": total % 2**64, "arrays": described}
 
 
-def padded(array: Array) -> bytes:
-    return array.tobytes() + bytes(-array.nbytes % ALIGNED)
+def raw(array: Array) -> memoryview:
+    """The bytes of an array."""
+    return memoryview(cast(Any, array.reshape(-1).view(np.uint8)))
 
 
-def checksum(content: bytes | bytearray) -> int:
-    """The sum of all words: blocks that the disk lost or mixed up show."""
-    return int(np.add.reduce(np.frombuffer(content, dtype=np.uint64)))
+def put(file: Any, content: bytes | memoryview) -> None:
+    """Write all of it."""
+    while len(content):
+        content = content[file.write(content) :]
 
 
-def read_batch(path: str, entry: dict[str, Any]) -> Batch:
-    """The batch that `write_batch` wrote."""
-    content = bytearray(entry["size"])
-    with open(path, "rb", buffering=0) as file:
-        file.seek(entry["at"])
-        done, view = 0, memoryview(content)
-        while done < len(content) and (got := file.readinto(view[done:])):
-            done += got
+def fits(values: Array) -> bool:
+    """Whether float32 holds these values exactly."""
+    with np.errstate(over="ignore"):
+        return bool((values.astype(np.float32) == values).all())
+
+
+def checksum(content: memoryview) -> int:
+    """The sum of all words, and of what is left: blocks that the disk lost or mixed up show."""
+    even = len(content) - len(content) % ALIGNED
+    return int(np.add.reduce(np.frombuffer(content[:even], dtype=np.uint64))) + int.from_bytes(content[even:], "little")
+
+
+def read_batch(path: str, entry: dict[str, Any], known: bool) -> Batch:
+    """The batch that `write_batch` wrote, read where it lies; `known` to be whole, or made sure of now."""
     damaged = files.DataError(f"{path} is damaged: delete it, it will be made again")
-    if done < len(content) or checksum(content) != entry["sum"]:
-        raise damaged
-    arrays, at = {}, 0
+    with open(path, "rb") as file:
+        try:
+            content = mmap.mmap(file.fileno(), entry["size"], access=mmap.ACCESS_READ, offset=entry["at"])
+        except (OSError, ValueError):
+            raise damaged from None
+    arrays, at, total = {}, 0, 0
     for name, (kind, shape) in entry["arrays"].items():
-        array = np.frombuffer(content, dtype=np.dtype(kind), count=int(np.prod(shape)), offset=at).reshape(shape)
+        array = np.frombuffer(content, dtype=np.dtype(kind), count=math.prod(shape), offset=at).reshape(shape)
         arrays[name], at = readonly(array), at + array.nbytes + -array.nbytes % ALIGNED
+        total += 0 if known else checksum(raw(array))
     values = readonly(arrays["values"].astype(np.dtype(entry["wide"]), copy=False))
     parts = values, arrays.get("indices"), arrays.get("indptr")
-    sq_norm, verdict, _ = survey(*parts, np.uint64(entry["features"]))
-    if verdict != GOOD:
+    if not known and (total % 2**64 != entry["sum"] or survey(*parts, np.uint64(entry["features"]))[1] != GOOD):
         raise damaged
-    return Batch(Rows(*parts, entry["features"], sq_norm), arrays.get("y"))
+    return Batch(Rows(*parts, entry["features"], arrays["sq_norm"]), arrays.get("y"))

@@ -72,12 +72,12 @@ def _numbers(
 
     n, columns = np.uint64(part.num_rows), []
     for name in encoding.numbers:
-        column, fill = part.column(name).cast(pa.float64(), safe=False).combine_chunks(), encoding.fill(name)
+        column, fill = _as(part.column(name), pa.float64()).combine_chunks(), encoding.fill(name)
         if column.null_count:
             if fill is None:
                 flaws.append(_missing(column.is_null(), name, "a number"))
             column = column.fill_null(0.0 if fill is None else fill)
-        columns.append(column.to_numpy())
+        columns.append(values_of(column, np.float64))
     X = matrix(np.array([column.__array_interface__["data"][0] for column in columns], dtype=np.uint64), n)
     sq_norm, verdict, row = survey(readonly(X), None, None, np.uint64(X.shape[1]))
     if verdict == GOOD:
@@ -98,6 +98,17 @@ def _numbers(
     return X, sq_norm
 
 
+def _as(column: Any, kind: Any) -> Any:
+    """A column cast to a type; what it takes to cast is not imported for one that is of it."""
+    return column if column.type == kind else column.cast(kind, safe=False)
+
+
+def values_of(column: Any, kind: Any) -> npt.NDArray[Any]:
+    """The numbers of a column without nulls, where they lie. Its own `to_numpy` imports pandas where there is one."""
+    size = np.dtype(kind).itemsize
+    return np.frombuffer(column.buffers()[1], dtype=kind, count=len(column), offset=column.offset * size)
+
+
 def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> tuple[npt.NDArray[np.int64], Any]:
     """A column of categories as codes and what they stand for, in the order in which they occur."""
     import pyarrow as pa
@@ -107,12 +118,12 @@ def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -
         column = compute.if_else(column.cast("bool"), "True", "False")
     codes, words = _coded(column)
     blank = compute.equal(words, "")
-    empty = np.append(np.asarray(blank), True)[codes]  # a cell of a CSV file is blank where a null was
+    empty = np.append(values_of(blank.cast("uint8"), np.bool_), True)[codes]  # a blank cell of a CSV file was a null
     if empty.any() and encoding.fill(name) is None:
         flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
     last = pa.array([MISSING], pa.large_string())  # where the code −1 of nulls leads
     unique = pa.concat_arrays([compute.if_else(blank, MISSING, words), last]).dictionary_encode()
-    codes, used = compact(unique.indices.to_numpy().astype(np.int64)[codes], len(unique.dictionary))
+    codes, used = compact(values_of(unique.indices, np.int32).astype(np.int64)[codes], len(unique.dictionary))
     return codes, unique.dictionary.take(pa.array(used))
 
 
@@ -125,7 +136,8 @@ def _coded(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
     column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):  # chunks with dictionaries of their own
         column = column.unify_dictionaries().combine_chunks()
-    return column.indices.cast("int64").fill_null(-1).to_numpy(), column.dictionary.cast("large_string").fill_null("")
+    codes = values_of(column.indices.cast("int64").fill_null(-1), np.int64)
+    return codes, column.dictionary.cast("large_string").fill_null("")
 
 
 def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any:
@@ -138,7 +150,7 @@ def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any
 
 def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
     """Labels of the kind that the encoding says."""
-    from pyarrow import compute
+    import pyarrow as pa
 
     if kind == "str":
         codes, words = _coded(column)
@@ -146,8 +158,11 @@ def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray
         empty = y == ""
     else:
         column = column.combine_chunks()
-        empty = np.asarray(compute.fill_null(compute.is_nan(column.cast("float64", safe=False)), True))
-        y = np.zeros(len(column)) if empty.any() else column.to_numpy(zero_copy_only=False)
+        floats = _as(column, pa.float64())
+        y = values_of(floats.fill_null(np.nan) if floats.null_count else floats, np.float64)
+        empty = np.isnan(y)
+        if pa.types.is_integer(column.type) and not empty.any():
+            y = values_of(column, column.type.to_pandas_dtype())  # beyond 2⁵³ floats would not tell them apart
         if kind == "int64":  # labels of a further file may be fractions, or beyond what int64 holds
             broken = np.flatnonzero(np.rint(y) != y if y.dtype.kind == "f" else y > np.iinfo(np.int64).max)
             if broken.size:

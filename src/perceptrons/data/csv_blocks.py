@@ -91,6 +91,8 @@ class CsvBlock:
 
     def check_categories(self, names: list[str]) -> None:
         """Raise an error for a column of text that is numbers for the most part: the rest are slips, not categories."""
+        if not names:
+            return
         import pyarrow as pa
         from pyarrow import compute
         from pyarrow.csv import ConvertOptions
@@ -113,11 +115,12 @@ class CsvBlock:
         Arrow does the same with numbers: ``39, Private, 7`` is a common way to write.
         """
         import pyarrow as pa
-        from pyarrow import compute
 
         table = self._read(types)
         for j, name in enumerate(table.column_names):
             if pa.types.is_dictionary(types[name]):
+                from pyarrow import compute  # slow to import, and tables of numbers need none of it
+
                 coded = table.column(j).combine_chunks()
                 words = compute.utf8_trim(coded.dictionary, " \t")
                 table = table.set_column(j, name, pa.DictionaryArray.from_arrays(coded.indices, words))

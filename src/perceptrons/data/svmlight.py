@@ -127,7 +127,7 @@ class SvmlightSource(Source):
         return self._parse(text, begin + self.block) if text else Block(None, None, 0, begin + self.block)
 
     def _parse(self, text: Text, n_bytes: int) -> Block:
-        n_lines, n_values = svmlight.count(text.bytes[: text.size])
+        n_lines, n_values = svmlight.count(readonly(text.bytes))
         room = 64
         while True:
             y, indptr = np.empty(n_lines), np.zeros(n_lines + 1, dtype=np.uint64)

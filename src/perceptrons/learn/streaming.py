@@ -81,10 +81,10 @@ class Stream:
     def settle(self, everything: bool) -> tuple[Rows, Summary | None]:
         """Look at the first batch, from which the first pass will go on, and set the classes; returns its rows.
 
-        everything: read all rows first. That is done also where the first batch has one class only, and what is then
-        known is returned as well.
+        everything: read all rows first. That is done also where the first batch has one class only, or where there is
+        no beginning anew; what is then known is returned as well.
         """
-        known = summary(self.source) if everything else None
+        known = summary(self.source) if everything or self.source.fleeting else None
         batches = self.source.batches()
         first = next(batches, None)
         if first is None:
