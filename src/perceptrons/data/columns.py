@@ -158,11 +158,14 @@ def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray
         empty = y == ""
     else:
         column = column.combine_chunks()
-        floats = _as(column, pa.float64())
-        y = values_of(floats.fill_null(np.nan) if floats.null_count else floats, np.float64)
-        empty = np.isnan(y)
-        if pa.types.is_integer(column.type) and not empty.any():
+        if pa.types.is_integer(column.type) and not column.null_count:
             y = values_of(column, column.type.to_pandas_dtype())  # beyond 2⁵³ floats would not tell them apart
+            empty = np.zeros(len(y), dtype=np.bool_)
+        else:
+            floats = _as(column, pa.float64())
+            y = values_of(floats.fill_null(np.nan) if floats.null_count else floats, np.float64)
+            empty = np.isnan(y)
+            y = np.where(empty, 0.0, y)
         if kind == "int64":  # labels of a further file may be fractions, or beyond what int64 holds
             broken = np.flatnonzero(np.rint(y) != y if y.dtype.kind == "f" else y > np.iinfo(np.int64).max)
             if broken.size:
