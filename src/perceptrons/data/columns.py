@@ -57,7 +57,7 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
         if flaws:
             first = min(flaws, key=lambda flaw: flaw.row)
             raise Flaw(begin + first.row, first.column, first.what)
-        hashed = _hashed(categories, texts, encoding)
+        hashed = _hashed(categories, texts, encoding) if encoding.n_hashed or texts else None
         onehot = [] if encoding.n_hashed else categories
         words = [column.to_pylist() for _, column in onehot]
         pieces.append(Piece(X, sq_norm, hashed, [codes for codes, _ in onehot], words, y))
@@ -177,7 +177,7 @@ def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray
     return np.asarray(y, dtype=None if kind == "str" else kind)
 
 
-def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding) -> Csr | None:
+def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding) -> Csr:
     """The features that have fixed places: hashed categories and words."""
     import pyarrow as pa
     from pyarrow import compute
@@ -193,7 +193,7 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
     first += encoding.n_hashed
     for t, column in enumerate(texts):
         parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, first + (t << encoding.text_bits)))
-    return reduce(lambda one, two: beside(*one, *two), parts) if parts else None
+    return reduce(lambda one, two: beside(*one, *two), parts)
 
 
 def _strings(column: Any) -> Any:
