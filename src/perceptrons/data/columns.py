@@ -182,7 +182,8 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
     import pyarrow as pa
     from pyarrow import compute
 
-    parts, first = [], len(encoding.numbers)
+    parts: list[Csr] = []
+    first = len(encoding.numbers)
     if encoding.hash_bits is not None and encoding.n_hashed:
         features = np.empty((len(categories[0][0]), len(categories)), dtype=np.uint32)
         for c, (name, (codes, words)) in enumerate(zip(encoding.categories, categories, strict=True)):
@@ -193,7 +194,8 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
     first += encoding.n_hashed
     for t, column in enumerate(texts):
         parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, first + (t << encoding.text_bits)))
-    return reduce(lambda one, two: beside(*one, *two), parts)
+    joined: Csr = reduce(lambda one, two: beside(*one, *two), parts)
+    return joined
 
 
 def _strings(column: Any) -> Any:
