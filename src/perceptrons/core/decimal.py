@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.core.deferred import overload, register_jitable
-
-U = np.uint64
-PLAIN: Any = {"error_model": "numpy", "forceinline": True}  # no fast math: a quotient must round correctly
+from perceptrons.core.bits import PLAIN, U, as_double, high_zeros, low_zeros, product
+from perceptrons.core.deferred import register_jitable
 
 GOOD, BAD, HARD, HUGE = range(4)  # a number; no number; one that the caller must round; too large for float64
 
@@ -39,113 +37,6 @@ def _powers_of_five() -> np.ndarray[Any, Any]:
 
 
 FIVES = _powers_of_five()
-
-
-def eight(text, position):
-    """The eight bytes text[position:position + 8] as one number, the first byte lowest."""
-
-
-@overload(eight, jit_options=PLAIN)
-def _eight(text, position):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def load(typingctx, text, position):
-        def codegen(context, builder, signature, args):
-            data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
-            word = builder.load(place)
-            word.align = 1
-            return word
-
-        return types.uint64(text, position), codegen
-
-    return lambda text, position: load(text, position)
-
-
-def low_zeros(word):
-    """How many of the lowest bits are 0; 64 for the number 0."""
-
-
-@overload(low_zeros, jit_options=PLAIN)
-def _low_zeros(word):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def count(typingctx, word):
-        def codegen(context, builder, signature, args):
-            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
-
-        return types.uint64(types.uint64), codegen
-
-    return lambda word: count(word)
-
-
-def high_zeros(word):
-    """How many of the highest bits are 0."""
-
-
-@overload(high_zeros, jit_options=PLAIN)
-def _high_zeros(word):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def count(typingctx, word):
-        def codegen(context, builder, signature, args):
-            return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
-
-        return types.uint64(types.uint64), codegen
-
-    return lambda word: count(word)
-
-
-def as_double(bits):
-    """The float64 with these bits."""
-
-
-@overload(as_double, jit_options=PLAIN)
-def _as_double(bits):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def cast(typingctx, bits):
-        def codegen(context, builder, signature, args):
-            return builder.bitcast(args[0], ir.DoubleType())
-
-        return types.float64(types.uint64), codegen
-
-    return lambda bits: cast(bits)
-
-
-def product(a, b):
-    """a·b in 128 bits: the high word and the low."""
-
-
-@overload(product, jit_options=PLAIN)
-def _product(a, b):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def multiply(typingctx, a, b):
-        def codegen(context, builder, signature, args):
-            wide, word = ir.IntType(128), ir.IntType(64)
-            full = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-            high = builder.trunc(builder.lshr(full, ir.Constant(wide, 64)), word)
-            return context.make_tuple(builder, signature.return_type, [high, builder.trunc(full, word)])
-
-        return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), codegen
-
-    return lambda a, b: multiply(a, b)
 
 
 @register_jitable(**PLAIN)

@@ -11,23 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from perceptrons.core.bits import PLAIN, U, eight, low_zeros, n_ones, within
 from perceptrons.core.compile import exact
-from perceptrons.core.decimal import (
-    BAD,
-    GOOD,
-    HARD,
-    HUGE,
-    PLAIN,
-    TENS,
-    WHOLE,
-    U,
-    eight,
-    low_zeros,
-    n_digits,
-    number,
-    whole,
-)
-from perceptrons.core.deferred import overload, register_jitable
+from perceptrons.core.decimal import BAD, GOOD, HARD, HUGE, TENS, WHOLE, n_digits, number, whole
+from perceptrons.core.deferred import register_jitable
 
 PADDING = 64  # bytes that must follow the text, line feeds all of them: it is read in windows
 
@@ -92,57 +79,6 @@ def position(text, p):
         total = min(total, TENTH) * U(10) + U(text[p]) - U(48)
         p += U(1)
     return min(total, U(1) << U(63)), p
-
-
-def within(text, position, low, high):
-    """Which of the 32 bytes from text[position] on lie between two bytes: a bit for each, the first lowest."""
-
-
-@overload(within, jit_options=PLAIN)
-def _within(text, position, low, high):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def compare(typingctx, text, position, low, high):
-        window = ir.VectorType(ir.IntType(8), 32)
-
-        def codegen(context, builder, signature, args):
-            def everywhere(number):
-                one = builder.trunc(number, ir.IntType(8))
-                first = builder.insert_element(ir.Constant(window, ir.Undefined), one, ir.Constant(ir.IntType(32), 0))
-                return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 32), [0] * 32))
-
-            data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            found = builder.load(builder.bitcast(builder.gep(data, [args[1]]), window.as_pointer()))
-            found.align = 1
-            above = builder.sub(found, everywhere(args[2]))
-            mask = builder.icmp_unsigned("<=", above, everywhere(builder.sub(args[3], args[2])))
-            return builder.zext(builder.bitcast(mask, ir.IntType(32)), ir.IntType(64))
-
-        return types.uint64(text, position, low, high), codegen
-
-    return lambda text, position, low, high: compare(text, position, low, high)
-
-
-def n_ones(word):
-    """How many bits are 1."""
-
-
-@overload(n_ones, jit_options=PLAIN)
-def _n_ones(word):
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def count_ones(typingctx, word):
-        def codegen(context, builder, signature, args):
-            return builder.ctpop(args[0])
-
-        return types.uint64(types.uint64), codegen
-
-    return lambda word: count_ones(word)
 
 
 @register_jitable(**PLAIN)
