@@ -23,6 +23,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/published.py $(DATA)
 	$(BIN)/python benchmarks/budget.py
 	$(BIN)/python benchmarks/kernel.py $(DATA)
+	$(BIN)/python benchmarks/files.py
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
