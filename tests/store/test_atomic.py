@@ -84,3 +84,10 @@ def test_folders_that_are_not_there_and_things_that_are_no_files(small, tmp_path
     with pytest.raises(OSError, match="no regular file"):
         save(small, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_told_by_the_name_asked_for(tmp_path):
+    target = tmp_path / "nowhere" / "model"
+    with pytest.raises(FileNotFoundError) as error, replaced(target):
+        pass
+    assert error.value.filename == str(target)

@@ -61,7 +61,11 @@ def _temporary(target: str) -> Iterator[BinaryIO]:
     folder, name = os.path.split(target)
     while True:
         path = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
-        with open(path, "x+b") as file:
+        try:
+            file = open(path, "x+b")
+        except OSError as error:  # told of the name that was asked for
+            raise type(error)(error.errno, error.strerror, target) from None
+        with file:
             if fcntl is not None:
                 with suppress(OSError):  # some network drives know no locks
                     fcntl.flock(file, fcntl.LOCK_EX)
