@@ -29,7 +29,8 @@ def imported(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "perceptrons":
             for alias in node.names:
-                yield alias.name if alias.name in ALLOWED else "models"
+                if alias.name != "__version__":
+                    yield alias.name if alias.name in ALLOWED else "models"
         names = [node.module] if isinstance(node, ast.ImportFrom) else []
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for name in names:

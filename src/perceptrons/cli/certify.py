@@ -18,7 +18,9 @@ COLOURS = {True: "green", False: "red", None: "yellow"}
 @click.command("certify", epilog="Exit codes: 0 separable, or the certificate holds; 1 not; 2 trouble; 3 undecided.")
 @reading.ARGUMENT
 @click.option("--no-intercept", is_flag=True, help="Ask for a hyperplane through the origin.")
-@click.option("--save", "path", type=click.Path(dir_okay=False), help="Keep the proof in this file.")
+@click.option(
+    *("--save", "path"), type=click.Path(dir_okay=False), callback=output.target, help="Keep the proof in this file."
+)
 @click.option("--check", type=click.Path(dir_okay=False), help="Verify a proof that was saved, for these rows.")
 @output.JSON
 @reading.options(reading.READING, reading.ENCODING)

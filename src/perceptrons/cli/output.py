@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -13,6 +14,16 @@ import numpy as np
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 EVERY = 0.1  # seconds between two states of the bar
+
+
+def target(context: Any, parameter: Any, path: str | None) -> str | None:
+    """A file that can be written when the work is done: that is known before it begins."""
+    folder = os.path.dirname(os.path.realpath(path)) if path is not None else ""
+    if folder and not os.path.isdir(folder):
+        raise click.BadParameter(f"there is no folder {folder}")
+    if folder and not os.access(folder, os.W_OK):
+        raise click.BadParameter(f"{folder} cannot be written")
+    return path
 
 
 def as_json(content: dict[str, Any]) -> None:

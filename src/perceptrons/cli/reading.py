@@ -136,10 +136,10 @@ def _kind(data: Any, known: dict[str, Any]) -> str:
 
 def _unlabelled(data: Any, settings: dict[str, Any], n_features: int) -> bool:
     """Whether an array in a file has the features of a model and no column of labels."""
-    from perceptrons.data.files import STDIN, expand
+    from perceptrons.data.files import expand, is_stream
 
     first = expand(data)[0]
-    if first == STDIN:  # which cannot be read again
+    if is_stream(first):  # which cannot be read again
         return False
     batch = next(source(first, format="numpy", **settings).batches(), None)
     return batch is not None and batch.rows.indices is None and batch.rows.n_features == n_features - 1

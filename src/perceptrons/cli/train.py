@@ -58,7 +58,13 @@ def weights(context: Any, parameter: Any, text: str | None) -> Any:
     "train", epilog="Files: svmlight, CSV, TSV, Parquet, Arrow, NumPy; plain, gzip, bzip2 or zstd; globs; - is stdin."
 )
 @reading.ARGUMENT
-@click.option("-m", "--model", "path", required=True, type=click.Path(dir_okay=False), help="Where to save the model.")
+@click.option(
+    *("-m", "--model", "path"),
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=output.target,
+    help="Where to save the model.",
+)
 @click.option("--estimator", type=click.Choice(list(ESTIMATORS)), default="perceptron", show_default=True)
 @click.option("--rule", type=click.Choice(list(rules.RULES)), default="perceptron", help="How far a step goes.")
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Largest step of the rules pa1 and pa2.")
@@ -160,7 +166,7 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
     often = given["passes"] > 1 or share is not None
     stream = Stream(source.again(often), watch=bar)
     bar.source = stream.source
-    rows, known = stream.settle(everything or given["class_weight"] == "balanced")
+    rows, known = stream.settle(everything or given["class_weight"] is not None)
     learner = Learner(
         rule,
         given["readout"],
@@ -170,16 +176,16 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
         dense=rows.indices is None,
     )
     weight = by_label(given["class_weight"], stream.classes)
-    stream.class_weight = weights_of_classes(weight, stream.classes, known and known.per_class, rule)
+    stream.class_weight = weights_of_classes(weight, stream.classes, known and known.counts, rule)
     random = np.random.RandomState(given["seed"])
     held_out: Any = None
     if share is not None:
         stream.share, stream.seed = share, int(random.randint(2**31))
         held_out = partial(stream.error, learner, held_out=True)
     elif given["validation"] is not None:
-        other_source = held_out_source(given, source.encoding)
+        other_source = held_out_source(given, stream.source.encoding)
         assert other_source is not None
-        held_out = Watched(learner, other_source.again(often), stream.classes)
+        held_out = Watched(learner, other_source, stream.classes, stream.source, often=often)
     interrupted = False
     bar.begin("pass 1")
     try:
@@ -203,7 +209,11 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
         interrupted = True
     learner.seal()
     cached = isinstance(stream.source, Cached) and stream.source.table is not None
-    training = stream.error(learner, held_out=False) if cached and not interrupted else None
+    training = None
+    try:
+        training = stream.error(learner, held_out=False) if cached and not interrupted else None
+    except KeyboardInterrupt:  # the model is finished
+        interrupted = True
     encoding = stream.source.encoding
     params = {
         "rule": rule,
@@ -224,7 +234,7 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
         "stop": run.stop,
     }
     n_features = learner.n_features
-    named = encoding.feature_names if encoding is not None and encoding.named else None
+    named = encoding.feature_names[:n_features] if encoding is not None and encoding.named else None
     saved = Saved("Perceptron", params, learner, stream.classes, n_features, named, report, encoding)
     last = run.validation_errors[-1] if run.validation_errors else None
     return Result(saved, stream.n_rows, last, training, learner.margin_bound, interrupted)
@@ -286,6 +296,8 @@ def other(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
         try:
             model.fit(X, y, X_val=X_val, y_val=y_val)
         except KeyboardInterrupt:
+            if not hasattr(model, "classes_"):  # nothing has been learned yet
+                raise
             interrupted = True
     model.encoding_ = source.encoding
     errors = model.validation_errors_
@@ -293,7 +305,7 @@ def other(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
         to_saved(model),
         len(y) if y is not None else 0,
         float(errors[-1]) if len(errors) else None,
-        1 - model.score(X, y),
+        None if interrupted else 1 - model.score(X, y),
         model.margin_bound_,
         interrupted,
     )

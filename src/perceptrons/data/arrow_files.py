@@ -53,7 +53,7 @@ def read_arrow(path: str, form: str, choose: Callable[[Any], list[str]]) -> Iter
 
 def seekable(path: str) -> BinaryIO:
     """The file, or what it holds uncompressed in a temporary one: these formats are not read from front to back."""
-    if path != files.STDIN and not files.is_compressed(path):
+    if not files.is_stream(path) and not files.is_compressed(path):
         return open(path, "rb")
     copy = tempfile.TemporaryFile()
     try:

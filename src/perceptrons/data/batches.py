@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.data import files
 from perceptrons.data.arrays import Rows
-from perceptrons.data.files import STDIN
 
 T = TypeVar("T")
 
@@ -35,6 +35,7 @@ class Source(ABC):
     n_bytes: int | None = None  # size of all files, as they lie on the disk
     bytes_done: int = 0  # how much of that has been read by now
     paths: list[str]
+    _begun = False
     caching: str | bool = False  # whether, or in which folder, a copy of the rows may be kept
 
     @abstractmethod
@@ -57,7 +58,13 @@ class Source(ABC):
     @property
     def fleeting(self) -> bool:
         """Whether the rows come by once only."""
-        return STDIN in self.paths
+        return any(map(files.is_stream, self.paths))
+
+    def begin(self) -> None:
+        """To be called when reading begins: what comes by once only is not read twice."""
+        if self._begun and self.fleeting:
+            raise files.DataError(f"{self.name} can be read once only: write it to a file to read it again")
+        self._begun, self.bytes_done = True, 0
 
     def arrays(self) -> tuple[Any, npt.NDArray[Any] | None]:
         """All rows in memory, as an array or a sparse matrix, and all labels."""

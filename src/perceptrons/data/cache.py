@@ -14,6 +14,7 @@ import mmap
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -49,7 +50,7 @@ class Cached(Source):
         paths = source.paths
         self.source, self.name, self.n_bytes = source, source.name, source.n_bytes
         self.encoding = source.encoding
-        self._signature = {"version": __version__, **json.loads(json.dumps(source.signature()))}
+        self._signature = {"version": __version__, **source.signature()}
         self.paths = paths
         beside = os.path.dirname(os.path.abspath(paths[0]))
         if self.fleeting or (folder is None and not os.access(beside, os.W_OK)):
@@ -61,6 +62,8 @@ class Cached(Source):
         self.path = os.path.join(folder or beside, f"{first}.{name}.cache")
         self.table: list[dict[str, Any]] | None = None  # what is where, once the copy is there
         self._known: set[int] = set()  # batches that have been found whole
+        self._file = -1  # the copy, open: whatever becomes of its name, these rows stay
+        self._full = False  # whether there was no room for a copy
         self._find()
 
     def signature(self) -> dict[str, Any]:
@@ -98,15 +101,19 @@ class Cached(Source):
                 return
             if foot["encoding"] is not None:
                 self.encoding = type(self.encoding).from_state(*foot["encoding"])
+            self._file = os.dup(file.fileno())
+            weakref.finalize(self, os.close, self._file)
             self.table = foot["batches"]
 
     def _read(self, table: list[dict[str, Any]], order: Sequence[int]) -> Iterator[Batch]:
-        size = os.path.getsize(self.path)
+        size = os.fstat(self._file).st_size
         total = sum(entry["rows"] for entry in table)
         done = 0
         with ThreadPoolExecutor(2) as pool:
-            tasks = (pool.submit(read_batch, self.path, table[number], number in self._known) for number in order)
+            tasks = (pool.submit(read_batch, self._file, table[number], number in self._known) for number in order)
             for number, batch in zip(order, in_order(tasks, AHEAD), strict=True):
+                if batch is None:
+                    raise files.DataError(f"{self.path} is damaged: delete it, it will be made again")
                 self._known.add(number)
                 done += table[number]["rows"]
                 self.bytes_done = int(done / max(1, total) * (self.n_bytes or size))
@@ -124,24 +131,49 @@ class Cached(Source):
             with os.fdopen(handle, "wb", buffering=0) as file, ThreadPoolExecutor(1) as pool:
                 under_way: list[Future[dict[str, Any]]] = []
                 for batch in self.source.batches():
-                    under_way.append(pool.submit(write_batch, file, batch))
+                    if not self._full:
+                        under_way.append(pool.submit(write_batch, file, batch))
                     if len(under_way) > AHEAD:
-                        table.append(under_way.pop(0).result())
-                    self.bytes_done = self.source.bytes_done
+                        with self._if_room():
+                            table.append(under_way.pop(0).result())
+                    if self._full and under_way:  # let go of the room that was taken
+                        under_way.clear()
+                        pool.submit(file.truncate, 0)
+                    self.bytes_done, self.encoding = self.source.bytes_done, self.source.encoding
                     yield batch
-                table += [task.result() for task in under_way]
-                self.encoding = self.source.encoding
-                encoding = None if self.encoding is None else self.encoding.state()
-                foot = {"signature": self._signature, "encoding": encoding, "batches": table}
-                content = json.dumps(foot).encode()
-                digest = hashlib.sha256(content).digest()
-                file.write(content + len(content).to_bytes(8, "little") + digest + MAGIC)
-            if self.fleeting or json.loads(json.dumps(self.source.signature()))["files"] == self._signature["files"]:
-                os.replace(path, self.path)
-                self.table, self._known = table, set(range(len(table)))
+                if not self._full:
+                    with self._if_room():
+                        table += [task.result() for task in under_way]
+                        put(file, self._foot(table))
+            if not self._full and (self.fleeting or self.source.signature()["files"] == self._signature["files"]):
+                with self._if_room():
+                    os.replace(path, self.path)
+                    self._find()
+                    self._known = set(range(len(table))) if self.table == table else set()
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
+
+    def _foot(self, table: list[dict[str, Any]]) -> bytes:
+        """What comes after the batches."""
+        encoding = None if self.encoding is None else self.encoding.state()
+        content = json.dumps({"signature": self._signature, "encoding": encoding, "batches": table}).encode()
+        return content + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest() + MAGIC
+
+    @contextlib.contextmanager
+    def _if_room(self) -> Iterator[None]:
+        """Go on without a copy where it cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            what = f"{self.path}: no copy of the rows for further passes can be kept: {error.strerror or error}"
+            if self.fleeting:
+                raise files.DataError(f"{what}. Make room there, or set TMPDIR to a folder that has some") from error
+            self._full = True
+            warnings.warn(
+                f"{what}. All files are parsed in every pass; make room there, or name another folder for it",
+                stacklevel=2,
+            )
 
 
 def write_batch(file: Any, batch: Batch) -> dict[str, Any]:
@@ -189,14 +221,12 @@ def checksum(content: memoryview) -> int:
     return int(np.add.reduce(np.frombuffer(content[:even], dtype=np.uint64))) + int.from_bytes(content[even:], "little")
 
 
-def read_batch(path: str, entry: dict[str, Any], known: bool) -> Batch:
-    """The batch that `write_batch` wrote, read where it lies; `known` to be whole, or made sure of now."""
-    damaged = files.DataError(f"{path} is damaged: delete it, it will be made again")
-    with open(path, "rb") as file:
-        try:
-            content = mmap.mmap(file.fileno(), entry["size"], access=mmap.ACCESS_READ, offset=entry["at"])
-        except (OSError, ValueError):
-            raise damaged from None
+def read_batch(file: int, entry: dict[str, Any], known: bool) -> Batch | None:
+    """The batch that `write_batch` wrote, read where it lies; `known` to be whole, or None if it is not."""
+    try:
+        content = mmap.mmap(file, entry["size"], access=mmap.ACCESS_READ, offset=entry["at"])
+    except (OSError, ValueError):
+        return None
     arrays, at, total = {}, 0, 0
     for name, (kind, shape) in entry["arrays"].items():
         array = np.frombuffer(content, dtype=np.dtype(kind), count=math.prod(shape), offset=at).reshape(shape)
@@ -205,5 +235,5 @@ def read_batch(path: str, entry: dict[str, Any], known: bool) -> Batch:
     values = readonly(arrays["values"].astype(np.dtype(entry["wide"]), copy=False))
     parts = values, arrays.get("indices"), arrays.get("indptr")
     if not known and (total % 2**64 != entry["sum"] or survey(*parts, np.uint64(entry["features"]))[1] != GOOD):
-        raise damaged
+        return None
     return Batch(Rows(*parts, entry["features"], arrays["sq_norm"]), arrays.get("y"))

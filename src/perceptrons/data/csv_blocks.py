@@ -54,7 +54,7 @@ class CsvDialect:
         """Where the last, incomplete record begins."""
         if self.quotes and b'"' in text:  # a line feed may be part of a value
             return self.walk(text, ALL)[1]
-        return text.rfind(b"\n") + 1
+        return text.rfind(b"\n") + 1 or text.rfind(b"\r") + 1
 
 
 @dataclass(frozen=True)
@@ -191,22 +191,22 @@ def _blocks(stream: files.Stream, path: str, dialect: CsvDialect) -> Iterator[Cs
         size = _fill(stream, view, len(rest))
         ended = size < len(text)
         end = size if ended else dialect.cut(text)
-        if (ended and dialect.quotes and b'"' in text) or (end == 0 and len(text) > LONGEST):
-            text[size if ended else -1] = ord("\n")  # there is room
+        quoted = dialect.quotes and b'"' in text
+        if (ended and quoted) or (end == 0 and len(text) > LONGEST):
+            if ended:
+                text[size] = ord("\n")  # there is room
             _, begin, lines = dialect.walk(view[: size + 1], ALL)
             if begin < size:
                 what = "ends inside of a quote" if ended else f"is longer than {LONGEST >> 20} MB"
-                what = (
-                    f"the row that begins here {what}: close the quote, or pass quotes=False if quotes are characters"
-                )
-                raise DataError(f"{files.display([path])}:{line + lines}: {what} like others")
+                remedy = "close the quote, or pass quotes=False if quotes are characters like others"
+                what = f"the row that begins here {what}: {remedy if quoted else 'end rows by line feeds'}"
+                raise DataError(f"{files.display([path])}:{line + lines}: {what}")
         block, rest = view[:end], view[end:size]
         if not names and end:
             names, skipped, lines = _begin(block, files.display([path]), dialect)
             block, line = block[skipped:], line + lines
         if end:
-            quotes = dialect.quotes and b'"' in text
-            yield CsvBlock(path, block, line, stream.position(), names, dialect, quotes)
+            yield CsvBlock(path, block, line, stream.position(), names, dialect, quoted)
             line += line_feeds(np.frombuffer(block, dtype=np.uint8))
     if not names:
         raise DataError(f"{files.display([path])} is empty")

@@ -110,6 +110,11 @@ def _uncompressed(file: BinaryIO, codec: str, path: str) -> Any:
     return pyarrow.CompressedInputStream(file, "zstd")
 
 
+def is_stream(path: str) -> bool:
+    """Whether what is read is gone: standard input, or a pipe under a name, as the shell makes for <(command)."""
+    return path == STDIN or not os.path.isfile(path)
+
+
 def is_compressed(path: str) -> bool:
     """Whether a file begins as a compressed one does."""
     with open(path, "rb") as file:

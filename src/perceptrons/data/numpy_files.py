@@ -44,16 +44,13 @@ class NumpySource(Source):
         self.paths, self.name = paths, files.display(paths)
         self.target, self.labels = target, labels
         self.n_bytes = files.n_bytes(paths)
-        self._started = False
 
     def signature(self) -> dict[str, Any]:
         settings = {"target": self.target, "labels": self.labels}
         return {"format": "numpy", "files": files.signature(self.paths), **settings}
 
     def batches(self) -> Iterator[Batch]:
-        if self._started and files.STDIN in self.paths:
-            raise DataError("standard input can be read once only: write it to a file to read it again")
-        self._started, self.bytes_done = True, 0
+        self.begin()
         before, width = 0, None
         for path in self.paths:
             size = 0 if path == files.STDIN else os.path.getsize(path)

@@ -101,8 +101,9 @@ def told(path: str) -> str:
     ending = ENDINGS.get(files.kind(path))
     if ending is not None:
         return ending
-    if path == files.STDIN:
-        raise DataError("standard input has no ending that tells its format: say which of " + ", ".join(FORMATS))
+    if files.is_stream(path):  # looking at its beginning would take it away
+        name = files.display([path])
+        raise DataError(f"{name} has no ending that tells its format: say which of {', '.join(FORMATS)}")
     with files.open_binary(path) as stream:
         for line in stream.read(1 << 16).splitlines():
             if line.strip() and not line.lstrip().startswith(b"#"):

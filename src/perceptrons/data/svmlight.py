@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -71,6 +72,8 @@ class SvmlightSource(Source):
     def __init__(
         self, paths: list[str], *, zero_based: bool = True, n_features: int | None = None, block: int = BLOCK
     ) -> None:
+        if n_features is not None and not 1 <= n_features < 1 << 32:  # indices have 32 bits
+            raise DataError(f"n_features must lie between 1 and {(1 << 32) - 1:,}, got {n_features}")
         self.paths, self.name = paths, files.display(paths)
         self.zero_based, self.n_features, self.block = zero_based, n_features, block
         self.n_bytes = files.n_bytes(paths)
@@ -83,7 +86,7 @@ class SvmlightSource(Source):
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         workers = min(WORKERS, cores)
         width, before = self.n_features or 0, 0
-        self.bytes_done = 0
+        self.begin()
         with ThreadPoolExecutor(workers, thread_name_prefix="svmlight") as pool:
             for path in self.paths:
                 line = 1
@@ -102,7 +105,7 @@ class SvmlightSource(Source):
 
     def _blocks(self, path: str, pool: ThreadPoolExecutor) -> Iterator[Future[Block]]:
         """Blocks of a file in the making. Block k has the lines that begin in bytes [k·block, (k + 1)·block)."""
-        if path != files.STDIN and os.path.isfile(path) and not files.is_compressed(path):
+        if not files.is_stream(path) and not files.is_compressed(path):
             buffers = threading.local()
             for begin in range(0, os.path.getsize(path), self.block):
                 yield pool.submit(self._read_and_parse, path, begin, buffers)
@@ -117,7 +120,7 @@ class SvmlightSource(Source):
                     limit = (end // self.block + 1) * self.block
                     padded = np.frombuffer(chunk + b"\n" * svmlight.PADDING, dtype=np.uint8)
                     yield pool.submit(self._parse, Text(padded, len(chunk)), stream.position())
-            except (OSError, EOFError) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 raise DataError(f"{path} cannot be read as what it begins like, a compressed file: {error}") from error
 
     def _read_and_parse(self, path: str, begin: int, buffers: threading.local) -> Block:

@@ -92,12 +92,12 @@ class TableSource(Source):
             given = [name for name in Settings._fields if getattr(self.settings, name) != getattr(usual, name)]
             if given:
                 raise DataError(f"{given[0]} cannot be given together with like, which settles it")
-            like = like if missing is None else replace(like, missing=missing)
+            like = like if missing in (None, like.missing) else replace(like, missing=missing)
         self.frozen = like is not None
         self.encoding = like or Encoding(target, "str", [], [], [], [])  # made when the first file is opened
         self.n_bytes = files.n_bytes(paths)
         self._names: list[str] = []  # of the first file
-        self._started, self._checked = False, self.frozen
+        self._checked = self.frozen
 
     def signature(self) -> dict[str, Any]:
         like = None
@@ -108,9 +108,7 @@ class TableSource(Source):
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # lists for tuples
 
     def batches(self) -> Iterator[Batch]:
-        if self._started and files.STDIN in self.paths:
-            raise DataError("standard input can be read once only: write it to a file to read it again")
-        self._started, self.bytes_done = True, 0
+        self.begin()
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         workers = min(WORKERS, cores)
         with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:

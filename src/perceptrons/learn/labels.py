@@ -110,8 +110,11 @@ def _some(classes: Array) -> str:
     return ", ".join(map(repr, classes[:5].tolist())) + (", …" if len(classes) > 5 else "")
 
 
-def weights_of_classes(class_weight: Any, classes: Array, counts: Array | None, rule: Any) -> Array | None:
-    """One weight a class, None for none: those of a dict, 1 for others; or "balanced", n/(classes·count)."""
+def weights_of_classes(class_weight: Any, classes: Array, counts: dict[Any, int] | None, rule: Any) -> Array | None:
+    """One weight a class, None for none: those of a dict, 1 for others; or "balanced", n/(classes·count).
+
+    counts: how many rows each class has.
+    """
     if class_weight is None:
         return None
     if not takes_weights(rule):
@@ -121,7 +124,11 @@ def weights_of_classes(class_weight: Any, classes: Array, counts: Array | None, 
         )
     if isinstance(class_weight, str):
         assert counts is not None
-        return np.asarray(counts.sum() / (len(classes) * counts))
+        absent = [label for label in classes.tolist() if label not in counts]
+        if absent:
+            raise ValueError(f"class_weight='balanced' needs rows of every class, there are none of {absent[0]!r}")
+        per_class = np.array([counts[label] for label in classes.tolist()])
+        return np.asarray(per_class.sum() / (len(classes) * per_class))
     strangers = [label for label in class_weight if label not in classes.tolist()]
     if strangers:
         raise ValueError(f"class_weight has a label that is none of the classes {_some(classes)}: {strangers[0]!r}")

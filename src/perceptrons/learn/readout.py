@@ -97,14 +97,14 @@ class Voted:
         log[:, keeping.ROW] = column
         return [Step(self.source.take(rows), log)]
 
-    def mark(self) -> tuple[int, int, Rows | None]:
-        """Where this is now, for `back_to`."""
-        return len(self.steps), len(self.logs), self.source
+    def mark(self) -> tuple[list[Step], int, list[Floats], int, Rows | None]:
+        """Where this is now, for `back_to`: lists become longer, or others take their place."""
+        return self.steps, len(self.steps), self.logs, len(self.logs), self.source
 
-    def back_to(self, mark: tuple[int, int, Rows | None]) -> None:
+    def back_to(self, mark: tuple[list[Step], int, list[Floats], int, Rows | None]) -> None:
         """Forget what came after the mark."""
-        del self.steps[mark[0] :], self.logs[mark[1] :]
-        self.source = mark[2]
+        self.steps, n_steps, self.logs, n_logs, self.source = mark
+        del self.steps[n_steps:], self.logs[n_logs:]
 
     def resize(self, n_features: int) -> None:
         """Count so many features from here on."""

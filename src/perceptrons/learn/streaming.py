@@ -15,7 +15,7 @@ from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.cache import Cached
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.labels import Array, distinct, encode, union
+from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union
 
 GOLDEN = 0x9E3779B97F4A7C15  # 2⁶⁴ over the golden ratio: seeds of one batch and the next have nothing in common
 SPARE = 1.25  # room that is made for features still to come, so that weights are seldom moved
@@ -27,7 +27,7 @@ class Summary(NamedTuple):
     n_rows: int
     n_features: int
     classes: Array
-    per_class: npt.NDArray[np.int64]  # rows of each
+    counts: dict[Any, int]  # rows of each class
 
 
 def summary(source: Source) -> Summary:
@@ -44,7 +44,7 @@ def summary(source: Source) -> Summary:
             counts[label] = counts.get(label, 0) + count
     if n_rows == 0:
         raise ValueError(f"{source.name} has no rows")
-    return Summary(n_rows, width, classes, np.array([counts[label] for label in classes.tolist()], dtype=np.int64))
+    return Summary(n_rows, width, classes, counts)
 
 
 def labelled(source: Source, y: Array | None) -> Array:
@@ -74,7 +74,8 @@ class Stream:
         self.source, self.share, self.seed, self.watch = source, share, seed, watch
         self.classes: Array = np.empty(0)
         self.class_weight: npt.NDArray[np.float64] | None = None
-        self.widest: int | None = None  # features that there may be, where a model has learned already
+        self.widest: int | None = None  # features that there may be, once that is known
+        self.check: Callable[[], None] | None = None  # called with each batch: whether features mean what they did
         self.n_rows = 0  # of the last pass, without those held out
         self._begun: Iterator[Batch] | None = None
 
@@ -96,8 +97,10 @@ class Stream:
         if len(self.classes) < 2:
             only = self.classes.tolist()[0]
             raise ValueError(f"The number of classes has to be greater than one; got 1 class: {only!r}")
-        rows = first.rows
-        return rows if known is None or rows.indices is None else rows.wide(known.n_features), known
+        if known is None:
+            return first.rows, None
+        self.widest = known.n_features
+        return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
 
     def begin(self, learner: Any) -> None:
         pass
@@ -112,11 +115,10 @@ class Stream:
         try:
             for batch, examples, held in self._examples(number, seed):
                 width = max(width, examples.rows.n_features)
-                if self.widest is not None and width > self.widest:
-                    raise ValueError(f"X has {width} features, but the model is expecting {self.widest} features")
                 if width > learner.n_features:
                     learner.resize(max(width, int(SPARE * learner.n_features)))
-                order = examples.order() if held is None else examples.order()[~held]
+                order = examples.order()
+                order = order if held is None else order[~held[order]]
                 if seed is not None:
                     passes.shuffle(order[np.newaxis], np.uint64((seed + GOLDEN * batch) % 2**64), np.uint64(number))
                 mistakes += learner.once(examples, order)
@@ -124,11 +126,11 @@ class Stream:
                 if self.watch is not None:
                     self.watch(n_rows, mistakes)
         finally:
-            if width < learner.n_features and number == 0 and self.widest is None:
+            if self.widest is None and 0 < width < learner.n_features:
                 learner.resize(width)
         if n_rows == 0:
             raise ValueError(f"{self.source.name} has no rows to learn from")
-        self.n_rows = n_rows
+        self.n_rows, self.widest = n_rows, learner.n_features
         learner.counts[QUIET] = updates == learner.counts[UPDATES]
         return [int(mistakes)]
 
@@ -166,6 +168,10 @@ class Stream:
         for position, (rows, y) in enumerate(batches):
             batch = position if order is None else int(order[position])
             first = first if order is None else starts[batch]
+            if self.check is not None:
+                self.check()
+            if self.widest is not None and rows.n_features > self.widest:  # or the file has changed between passes
+                raise ValueError(f"X has {rows.n_features} features, but the model is expecting {self.widest} features")
             codes = encode(labelled(source, y), self.classes, self.source.name)
             weight = None if self.class_weight is None else self.class_weight[codes]
             held = chosen(first, len(rows), self.share, self.seed) if self.share else None
@@ -174,21 +180,39 @@ class Stream:
 
 
 class Watched:
-    """The error of the readout on the rows of another source, all of them."""
+    """The error of the readout on the rows of another source, all of them.
 
-    def __init__(self, learner: Any, source: Source, classes: Array) -> None:
-        self.learner, self.source, self.classes = learner, source, classes
+    like: what is learned from, whose features these rows must have. often: whether the rows are read more than once.
+    """
+
+    def __init__(self, learner: Any, source: Source, classes: Array, like: Source, *, often: bool) -> None:
+        self.learner, self.source, self.classes, self.like, self.often = learner, source, classes, like, often
 
     def __call__(self) -> float:
         wrong, total = 0, 0
+        self.source = self.source.again(self.often)  # not before: a copy depends on categories that training has seen
         for rows, y in self.source.batches():
-            codes = encode(labelled(self.source, y), self.classes, self.source.name)
+            if self.like.encoding is not None:
+                check_features(self.source, self.like.encoding.agrees(self.source.encoding))
+            try:
+                codes = encode(labelled(self.source, y), self.classes, self.source.name)
+            except UnknownLabel as error:  # all rows to learn from have been seen: beginning anew would not help
+                raise ValueError(str(error)) from None
             scores = self.learner.decide(fitting(rows, self.learner.n_features))
             wrong += int(np.count_nonzero(self.learner.predict(scores) != codes))
             total += len(codes)
         if total == 0:
             raise ValueError(f"{self.source.name} has no rows")
         return wrong / total
+
+
+def check_features(source: Source, agree: bool) -> None:
+    """Refuse a table whose columns or categories are numbered otherwise than those that were learned from."""
+    if not agree:
+        raise ValueError(
+            f"{source.name} has other features than the model was trained on: read it as the table of the training "
+            "was, with source(..., like=model.encoding_)"
+        )
 
 
 def fitting(rows: Any, n_features: int) -> Any:
