@@ -35,13 +35,26 @@ def test_bad_lines_are_told_by_file_and_line(models, tmp_path, run):
     assert {each.name for each in tmp_path.iterdir()} == {"bad.svm", "bad.csv"}
 
 
+def test_what_to_do_is_told_by_options(tmp_path, run):
+    table = tmp_path / "a.csv"
+    train = ["train", table, "-m", tmp_path / "m", "--target", "y"]
+    table.write_text("a,y\n1,0\n,1\n")
+    assert refused(run(*train), f"{table}:3: column 'a'", "by --missing 0")
+    table.write_text("a,y\n" + "1,0\n" * 500 + "u,1\n")
+    assert refused(run(*train), f"{table}:502: column 'a'", "with --categorical 'a'")
+    (tmp_path / "a.svm").write_text("1 0:1\n")
+    assert refused(run("certify", tmp_path / "a.svm", "--one-based"), "with --one-based")
+
+
 def test_wrong_columns(models, files, tmp_path, run):
     train = ["train", files / "mail.csv", "-m", tmp_path / "m"]
     assert refused(run(*train, "--target", "kin"), "no column 'kin'", "Did you mean 'kind'?")
-    assert refused(run(*train), "column of labels", "'age', 'job', 'note', 'kind'")
+    assert refused(run(*train), "column of labels with --target", "'age', 'job', 'note', 'kind'")
     assert refused(run("predict", models["mail"], files / "two.svm", "--target", "kind"), "--target is for tables")
     (tmp_path / "other.csv").write_text("age,note\n1,fine\n")
-    assert refused(run("predict", models["mail"], tmp_path / "other.csv"), "without 'job'")
+    assert refused(run("predict", models["mail"], tmp_path / "other.csv"), "no column 'job'", "'age', 'note'")
+    (tmp_path / "bare.csv").write_text("1,fine\n")
+    assert refused(run("predict", models["mail"], tmp_path / "bare.csv", "--no-header"), "told by their places")
     assert refused(run("predict", models["two"], files / "mail.csv"), "features by their numbers")
     assert refused(run("evaluate", models["mail"], files / "two.npy"), "features")
     assert not (tmp_path / "m").exists()
@@ -71,7 +84,8 @@ def test_places_that_cannot_be_written_to(models, files, tmp_path, run):
 def test_options(files, tmp_path, run):
     assert refused(run("train", files / "two.svm", "--modle", "m"), "No such option", "--model")
     assert refused(run("train", files / "two.svm"), "--model")
-    assert refused(run("predct"), "predct")
+    assert refused(run("predct"), "predct", "Did you mean 'predict'?")
+    assert refused(run("zzz"), "No such command 'zzz'.")
     assert refused(run("train"), "DATA")
     assert refused(run("train", files / "two.svm", "-m", tmp_path / "m", "--validation", "1.5"), "between 0 and 1")
     assert refused(run("train", files / "two.svm", "-m", tmp_path / "m", "--class-weight", "a"), "label=weight")

@@ -97,7 +97,7 @@ def test_names_of_columns(tmp_path):
     both = error(tmp_path, table, target="label", text=["age"], categorical=["age"])
     assert both == "column 'age' is both in categorical and in text"
     many = ",".join(f"c{j}" for j in range(30)) + "\n"
-    assert error(tmp_path, many).endswith("'c18', 'c19' and 10 more.")
+    assert error(tmp_path, many).endswith("'c18', 'c19' and 10 more, the last of them 'c29'.")
 
 
 def test_columns_of_further_files(tmp_path):
@@ -106,8 +106,10 @@ def test_columns_of_further_files(tmp_path):
     assert error(tmp_path, first, "a,b\n1,2\n") == "1.csv: its columns are not those of 0.csv, but without 'y'"
     assert error(tmp_path, first, "a,b,y\n1,u,0\n") == "1.csv:2: column 'b': expected a number, got 'u'"
     like = Encoding("y", "int64", ["a", "b"], [], [], [])
-    assert error(tmp_path, second, target=None, like=like) == "0.csv: its columns are not the model's, but without 'b'"
-    assert "without 'z'" in error(tmp_path, first, target="z", like=like)
+    assert error(tmp_path, second, target=None, like=like) == (
+        "0.csv has no column 'b'. Its columns are 'a', 'c', 'y'."
+    )
+    assert "has no column 'z'" in error(tmp_path, first, target="z", like=like)
 
 
 def test_parquet(tmp_path):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, NoReturn
 
@@ -24,6 +26,12 @@ VERBS = {
     "demo": "See it work, on data that is built in.",
 }
 NO, TROUBLE, UNDECIDED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141  # exit codes beside 0
+OPTIONS = {  # that settings of sources are on the command line
+    r"\bwith target\b": "with --target",
+    r"\bmissing=0\b": "--missing 0",
+    r"\bcategorical=\['([^']*)'\]": r"--categorical '\1'",
+    r"\bzero_based=False\b": "--one-based",
+}
 
 
 class Verbs(click.Group):
@@ -37,6 +45,14 @@ class Verbs(click.Group):
             return None
         command: click.Command = importlib.import_module(f"perceptrons.cli.{name}").command
         return command
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            close = get_close_matches(args[0], VERBS, 1)
+            meant = f" Did you mean {close[0]!r}?" if close else ""
+            raise click.UsageError(error.message + meant, context) from None
 
     def invoke(self, context: click.Context) -> Any:
         try:
@@ -101,4 +117,10 @@ def _line(error: Exception) -> str:
     """What an error says, as the system's errors are told by other commands."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(str(error).split()) or type(error).__name__
+    from perceptrons.data import DataError
+
+    if isinstance(error, DataError):  # which tells what to do by settings of `perceptrons.data.source`
+        for setting, option in OPTIONS.items():
+            text = re.sub(setting, option, text)
+    return text

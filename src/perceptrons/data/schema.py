@@ -18,7 +18,7 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["age", "job"])
     "'age', 'job'"
     """
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    more = f" and {len(names) - SHOWN} more, the last of them {names[-1]!r}" if len(names) > SHOWN else ""
     return ", ".join(map(repr, names[:SHOWN])) + more
 
 

@@ -186,7 +186,12 @@ class TableSource(Source):
         new = [name for name in names if name not in self._names]
         new = [] if self.frozen or self.settings.features is not None else new
         if gone or new:
-            others = "the model's" if self.frozen else f"those of {files.display(self.paths[:1])}"
+            if self.frozen and self.format in DELIMITERS and not self.dialect.header:
+                places = "without a header columns are told by their places, that of the labels included"
+                raise DataError(f"{where} has no column {gone[0]!r} (counted from 0): {places}")
+            if self.frozen:
+                schema.check_names(gone, names, where)
+            others = f"those of {files.display(self.paths[:1])}"
             parts = [
                 f"{what} {schema.listed(which)}" for what, which in {"without": gone, "with": new}.items() if which
             ]
