@@ -42,6 +42,8 @@ def test_what_to_do_is_told_by_options(tmp_path, run):
     assert refused(run(*train), f"{table}:3: column 'a'", "by --missing 0")
     table.write_text("a,y\n" + "1,0\n" * 500 + "u,1\n")
     assert refused(run(*train), f"{table}:502: column 'a'", "with --categorical 'a'")
+    table.write_text('a,y\n1,0\n",1\n')
+    assert refused(run(*train), f"{table}:3", "pass --no-quotes")
     (tmp_path / "a.svm").write_text("1 0:1\n")
     assert refused(run("certify", tmp_path / "a.svm", "--one-based"), "with --one-based")
 

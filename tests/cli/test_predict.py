@@ -140,3 +140,20 @@ def test_of_many_classes_the_largest_confusions_are_shown(tmp_path, run, ask):
     out = run("evaluate", model, tmp_path / "many.svm").out
     assert "largest confusions" in out and "more; --json has all" in out
     assert len(ask("evaluate", model, tmp_path / "many.svm")["classes"]) == 20
+
+
+def test_cells_of_labels_may_be_empty(models, files, tmp_path, run):
+    lines = (files / "mail.csv").read_text().splitlines()
+    empty = tmp_path / "empty.csv"
+    empty.write_text("\n".join([lines[0], *(line.rsplit(",", 1)[0] + "," for line in lines[1:])]) + "\n")
+    assert run("predict", models["mail"], empty).lines == run("predict", models["mail"], files / "mail.csv").lines
+    assert run("evaluate", models["mail"], empty).code == 2
+
+
+def test_quotes_are_characters_where_that_is_said(tmp_path, run, ask):
+    data, model = tmp_path / "raw.tsv", tmp_path / "m"
+    data.write_text('spam\t"win a prize\nham\tlunch at noon\nspam\t"win money\nham\tsee you\n')
+    train = ["train", data, "-m", model, "--no-header", "--target", "0", "--text", "1", "--text-bits", "8"]
+    assert ask(*train, "--no-quotes")["rows"] == 4
+    assert run("predict", model, data).lines == ["spam", "ham", "spam", "ham"]  # the model knows
+    assert run("evaluate", model, data).code == 0

@@ -30,6 +30,7 @@ OPTIONS = {  # that settings of sources are on the command line
     r"\bwith target\b": "with --target",
     r"\bmissing=0\b": "--missing 0",
     r"\bcategorical=\['([^']*)'\]": r"--categorical '\1'",
+    r"\bquotes=False\b": "--no-quotes",
     r"\bzero_based=False\b": "--one-based",
 }
 

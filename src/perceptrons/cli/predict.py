@@ -37,7 +37,7 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
       zcat new.svm.gz | perceptrons predict m.perceptron - --scores -o scores.txt
     """
     saved = read(model)
-    source = reading.for_model(data, given, saved)
+    source = reading.for_model(data, given, saved, labels=False)
     bar = output.Bar(source, quiet=path is None)
     done = 0
     target = replaced(path) if path is not None else nullcontext(sys.stdout.buffer)

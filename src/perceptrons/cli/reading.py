@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
@@ -37,6 +38,7 @@ READING = [
     click.option("--one-based", is_flag=True, help="svmlight: index 1 is the first column."),
     click.option("--delimiter", metavar="CHAR", help="CSV: what separates cells."),
     click.option("--no-header", is_flag=True, help="CSV: the first line is data; columns are named 0, 1, …"),
+    click.option("--no-quotes", is_flag=True, help='CSV: a " is a character like others, as in raw text.'),
 ]
 MISSING = click.option("--missing", callback=fills, metavar="NUMBER", help="Fill missing values; column=number,… too.")
 LIKE_MODEL = [*READING, MISSING]  # all else about columns is known by the model
@@ -94,6 +96,7 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         if kind in ("csv", "tsv"):
             settings["delimiter"] = given["delimiter"] or usual.get("delimiter")
             settings["header"] = not given["no_header"] and usual.get("header", True)
+            settings["quotes"] = not given["no_quotes"] and usual.get("quotes", True)
         names = ("missing",) if like is not None else ("missing", "features", "hash_bits", "ngrams", "text_bits")
         settings |= {name: given[name] for name in names}
         if like is not None:
@@ -105,8 +108,8 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
     return made
 
 
-def for_model(data: Any, given: dict[str, Any], saved: Any) -> Source:
-    """The source of rows for a model, read as those were that it learned from."""
+def for_model(data: Any, given: dict[str, Any], saved: Any, labels: bool = True) -> Source:
+    """The source of rows for a model, read as those were that it learned from; of tables without labels, if so said."""
     found = saved.trained.get("source")
     known = {**(found if isinstance(found, dict) else {}), "n_features": saved.n_features}
     like = saved.encoding
@@ -117,6 +120,8 @@ def for_model(data: Any, given: dict[str, Any], saved: Any) -> Source:
 
         label = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}.get(saved.classes.dtype.kind, "str")
         like = Encoding(given["target"], label, list(saved.feature_names), [], [], [])
+    if like is not None and not labels and given["target"] is None:
+        like = replace(like, target=None)  # cells of labels may be empty, or hold anything
     return opened(data, given, like, known)
 
 
@@ -164,5 +169,6 @@ def known_of(made: Source, given: dict[str, Any]) -> dict[str, Any]:
         "zero_based": not given["one_based"],
         "delimiter": given["delimiter"],
         "header": not given["no_header"],
+        "quotes": not given["no_quotes"],
         "target": given["target"],
     }
