@@ -95,6 +95,25 @@ def test_options(files, tmp_path, run):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    {
+        "--kernel poly": "--estimator kernel",
+        "--gamma 1": "--estimator kernel",
+        "--budget 5": "--estimator kernel",
+        "--C 0.1": "--rule pa1 or pa2",
+        "--rule pa1 --beta 2": "--rule margin",
+        "--patience 2": "--validation",
+        "--estimator passive-aggressive --rule pa2": "--estimator perceptron",
+        "--estimator passive-aggressive --readout voted": "--estimator perceptron",
+        "--estimator kernel --gamma wide": "expected a number, scale or auto, got 'wide'",
+    }.items(),
+)
+def test_options_that_would_change_nothing(options, needed, files, tmp_path, run):
+    assert refused(run("train", files / "two.svm", "-m", tmp_path / "m", *options.split()), needed)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb, run):
     done = run(verb, "--help")

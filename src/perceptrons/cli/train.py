@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
 from perceptrons import __version__, rules
 from perceptrons.cli import output, reading
@@ -54,6 +55,14 @@ def weights(context: Any, parameter: Any, text: str | None) -> Any:
         raise click.BadParameter(f'expected "balanced" or label=weight,…, got {text!r}') from None
 
 
+def width(context: Any, parameter: Any, text: str) -> str | float:
+    """The gamma of a kernel."""
+    try:
+        return text if text in ("scale", "auto") else float(text)
+    except ValueError:
+        raise click.BadParameter(f"expected a number, scale or auto, got {text!r}") from None
+
+
 @click.command(
     "train", epilog="Files: svmlight, CSV, TSV, Parquet, Arrow, NumPy; plain, gzip, bzip2 or zstd; globs; - is stdin."
 )
@@ -84,7 +93,9 @@ def weights(context: Any, parameter: Any, text: str | None) -> Any:
 @click.option("--no-shuffle", is_flag=True, help="Keep the order of the rows.")
 @click.option("--no-intercept", is_flag=True, help="Learn no bias.")
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True)
-@click.option("--gamma", default="scale", show_default=True, help="Of the kernel: a number, scale or auto.")
+@click.option(
+    "--gamma", default="scale", show_default=True, callback=width, help="Of the kernel: a number, scale or auto."
+)
 @click.option("--degree", type=click.IntRange(0), default=3, show_default=True, help="Of the kernel poly.")
 @click.option("--coef0", type=float, default=0.0, show_default=True, help="Of the kernels poly and sigmoid.")
 @click.option("--budget", type=click.IntRange(1), help="Kernel: at most so many support rows.")
@@ -103,6 +114,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
       perceptrons train mail.csv --target label --text subject,body --model spam.perceptron --validation 0.1
     """
     begun = time.perf_counter()
+    check_idle(given)
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
     bar = output.Bar(source, quiet or as_json)
@@ -129,6 +141,27 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         show(result, summary)
     if result.interrupted:
         raise KeyboardInterrupt
+
+
+def check_idle(given: dict[str, Any]) -> None:
+    """Refuse options that would change nothing, as the others are."""
+    context, estimator, rule = click.get_current_context(), given["estimator"], given["rule"]
+    passive = estimator == "passive-aggressive"
+    idle = {name: "--estimator kernel" for name in ("kernel", "gamma", "degree", "coef0", "budget")}
+    idle = {} if estimator == "kernel" else idle
+    if passive:
+        idle["rule"] = "--estimator perceptron or kernel: passive-aggressive is the rule pa1"
+    elif rule not in ("pa1", "pa2"):
+        idle["C"] = "--rule pa1 or pa2"
+    if passive or rule != "margin":
+        idle["beta"] = "--rule margin"
+    if given["validation"] is None:
+        idle["patience"] = "--validation, a share of the rows or a file"
+    for name, needed in idle.items():
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} goes with {needed}")
+    if passive and given["readout"] in ("voted", "pocket"):
+        raise click.UsageError(f"--readout {given['readout']} goes with --estimator perceptron or kernel")
 
 
 # -- learning -------------------------------------------------------------------------------------------------------
@@ -273,9 +306,7 @@ def other(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
     else:
         common |= {"rule": rule_of(given), "readout": given["readout"]}
     if name == "KernelPerceptron":
-        gamma = given["gamma"] if given["gamma"] in ("scale", "auto") else float(given["gamma"])
-        common |= {"kernel": given["kernel"], "gamma": gamma, "degree": given["degree"], "coef0": given["coef0"]}
-        common |= {"budget": given["budget"]}
+        common |= {name: given[name] for name in ("kernel", "gamma", "degree", "coef0", "budget")}
     model = getattr(models, name)(**common)
     X, y = source.arrays()
     if isinstance(given["class_weight"], dict):
