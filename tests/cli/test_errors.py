@@ -83,6 +83,21 @@ def test_places_that_cannot_be_written_to(models, files, tmp_path, run):
     assert not list(tmp_path.iterdir())
 
 
+def test_what_is_read_is_not_replaced(models, files, tmp_path, run):
+    data, model = tmp_path / "data.svm", tmp_path / "two.perceptron"
+    data.write_bytes((files / "two.svm").read_bytes())
+    model.write_bytes(models["two"].read_bytes())
+    before = data.read_bytes(), model.read_bytes()
+    why = "is read, and would be replaced"
+    assert refused(run("train", "-m", data, f"{tmp_path}/*.svm"), why)
+    assert refused(run("train", "-m", data, files / "two.svm", "--validation", data), why)
+    assert refused(run("predict", model, data, "-o", data), why)
+    assert refused(run("predict", model, data, "-o", model), why)
+    assert refused(run("export", model, "--onnx", model), why)
+    assert (data.read_bytes(), model.read_bytes()) == before
+    assert run("train", data, "-m", model, "--quiet").code == 0  # a model may be trained again
+
+
 def test_options(files, tmp_path, run):
     assert refused(run("train", files / "two.svm", "--modle", "m"), "No such option", "--model")
     assert refused(run("train", files / "two.svm"), "--model")

@@ -6,13 +6,20 @@ import os
 
 import click
 
+from perceptrons.cli import output
 from perceptrons.cli.report import size
 from perceptrons.store.saved import read
 
 
 @click.command("export")
 @click.argument("model", metavar="MODEL")
-@click.option("--onnx", "path", required=True, type=click.Path(dir_okay=False), help="The ONNX file to write.")
+@click.option(
+    *("--onnx", "path"),
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=output.target,
+    help="The ONNX file to write.",
+)
 def command(model: str, path: str) -> None:
     """Write MODEL for programs without Python.
 
@@ -24,6 +31,7 @@ def command(model: str, path: str) -> None:
     """
     from perceptrons.store import export_onnx
 
+    output.spare(path, model)
     saved = read(model)
     export_onnx(saved, path)
     click.echo(f"onnx: {path} ({size(os.path.getsize(path))})")

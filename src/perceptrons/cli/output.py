@@ -26,6 +26,15 @@ def target(context: Any, parameter: Any, path: str | None) -> str | None:
     return path
 
 
+def spare(path: str | None, *inputs: str) -> None:
+    """Refuse to write to a file that is read."""
+    if path is None or not os.path.exists(path):
+        return
+    for each in inputs:
+        if os.path.exists(each) and os.path.samefile(path, each):
+            raise click.UsageError(f"{path} is read, and would be replaced: write to another file")
+
+
 def as_json(content: dict[str, Any]) -> None:
     """One object for machines."""
     click.echo(json.dumps(content, default=plain, allow_nan=False, indent=2))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from perceptrons.cli import reading
+from perceptrons.cli import output, reading
 from perceptrons.data import Source
 from perceptrons.learn.streaming import fitting
 from perceptrons.store.atomic import replaced
@@ -21,7 +21,8 @@ ENDINGS = ["png", "svg", "pdf"]
 
 
 def ending(context: Any, parameter: Any, path: str) -> str:
-    """A file whose name tells the format."""
+    """A file whose name tells the format, and that can be written."""
+    output.target(context, parameter, path)
     if os.path.splitext(path)[1].lower().lstrip(".") not in ENDINGS:
         raise click.BadParameter(f"expected a name that ends in .{', .'.join(ENDINGS)}, got {path!r}")
     return path

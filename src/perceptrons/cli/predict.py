@@ -22,7 +22,10 @@ from perceptrons.store.saved import Saved, read
 @reading.ARGUMENT
 @click.option("--scores", is_flag=True, help="Print scores in place of labels; of several classes, a column each.")
 @click.option(
-    "-o", "--output", "path", type=click.Path(dir_okay=False), help="Write to a file, complete or not at all."
+    *("-o", "--output", "path"),
+    type=click.Path(dir_okay=False),
+    callback=output.target,
+    help="Write to a file, complete or not at all.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, with label and scores.")
 @reading.options(reading.LIKE_MODEL)
@@ -38,6 +41,7 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
     """
     saved = read(model)
     source = reading.for_model(data, given, saved, labels=False)
+    output.spare(path, model, *source.paths)
     bar = output.Bar(source, quiet=path is None)
     done = 0
     target = replaced(path) if path is not None else nullcontext(sys.stdout.buffer)

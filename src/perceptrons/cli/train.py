@@ -117,6 +117,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     check_idle(given)
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
+    output.spare(path, *source.paths, given["validation"] or "")
     bar = output.Bar(source, quiet or as_json)
     fit = linear if given["estimator"] == "perceptron" else other
     try:

@@ -10,6 +10,7 @@ from perceptrons.data.encoding import Encoding, Settings
 from perceptrons.data.files import DataError
 
 SHOWN = 20  # names of columns in a message
+LONGEST = 100  # characters of each
 
 
 def listed(names: Sequence[str]) -> str:
@@ -18,8 +19,13 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["age", "job"])
     "'age', 'job'"
     """
-    more = f" and {len(names) - SHOWN} more, the last of them {names[-1]!r}" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more
+    more = f" and {len(names) - SHOWN} more, the last of them {_short(names[-1])}" if len(names) > SHOWN else ""
+    return ", ".join(map(_short, names[:SHOWN])) + more
+
+
+def _short(name: str) -> str:
+    """A name in quotes; what is no name, but a line of something else, is cut."""
+    return repr(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")
 
 
 def check_names(wanted: Iterable[str], names: list[str], where: str) -> None:
