@@ -7,10 +7,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
-from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
+from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
 from perceptrons.data import DataError, source
 from perceptrons.data.svmlight import SvmlightSource
-from perceptrons.learn.streaming import chosen, summary
+from perceptrons.learn import streaming
+from perceptrons.learn.learner import Learner
+from perceptrons.learn.streaming import Stream, chosen, summary
 
 N, D = 400, 30
 
@@ -243,7 +245,7 @@ def test_a_summary_counts_rows_of_classes(data):
     found = summary(blocks(path))
     assert found.n_rows == N and found.n_features == D
     assert found.classes.tolist() == np.unique(y).tolist()
-    assert found.per_class.tolist() == np.bincount(y.astype(int)).tolist()
+    assert found.counts == dict(enumerate(np.bincount(y.astype(int)).tolist()))
 
 
 def test_memory_is_bounded_by_batches_not_by_the_file(tmp_path):
@@ -278,3 +280,138 @@ def test_a_table_is_read_as_the_model_learned_it(tmp_path):
     words = Perceptron().fit(source(train, target="y", text=["job"], text_bits=10))
     assert words.n_features_in_ == 1 + 2**10 and not hasattr(words, "feature_names_in_")
     assert words.score(source(train, like=words.encoding_)) == 1.0
+
+
+def jobs(path, order, n=60):
+    """A table whose classes are told by a column of categories, which turn up in this order."""
+    path.write_text(
+        "age,job,y\n" + "".join(f"{i % 7},{order[i % 3]},{int(order[i % 3] == 'nurse')}\n" for i in range(n))
+    )
+    return path
+
+
+def test_features_of_tables_are_never_mixed_up(tmp_path):
+    one = jobs(tmp_path / "one.csv", ["nurse", "smith", "baker"])
+    two = jobs(tmp_path / "two.csv", ["baker", "smith", "nurse"])
+    other = "has other features than the model was trained on"
+    with pytest.raises(ValueError, match=f"two.csv {other}"):
+        Perceptron(early_stopping=True).fit(source(one, target="y"), X_val=source(two, target="y"))
+    for model in (Perceptron(warm_start=True), Perceptron(warm_start=True, readout="pocket")):
+        model.fit(source(one, target="y"))
+        weights = model.coef_
+        with pytest.raises(ValueError, match=other):
+            model.fit(source(two, target="y"))
+        if model.readout != "pocket":
+            model.fit(source(two, like=model.encoding_))
+            weights = model.coef_
+            with pytest.raises(ValueError, match=other):
+                model.partial_fit(source(two, target="y"))
+        with pytest.raises(ValueError, match=other):
+            model.predict(source(two, target="y"))
+        assert np.array_equal(model.coef_, weights)
+        assert model.score(source(two, like=model.encoding_)) == 1.0
+        assert model.feature_names_in_.tolist() == ["age", "job=nurse", "job=smith", "job=baker"]
+
+
+def test_a_stream_from_the_copy_of_a_table_knows_its_columns(tmp_path):
+    path = jobs(tmp_path / "jobs.csv", ["nurse", "smith", "baker"])
+    Perceptron().fit(source(path, target="y"))  # leaves a copy
+    before = sorted(tmp_path.iterdir())
+    model = Perceptron().partial_fit(source(path, target="y"))
+    assert model.encoding_.columns == ["age", "job"] and len(model.feature_names_in_) == model.n_features_in_ == 4
+    model.partial_fit(source(path, like=model.encoding_))
+    assert model.n_seen_ == 120 and sorted(tmp_path.iterdir()) == before  # one pass makes no copy
+
+
+def test_learning_from_a_source_while_an_error_is_handled(data):
+    model = Perceptron()
+    try:
+        raise ValueError("of someone else's")
+    except ValueError:
+        model.partial_fit(source(data[0]))
+    assert model.n_seen_ == N
+
+
+def test_an_interrupted_first_pass_leaves_a_model_that_knows_its_columns(tmp_path, monkeypatch):
+    path = jobs(tmp_path / "jobs.csv", ["nurse", "smith", "baker"])
+    learn = Learner.once
+    model = Perceptron()
+
+    def interrupted(*args, **others):
+        learn(*args, **others)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Learner, "once", interrupted)
+        model.fit(source(path, target="y"))
+    assert [each.name for each in tmp_path.iterdir()] == ["jobs.csv"]
+    save(model, tmp_path / "model")
+    assert load(tmp_path / "model").score(source(path, like=model.encoding_)) > 0.5
+
+    def at_once(*args):
+        raise KeyboardInterrupt
+
+    model = Perceptron()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(streaming, "encode", at_once)  # before anything is learned
+        model.fit(source(path, target="y"))
+    assert model.n_features_in_ == 4 and model.n_seen_ == 0
+
+
+def test_votes_go_back_to_the_best_hypotheses(tmp_path):
+    X, y = rows(2)
+    path = written(tmp_path / "rows.svm", X, y)
+    settings = {"readout": "voted", "tol": None, "random_state": 0, "early_stopping": True, "n_iter_no_change": 3}
+    for seed in range(20):
+        settings["random_state"] = seed
+        model = Perceptron(max_iter=12, **settings).fit(blocks(path))
+        errors = model.validation_errors_.tolist()
+        best = len(errors) - errors[::-1].index(min(errors))
+        if best < len(errors):
+            break
+    assert best < len(errors)
+    again = Perceptron(max_iter=best, **settings).fit(blocks(path))
+    assert np.array_equal(model.decision_function(X), again.decision_function(X))
+
+
+def test_weights_of_classes_that_turn_up_late_or_count_for_nothing(tmp_path):
+    X, y = rows(3)
+    order = np.argsort(y == 2, kind="stable")
+    path = written(tmp_path / "rows.svm", X[order], y[order])
+    settings = {"rule": "pa1", "max_iter": 2, "shuffle": False, "tol": None}
+    weighted = Perceptron(class_weight={2: 3.0}, **settings)
+    same(weighted.fit(blocks(path)), Perceptron(class_weight={2: 3.0}, **settings).fit(X[order], y[order]), X)
+    model = Perceptron(class_weight={2: 0.0}, early_stopping=True, **settings).fit(blocks(path))
+    assert 0 < model._n_rows < np.count_nonzero(y != 2)
+    model = Perceptron(class_weight="balanced", warm_start=True, **settings).fit(blocks(path))
+    two = written(tmp_path / "two.svm", X[y != 1], y[y != 1])
+    with pytest.raises(ValueError, match=r"'balanced' needs rows of every class, there are none of 1\.0"):
+        model.fit(source(two))
+
+
+def test_labels_to_validate_on_that_are_no_classes(data, tmp_path):
+    strange = written(tmp_path / "strange.svm", data[1][:1], [7.0])
+    with pytest.raises(ValueError, match=r"label 7.0 at row 0 of .*strange.svm is none of the classes"):
+        Perceptron().fit(source(data[0]), X_val=source(strange))
+
+
+def test_a_file_that_changes_between_passes(tmp_path, monkeypatch):
+    X, y = rows(2)
+    path = written(tmp_path / "rows.svm", X, y)
+    first = Perceptron(max_iter=3, tol=None).fit(source(path))
+    learn, calls = Stream.learn, []
+
+    def changed(*args, **others):
+        found = learn(*args, **others)
+        calls.append(1)
+        path.write_text("1 1000000:1\n" * 500)
+        for copy in tmp_path.glob("*.cache"):  # which may be deleted at any time
+            copy.unlink()
+        return found
+
+    monkeypatch.setattr(Stream, "learn", changed)
+    again = Perceptron(max_iter=3, tol=None).fit(source(path))
+    same(again, first, X)  # from the copy
+    written(path, X, y)
+    with pytest.raises(ValueError, match="X has 1000001 features, but the model is expecting 30"):
+        Perceptron(max_iter=3, tol=None).fit(source(path, cache=False))

@@ -257,14 +257,15 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
         -------
         self
         """
+        source = X if isinstance(X, Source) else None
         if isinstance(X, Source):
             sources.refuse_labels(y, sample_weight)
-            X, y = X.arrays()
+            X, y = sources.whole(self, X)
         if isinstance(X_val, Source) and y_val is None:
             X_val, y_val = X_val.arrays()
         if self.warm_start and self.kernel == "precomputed" and hasattr(self, "_learner"):
             raise ValueError("warm_start cannot go on with kernel='precomputed': a new matrix has other columns")
-        self._train(self._prepare(X, y, sample_weight, X_val, y_val), stacklevel=4)
+        self._train(sources.noting(self._prepare(X, y, sample_weight, X_val, y_val), source), stacklevel=4)
         return self
 
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:

@@ -61,6 +61,7 @@ class LinearModel(OnlineClassifier):
         # Point at the caller: above this are scikit-learn's wrapper and, where there is one, an overriding fit.
         stacklevel = 4 if type(self).fit is LinearModel.fit else 5
         start = coef_init, intercept_init
+        source = X if isinstance(X, Source) else None
         if isinstance(X, Source):
             sources.refuse_labels(y, sample_weight)
             if self._settings()["readout"] != "pocket":
@@ -69,8 +70,8 @@ class LinearModel(OnlineClassifier):
                 except UnknownLabel:  # a class that the first batch does not have: begin anew, knowing all
                     self._train(sources.prepare(self, X, X_val, y_val, start, everything=True), stacklevel)
                 return self
-            X, y = X.arrays()
-        self._train(self._prepare(X, y, sample_weight, X_val, y_val, *start), stacklevel)
+            X, y = sources.whole(self, X)
+        self._train(sources.noting(self._prepare(X, y, sample_weight, X_val, y_val, *start), source), stacklevel)
         return self
 
     def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> Learner:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -65,6 +66,20 @@ def prepare(model: Any, source: Source, X_val: Any, y_val: Any, start: tuple[Any
             note_features(fresh, source, learner.n_features)
 
     return Task(fresh, learner, stream, held_out, classes, order, finish)
+
+
+def whole(model: Any, source: Source) -> tuple[Any, Array | None]:
+    """All rows in memory, and their labels, with features that the model goes on with, if it does."""
+    X, y = source.arrays()
+    check_features(source, not (model.warm_start and hasattr(model, "_learner")) or _agree(model, source.encoding))
+    return X, y
+
+
+def noting(task: Task, source: Source | None) -> Task:
+    """The same run; the model then knows what its rows, which are all in memory, were read from."""
+    if source is None:
+        return task
+    return replace(task, finish=partial(note_features, task.fresh, source, task.fresh.n_features_in_))
 
 
 def note_features(model: Any, source: Source, n_features: int) -> None:
