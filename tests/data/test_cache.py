@@ -1,12 +1,16 @@
 """The binary copy of a source: the same rows, only for the files that it was made of, whole or not at all."""
 
+import errno
+import io
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from perceptrons.data import DataError, source
+from perceptrons.data import DataError, cache, source
 from perceptrons.data.cache import Cached
 from perceptrons.data.svmlight import SvmlightSource
 
@@ -59,8 +63,8 @@ def test_arrays_of_other_kinds(tmp_path):
         assert np.array_equal(np.vstack([x for x, _ in second]), X)
         assert np.array_equal(np.concatenate([labels for _, labels in second]), y)
         assert [labels.dtype for _, labels in first] == [labels.dtype for _, labels in second]
-        for cache in caches(tmp_path):
-            cache.unlink()
+        for copy in caches(tmp_path):
+            copy.unlink()
 
 
 def test_values_that_float32_holds_take_half_the_room(tmp_path):
@@ -160,3 +164,35 @@ def test_the_encoding_of_a_table_is_in_its_copy(tmp_path):
     [(rows, y)] = made.batches()
     assert made.encoding.feature_names == ["age", "job=teacher", "job=nurse"]
     assert rows.matrix().toarray().tolist() == [[40, 1, 0], [30, 0, 1], [20, 1, 0]] and y.tolist() == [1, 0, 1]
+
+
+def test_rows_stay_whatever_becomes_of_the_copy(path):
+    copy = cached(path)
+    expected = content(copy.batches())
+    os.remove(copy.path)
+    assert content(copy.batches()) == expected
+    path.write_text("\n".join(LINES[:100]))  # another process trains on the file as it is now
+    assert len(content(cached(path).batches())) < len(expected) and caches(path.parent) == [Path(copy.path)]
+    assert content(copy.batches()) == expected
+
+
+def test_a_full_disk_is_no_end_of_training(path, monkeypatch):
+    expected = content(SvmlightSource([str(path)], block=1000).batches())
+    write, calls = cache.put, []
+
+    def full(*args):
+        calls.append(1)
+        if len(calls) > 30:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(*args)
+
+    monkeypatch.setattr(cache, "put", full)
+    copy = cached(path)
+    with pytest.warns(UserWarning, match=r"rows.svm.*cache: no copy .* can be kept: No space left on device"):
+        assert content(copy.batches()) == expected
+    done = len(calls)
+    assert copy.table is None and content(copy.batches()) == expected and len(calls) == done  # tried once
+    assert os.listdir(path.parent) == [path.name]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(path.read_bytes()))))
+    with pytest.raises(DataError, match=r"No space left on device\. Make room there, or set TMPDIR"):
+        list(Cached(SvmlightSource(["-"], block=1000)).batches())
