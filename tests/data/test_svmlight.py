@@ -5,8 +5,10 @@ import gzip
 import io
 import json
 import math
+import os
 import random
 import re
+import threading
 from fractions import Fraction
 
 import naive_svmlight as naive
@@ -16,6 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from perceptrons.data import source
 from perceptrons.data.files import MAGIC, DataError
 from perceptrons.data.svmlight import SvmlightSource
 
@@ -478,6 +481,40 @@ def test_a_compressed_file_that_breaks_off_is_an_error(path, ending, compress):
     packed = path.with_name("broken.svm" + ending)
     packed.write_bytes(compress(b"1 1:2 3:4\n" * 500)[:-9])
     assert read([packed])[1].startswith(f"{packed}")
+
+
+def test_a_compressed_file_with_other_bytes_in_it_is_an_error(path):
+    random.seed(0)
+    lines = "".join(f"1 1:{random.random()}\n" for _ in range(2000)).encode()
+    packed, content = path.with_name("damaged.svm.gz"), bytearray(gzip.compress(lines))
+    content[len(content) // 2 : len(content) // 2 + 20] = b"\xff" * 20
+    packed.write_bytes(content)
+    assert read([packed])[1].startswith(f"{packed} cannot be read as what it begins like, a compressed file")
+
+
+@pytest.mark.parametrize("n_features", [-1, 0, 1 << 32])
+def test_numbers_of_columns_that_cannot_be(path, n_features):
+    with pytest.raises(DataError, match=f"n_features must lie between 1 and 4,294,967,295, got {n_features}"):
+        SvmlightSource([str(path)], n_features=n_features)
+
+
+def test_pipes_under_a_name_come_by_once(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write():
+        pipe.write_bytes(SAMPLE)
+
+    with pytest.raises(DataError, match="pipe has no ending that tells its format: say which of"):
+        source(pipe)  # nothing has been read
+    writer = threading.Thread(target=write)
+    writer.start()
+    made = source(pipe, format="svmlight").again(often=False)
+    for _ in range(2):  # from a copy the second time
+        assert joined(list(made.batches())) == as_bytes(*naive.parse(SAMPLE))
+    writer.join()
+    with pytest.raises(DataError, match="pipe can be read once only: write it to a file"):
+        next(made.source.batches())
 
 
 def test_standard_input(monkeypatch):

@@ -79,6 +79,8 @@ def test_cells_of_later_blocks(tmp_path, monkeypatch):
     assert wrong.startswith(
         "0.csv:5: the row that begins here is longer than 1 MB: close the quote, or pass quotes=False"
     )
+    wrong = error(tmp_path, f"a,c,y\n1,u,0\n{'x' * 2**21}")
+    assert wrong == "0.csv:3: the row that begins here is longer than 1 MB: end rows by line feeds"
     flags = "a,c,y\n" + "true,u,x\n" * 20
     assert error(tmp_path, f"{flags}maybe,u,x\n") == "0.csv:22: column 'a': expected true or false, got 'maybe'"
 

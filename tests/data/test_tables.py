@@ -181,6 +181,13 @@ def test_ways_to_end_lines_and_begin_files(tmp_path, content):
     assert numbered(source.batches()) == ([{0: 1.0}, {0: 2.0}], [0, 1])
 
 
+def test_rows_that_end_by_carriage_returns_are_cut_too(tmp_path, small, monkeypatch):
+    monkeypatch.setattr(csv_blocks, "LONGEST", 1 << 8)
+    paths = write(tmp_path / "a.csv", "a,y\r" + "".join(f"{i},{i % 2}\r" for i in range(1, 300)))
+    rows, _ = numbered(TableSource(paths, format="csv", target="y").batches())
+    assert rows == [{0: float(i)} for i in range(1, 300)]
+
+
 def test_files_without_rows(tmp_path):
     empty = write(tmp_path / "empty.csv", "")
     header = write(tmp_path / "header.csv", "a,y\n")
