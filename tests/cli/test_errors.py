@@ -77,6 +77,8 @@ def test_damaged_models(models, files, tmp_path, run):
 def test_places_that_cannot_be_written_to(models, files, tmp_path, run):
     nowhere = tmp_path / "nowhere"
     assert refused(run("train", files / "two.svm", "-m", nowhere / "m", "--quiet"), nowhere)
+    assert refused(run("train", "no such file", "-m", nowhere / "m"), nowhere)  # before any work is done
+    assert refused(run("certify", "no such file", "--save", nowhere / "proof"), nowhere)
     assert refused(run("predict", models["two"], files / "two.svm", "-o", nowhere / "a.txt"), nowhere)
     assert refused(run("export", models["two"], "--onnx", nowhere / "a.onnx"), nowhere)
     assert refused(run("plot", models["two"], "--kind", "mistakes", "-o", nowhere / "a.png"), nowhere)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import perceptrons
-from perceptrons import KernelPerceptron, Perceptron
+from perceptrons import KernelPerceptron, Perceptron, load
+from perceptrons.learn.streaming import Stream
 
 
 def test_inspect_tells_what_the_library_tells(models, run, ask):
@@ -118,3 +119,25 @@ def test_an_average_that_errs_where_the_last_hypothesis_does_not_is_told_of(tmp_
     out = run("train", tmp_path / "a.svm", "-m", tmp_path / "m.perceptron", "--passes", 200, "--tol", 0).out
     assert "converged after" in out
     assert ("see --readout last" in out) is ("training error 0.00 %" not in out)
+
+
+def test_held_out_tables_are_read_as_those_learned_from_with_and_without_a_copy(tmp_path, ask):
+    train, other = tmp_path / "train.csv", tmp_path / "other.csv"
+    train.write_text("age,job,y\n" + "1,nurse,1\n2,smith,0\n3,baker,0\n" * 20)
+    other.write_text("job,age,y\n" + "baker,1,0\nsmith,2,0\nnurse,3,1\n" * 20)
+    for missing in ([], ["--missing", "0"]):
+        args = ["train", train, "--target", "y", "-m", tmp_path / "m", "--validation", other, *missing]
+        first, second = ask(*args), ask(*args)  # the second one from the copy
+        assert first["held_out_errors"] == second["held_out_errors"] and first["held_out_error"] == 0.0
+
+
+def test_what_is_finished_is_saved_when_interrupted_later(files, tmp_path, run, monkeypatch):
+    def interrupt(*args, **others):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Stream, "error", interrupt)  # the error on all rows, when training is over
+    assert run("train", files / "two.svm", "-m", tmp_path / "m", "--cache", tmp_path).code == 130
+    assert load(tmp_path / "m").n_iter_ > 1
+    monkeypatch.setattr(KernelPerceptron, "_prepare", interrupt)  # nothing has been learned yet
+    done = run("train", files / "two.svm", "-m", tmp_path / "k", "--estimator", "kernel")
+    assert done.code == 130 and not (tmp_path / "k").exists()
