@@ -131,6 +131,12 @@ def test_held_out_tables_are_read_as_those_learned_from_with_and_without_a_copy(
         assert first["held_out_errors"] == second["held_out_errors"] and first["held_out_error"] == 0.0
 
 
+def test_a_model_knows_how_its_training_was_to_stop(files, tmp_path, run):
+    assert run("train", files / "two.svm", "-m", tmp_path / "m", "--validation", 0.2, "--patience", 3).code == 0
+    params = load(tmp_path / "m").get_params()
+    assert (params["early_stopping"], params["n_iter_no_change"], params["validation_fraction"]) == (True, 3, 0.2)
+
+
 def test_what_is_finished_is_saved_when_interrupted_later(files, tmp_path, run, monkeypatch):
     def interrupt(*args, **others):
         raise KeyboardInterrupt
@@ -138,6 +144,10 @@ def test_what_is_finished_is_saved_when_interrupted_later(files, tmp_path, run, 
     monkeypatch.setattr(Stream, "error", interrupt)  # the error on all rows, when training is over
     assert run("train", files / "two.svm", "-m", tmp_path / "m", "--cache", tmp_path).code == 130
     assert load(tmp_path / "m").n_iter_ > 1
-    monkeypatch.setattr(KernelPerceptron, "_prepare", interrupt)  # nothing has been learned yet
+    before = (tmp_path / "m").read_bytes()
+    monkeypatch.setattr(Stream, "learn", interrupt)  # nothing has been learned yet
+    assert run("train", files / "two.svm", "-m", tmp_path / "m").code == 130
+    assert (tmp_path / "m").read_bytes() == before
+    monkeypatch.setattr(KernelPerceptron, "_prepare", interrupt)
     done = run("train", files / "two.svm", "-m", tmp_path / "k", "--estimator", "kernel")
     assert done.code == 130 and not (tmp_path / "k").exists()

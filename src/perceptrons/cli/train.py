@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from perceptrons import __version__, rules
 from perceptrons.cli import output, reading
 from perceptrons.cli.report import describe, show
+from perceptrons.core.keeping import SEEN
 from perceptrons.data import Source
 from perceptrons.data.cache import Cached
 from perceptrons.learn.labels import UnknownLabel, weights_of_classes
@@ -240,6 +241,8 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
             raise
         return linear(source, given, bar, everything=True)  # the first batch does not have all classes
     except KeyboardInterrupt:
+        if learner.counts[SEEN] == 0:  # nothing has been learned: a model that is there is better
+            raise
         interrupted = True
     learner.seal()
     cached = isinstance(stream.source, Cached) and stream.source.table is not None
@@ -258,6 +261,9 @@ def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: b
         "shuffle": not given["no_shuffle"],
         "random_state": given["seed"],
         "class_weight": weight,
+        "early_stopping": given["patience"] is not None,
+        "n_iter_no_change": given["patience"] or 5,
+        "validation_fraction": share or 0.1,
     }
     report = {
         "n_iter": run.n_iter,
