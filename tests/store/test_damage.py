@@ -13,8 +13,9 @@ import pytest
 from safetensors.numpy import save as foreign
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
+from perceptrons.data.encoding import Encoding
 from perceptrons.store import ModelFileError, read
-from perceptrons.store.format import read_file
+from perceptrons.store.format import read_file, write_file
 
 KINDS = {"float64": "F64", "float32": "F32", "int64": "I64", "int32": "I32", "uint64": "U64", "uint32": "U32"}
 KINDS |= {"uint8": "U8", "bool": "BOOL"}
@@ -234,6 +235,26 @@ def test_every_setting_may_be_anything(name, parts, path, data):
                 with suppress(ValueError):  # weights that overflow, settings that are there to stay
                     model.partial_fit(X[:9], model.classes_[data[2][:9] % len(model.classes_)])
     assert kept > 20  # parameters that may be other numbers, counts, seeds
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("text_bits", -1), ("text_bits", 40), ("hash_bits", 31), ("ngrams", -1), ("ngrams", 1.5)),
+        *(("numbers", "abc"), ("numbers", [1]), ("numbers", []), ("categories", 5), ("flags", ["none"])),
+        *(("label", 3), ("label", "f2"), ("target", 7), ("missing", "x"), ("missing", {"a": "x"})),
+    ],
+)
+def test_columns_of_tables_may_be_anything(name, value, tmp_path):
+    model = Perceptron(max_iter=1, tol=None).fit(np.eye(3), ["x", "y", "z"])
+    model.encoding_ = Encoding("y", "str", ["a", "b"], ["job"], [], [])
+    model.encoding_.number([np.array([0])], [["teacher"]], grow=True)
+    save(model, tmp_path / "model")
+    settings, tensors = read_file(tmp_path / "model")
+    settings["encoding"]["state"][name] = value
+    write_file(tmp_path / "model", settings, tensors)
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("name", ["linear", "averaged", "voted", "sparse", "kernel", "precomputed", "budget"])

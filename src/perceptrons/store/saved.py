@@ -144,7 +144,7 @@ def _unpacked(found: dict[str, Any], tensors: Tensors) -> Saved:
         if len(saved.feature_names) != n_features:
             raise ValueError(f"there are {len(saved.feature_names)} names of {n_features} features")
     if "encoding" in found:
-        saved.encoding = _encoding(settings.part("encoding"), tensors)
+        saved.encoding = _encoding(settings.part("encoding"), tensors, n_features)
     if tensors:
         raise ValueError(f"it has arrays that belong to nothing: {', '.join(sorted(tensors))}"[:200])
     return saved
@@ -155,12 +155,28 @@ def _check_rule(rule: Any) -> None:
     rule_from(from_json(rule))
 
 
-def _encoding(settings: Settings, tensors: Tensors) -> Any:
+def _encoding(settings: Settings, tensors: Tensors, n_features: int) -> Any:
     """How columns become features."""
     from perceptrons.data.encoding import Encoding  # seldom needed
+    from perceptrons.data.encoding import Settings as Asked
 
     names = settings.any("lists")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("lists must be names")
     lists = {name: unpack(tensors, f"encoding.{number}") for number, name in enumerate(names)}
-    return Encoding.from_state(settings.found["state"], lists)
+    state = settings.part("state")
+    for name in ("numbers", "categories", "flags", "texts"):
+        columns = state.any(name)
+        if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
+            raise ValueError(f"{name} must be names of columns, got {columns!r}"[:200])
+    state.choice("label", ("int64", "float64", "bool", "str"))
+    encoding = Encoding.from_state(state.found, lists)
+    bits = None if encoding.hash_bits is None else state.whole("hash_bits")
+    Asked(
+        hash_bits=bits, ngrams=state.whole("ngrams"), text_bits=state.whole("text_bits"), missing=encoding.missing
+    ).check()
+    if not isinstance(encoding.target, str | None) or not set(encoding.flags) <= set(encoding.categories):
+        raise ValueError("the columns of labels or flags are none")
+    if encoding.n_features < n_features:  # more if Ctrl-C came before a batch with new ones was learned from
+        raise ValueError(f"its columns have {encoding.n_features} features, the model has {n_features}")
+    return encoding
