@@ -39,6 +39,13 @@ def test_the_heaviest_features_are_named(models, run, ask):
     assert ask("inspect", models["two"], "--top", 0)["heaviest"][0]["features"] == []
 
 
+@pytest.mark.parametrize("estimator", ["perceptron", "passive-aggressive", "kernel"])
+def test_every_estimator_tells_why_it_stopped(estimator, files, tmp_path, run, ask):
+    train = ["train", files / "two.svm", "-m", tmp_path / "m", "--estimator", estimator, "--passes", 1]
+    assert "not converged after 1 pass: all passes were made" in run(*train).out
+    assert ask("inspect", tmp_path / "m")["stopped"] == "max_iter"
+
+
 def test_votes_and_kernels_are_inspected_too(models, tmp_path, run, ask):
     assert "last hypothesis" in run("inspect", models["voted"]).out
     X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])

@@ -112,6 +112,8 @@ def test_columns_of_further_files(tmp_path):
         "0.csv has no column 'b'. Its columns are 'a', 'c', 'y'."
     )
     assert "has no column 'z'" in error(tmp_path, first, target="z", like=like)
+    with pytest.raises(TypeError, match=r"as in model\.encoding_, got dict"):
+        TableSource([str(tmp_path / "0.csv")], format="csv", like={})
 
 
 def test_parquet(tmp_path):

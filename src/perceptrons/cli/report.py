@@ -75,8 +75,9 @@ def show(result: Any, summary: dict[str, Any]) -> None:
         lines.append(line + ([output.percent(held[number])] if number < len(held) else []))
         if number + 1 < len(mistakes) and number + 1 not in chosen(len(mistakes)):
             lines.append(["…"] + [""] * (len(head) - 1))
-    output.table(head, lines, left=0)
-    click.echo()
+    if lines:  # none where the first pass was interrupted
+        output.table(head, lines, left=0)
+        click.echo()
     errors = [("training error", summary["training_error"]), ("held-out error", summary["held_out_error"])]
     told = [f"{name} {click.style(output.percent(error), bold=True)}" for name, error in errors if error is not None]
     if told:

@@ -338,9 +338,13 @@ def other(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
                 raise
             interrupted = True
     model.encoding_ = source.encoding
-    errors = model.validation_errors_
+    errors, saved = model.validation_errors_, to_saved(model)
+    if interrupted:
+        saved.report["stop"] = "interrupted"
+    elif model.converged_ or model.n_iter_ == given["passes"]:
+        saved.report["stop"] = "converged" if model.converged_ else "max_iter"
     return Result(
-        to_saved(model),
+        saved,
         len(y) if y is not None else 0,
         float(errors[-1]) if len(errors) else None,
         None if interrupted else 1 - model.score(X, y),

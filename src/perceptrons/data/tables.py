@@ -87,6 +87,8 @@ class TableSource(Source):
             target, features, tuple(drop), categorical, hash_bits, tuple(text), ngrams, text_bits, missing
         )
         self.settings.check()
+        if like is not None and not isinstance(like, Encoding):
+            raise TypeError(f"like must be an Encoding, as in model.encoding_, got {type(like).__name__}")
         if like is not None:
             usual = Settings(target, missing=missing)
             given = [name for name in Settings._fields if getattr(self.settings, name) != getattr(usual, name)]
