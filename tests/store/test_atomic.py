@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from perceptrons import load, save
-from perceptrons.store.atomic import replaced
+from perceptrons.data.atomic import replaced
 from perceptrons.store.format import read_file
 
 WRITER = """

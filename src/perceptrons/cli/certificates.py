@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons import __version__
-from perceptrons.store.atomic import replaced
+from perceptrons.data.atomic import replaced
 from perceptrons.theory import Separability
 from perceptrons.theory.certificate import Certificate
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from perceptrons.cli import output, reading
 from perceptrons.data import Source
+from perceptrons.data.atomic import replaced
 from perceptrons.learn.streaming import fitting
-from perceptrons.store.atomic import replaced
 from perceptrons.store.estimators import from_saved
 from perceptrons.store.saved import Saved, read
 

@@ -12,8 +12,8 @@ import click
 
 from perceptrons.cli import output, reading
 from perceptrons.data import Source
+from perceptrons.data.atomic import replaced
 from perceptrons.learn.streaming import fitting
-from perceptrons.store.atomic import replaced
 from perceptrons.store.saved import Saved, read
 
 

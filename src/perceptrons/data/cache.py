@@ -28,6 +28,7 @@ from perceptrons import __version__
 from perceptrons.core.rows import GOOD, survey
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data.atomic import replaced
 from perceptrons.data.batches import Batch, Source, in_order
 
 MAGIC = b"perceptrons cache 1\n"
@@ -37,6 +38,10 @@ ALIGNED = 8
 SAMPLE = 1000  # values that tell most often that float32 does not hold all of them
 
 Array = npt.NDArray[Any]
+
+
+class NotKept(Exception):
+    """A copy that is not to be taken for the rows: it is not whole, or the files have changed meanwhile."""
 
 
 class Cached(Source):
@@ -123,36 +128,31 @@ class Cached(Source):
 
     def _made(self) -> Iterator[Batch]:
         """The batches of the source, while the copy is written; it is there when the last one has been taken."""
-        folder, name = os.path.split(self.path)
-        os.makedirs(folder, exist_ok=True)
-        handle, path = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
         table: list[dict[str, Any]] = []
-        try:
-            with os.fdopen(handle, "wb", buffering=0) as file, ThreadPoolExecutor(1) as pool:
-                under_way: list[Future[dict[str, Any]]] = []
-                for batch in self.source.batches():
-                    if not self._full:
-                        under_way.append(pool.submit(write_batch, file, batch))
-                    if len(under_way) > AHEAD:
-                        with self._if_room():
-                            table.append(under_way.pop(0).result())
-                    if self._full and under_way:  # let go of the room that was taken
-                        under_way.clear()
-                        pool.submit(file.truncate, 0)
-                    self.bytes_done, self.encoding = self.source.bytes_done, self.source.encoding
-                    yield batch
+        with contextlib.suppress(NotKept), replaced(self.path, durable=False) as file, ThreadPoolExecutor(1) as pool:
+            under_way: list[Future[dict[str, Any]]] = []
+            for batch in self.source.batches():
                 if not self._full:
+                    under_way.append(pool.submit(write_batch, file, batch))
+                if len(under_way) > AHEAD:
                     with self._if_room():
-                        table += [task.result() for task in under_way]
-                        put(file, self._foot(table))
-            if not self._full and (self.fleeting or self.source.signature()["files"] == self._signature["files"]):
+                        table.append(under_way.pop(0).result())
+                if self._full and under_way:  # let go of the room that was taken
+                    under_way.clear()
+                    pool.submit(file.truncate, 0)
+                self.bytes_done, self.encoding = self.source.bytes_done, self.source.encoding
+                yield batch
+            if not self._full:
                 with self._if_room():
-                    os.replace(path, self.path)
-                    self._find()
-                    self._known = set(range(len(table))) if self.table == table else set()
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+                    table += [task.result() for task in under_way]
+                    put(file, self._foot(table))
+                    file.flush()
+            if self._full or not (self.fleeting or self.source.signature()["files"] == self._signature["files"]):
+                raise NotKept
+        if not self._full:
+            self._find()
+            self._known = set(range(len(table))) if self.table == table else set()
 
     def _foot(self, table: list[dict[str, Any]]) -> bytes:
         """What comes after the batches."""

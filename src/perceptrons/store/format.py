@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.store.atomic import replaced
+from perceptrons.data.atomic import replaced
 
 Array = npt.NDArray[Any]
 Tensors = dict[str, Array]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perceptrons.data.atomic import replaced
 from perceptrons.learn import Learner
-from perceptrons.store.atomic import replaced
 from perceptrons.store.format import Array
 from perceptrons.store.saved import Saved
 

@@ -21,8 +21,11 @@ except ImportError:  # on Windows files that are being written cannot be removed
 
 
 @contextmanager
-def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of the one at `path` if all goes well; else nothing has happened."""
+def replaced(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the place of the one at `path` if all goes well; else nothing has happened.
+
+    durable: wait until the new one is on the disk. Else a machine that loses power may leave a damaged one.
+    """
     target = os.path.realpath(path)  # what a link points to is replaced, not the link
     mode = _mode(target)
     _remove_left_behind(target)
@@ -32,7 +35,8 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
             if fcntl is not None:  # renamed while it is locked: nobody takes it for one left behind
                 os.replace(file.name, target)
         except BaseException:
@@ -41,7 +45,8 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise
     if fcntl is None:  # Windows renames no open files
         os.replace(file.name, target)
-    _sync_folder(os.path.dirname(target))
+    if durable:
+        _sync_folder(os.path.dirname(target))
 
 
 def _mode(target: str) -> int | None:
