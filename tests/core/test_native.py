@@ -35,14 +35,17 @@ def readonly(array):
 SMALL = """
 orders = np.tile(np.arange(50, dtype=np.uint32), (2, 1))
 passes.shuffle(orders, np.uint64(2**64 - 1), np.uint64(3))
-results = [digest(orders), digest(svmlight.count(np.frombuffer(b"1 1:2\\n-1 7:3\\n", dtype=np.uint8)))]
+padding = b"\\n" * svmlight.PADDING
+text = np.frombuffer(b"1 1:2\\n-1 7:3\\n" * 9 + padding, dtype=np.uint8)
+assert svmlight.count(text) == (19, 18)
+results = [digest(orders), digest(svmlight.count(text))]
 """
 LARGE = """
-data = b"1 0:1.5 3:-2e-3 4:1.2345678901234567890123\\n-1.25 qid:3 1:.5 # no\\n0 2:7e400\\n" + bytes([10]) * 16
+data = b"1 0:1.5 3:-2e-3 4:1.2345678901234567890123\\n-1.25 qid:3 1:.5 # no\\n0 2:7e400\\n" + padding
 labels, values, indices, indptr = np.zeros(9), np.zeros(9), np.zeros(9, np.uint32), np.zeros(9, np.uint64)
 hard, counts = np.zeros((8, 3), np.int64), np.zeros(5, np.int64)
 text = np.frombuffer(data, dtype=np.uint8)
-why = svmlight.parse(text, len(data) - 16, 0, 99, 99, labels, values, indices, indptr, hard, counts)
+why = svmlight.parse(text, len(data) - len(padding), 0, 99, 99, labels, values, indices, indptr, hard, counts)
 results.append(digest(why, labels, values, indices, indptr, hard[: counts[2]], counts))
 
 rng = np.random.default_rng(0)
