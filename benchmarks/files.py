@@ -61,7 +61,7 @@ def main(folder: Path) -> None:
     arrow = [sys.executable, "-c", ARROW, str(table)]
     csv = [*COMMAND, "train", str(table), "--target", "y", "--passes", "1", "--model", str(folder / "m"), "-q"]
     ours, theirs, factor = ratio(lambda: run(csv), lambda: run(arrow), 7)
-    row("CSV 1,000,000 x 20, one pass, against pyarrow.csv.read_csv", ours, theirs, factor, ">= 0.67")
+    row("CSV 1,000,000 x 20, one pass, against pyarrow.csv.read_csv", ours, theirs, factor, ">= 0.67", unit=1)
     in_process(table)
     parsing(large)
     memory(large, folder)

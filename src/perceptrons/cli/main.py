@@ -44,6 +44,9 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
+        from perceptrons.core import native
+
+        native.enable(announce)  # kernels that have been compiled before are called without importing Numba
         command: click.Command = importlib.import_module(f"perceptrons.cli.{name}").command
         return command
 
@@ -95,9 +98,6 @@ def announce() -> None:
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command; errors that a user can do something about are one line, without a traceback."""
-    from perceptrons.core import native
-
-    native.enable(announce)  # kernels that have been compiled before are called without importing Numba
     colours = False if os.environ.get("NO_COLOR") else None  # None: on terminals
     try:
         sys.exit(group.main(args, prog_name="perceptrons", standalone_mode=False, color=colours))
