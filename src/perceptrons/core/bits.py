@@ -12,6 +12,25 @@ U = np.uint64
 PLAIN: Any = {"error_model": "numpy", "forceinline": True}  # no fast math: what is computed here is exact
 
 
+def one_instruction(stub, result, emit):
+    """Let kernels call, in place of the stub, what `emit` makes with llvmlite's `ir`, a builder and a word."""
+
+    @overload(stub, jit_options=PLAIN)
+    def choose(word):
+        from llvmlite import ir
+        from numba import types
+        from numba.extending import intrinsic
+
+        @intrinsic
+        def instruction(typingctx, word):
+            def codegen(context, builder, signature, args):
+                return emit(ir, builder, args[0])
+
+            return getattr(types, result)(types.uint64), codegen
+
+        return lambda word: instruction(word)
+
+
 def eight(text, position):
     """The eight bytes text[position:position + 8] as one number, the first byte lowest."""
 
@@ -40,60 +59,12 @@ def low_zeros(word):
     """How many of the lowest bits are 0; 64 for the number 0."""
 
 
-@overload(low_zeros, jit_options=PLAIN)
-def _low_zeros(word):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def count(typingctx, word):
-        def codegen(context, builder, signature, args):
-            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
-
-        return types.uint64(types.uint64), codegen
-
-    return lambda word: count(word)
-
-
 def high_zeros(word):
     """How many of the highest bits are 0."""
 
 
-@overload(high_zeros, jit_options=PLAIN)
-def _high_zeros(word):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def count(typingctx, word):
-        def codegen(context, builder, signature, args):
-            return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
-
-        return types.uint64(types.uint64), codegen
-
-    return lambda word: count(word)
-
-
 def as_double(bits):
     """The float64 with these bits."""
-
-
-@overload(as_double, jit_options=PLAIN)
-def _as_double(bits):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def cast(typingctx, bits):
-        def codegen(context, builder, signature, args):
-            return builder.bitcast(args[0], ir.DoubleType())
-
-        return types.float64(types.uint64), codegen
-
-    return lambda bits: cast(bits)
 
 
 def product(a, b):
@@ -155,16 +126,7 @@ def n_ones(word):
     """How many bits are 1."""
 
 
-@overload(n_ones, jit_options=PLAIN)
-def _n_ones(word):
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def count_ones(typingctx, word):
-        def codegen(context, builder, signature, args):
-            return builder.ctpop(args[0])
-
-        return types.uint64(types.uint64), codegen
-
-    return lambda word: count_ones(word)
+one_instruction(low_zeros, "uint64", lambda ir, builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 0)))
+one_instruction(high_zeros, "uint64", lambda ir, builder, word: builder.ctlz(word, ir.Constant(ir.IntType(1), 0)))
+one_instruction(n_ones, "uint64", lambda ir, builder, word: builder.ctpop(word))
+one_instruction(as_double, "float64", lambda ir, builder, word: builder.bitcast(word, ir.DoubleType()))

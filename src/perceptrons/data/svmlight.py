@@ -29,7 +29,7 @@ WIDEST = 1 << 28  # columns, unless their number is given: weights of 2 GB
 
 FIELD = re.compile(rb"[^ \t#]+")
 EXPECTED = {
-    svmlight.NOT_A_LABEL: "is not a label: expected one number, such as 1, -1 or 3.0",
+    svmlight.NOT_A_LABEL: "is not a label: expected one number, such as 1, -1 or 3.0; 0 where there is none",
     svmlight.NOT_A_FEATURE: "is not index:value",
     svmlight.NOT_A_VALUE: "is not index:value: expected a finite decimal number after the colon",
     svmlight.TOO_LARGE: "is too large for float64",

@@ -96,7 +96,9 @@ class Stream:
             return self.settle(everything=True)
         if len(self.classes) < 2:
             only = self.classes.tolist()[0]
-            raise ValueError(f"The number of classes has to be greater than one; got 1 class: {only!r}")
+            raise ValueError(
+                f"The number of classes has to be greater than one; got 1 class: {only!r} in {self.source.name}"
+            )
         if known is None:
             return first.rows, None
         self.widest = known.n_features
