@@ -98,6 +98,24 @@ def _keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kep
     return last
 
 
+def copy(w, kept):
+    """kept = w, entry by entry: the assignment of one array to another takes six seconds to compile, for its errors."""
+
+
+@overload(copy, jit_options=JIT)
+def _copy(w, kept):
+    def one(w, kept):
+        for j in range(U(w.size)):
+            kept[j] = w[j]
+
+    def several(w, kept):
+        for j in range(U(w.shape[0])):
+            for c in range(U(w.shape[1])):
+                kept[j, c] = w[j, c]
+
+    return one if w.ndim == 1 else several
+
+
 def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
     """After a right answer that left w as it was; changes kept, counts and scores in place."""
 
@@ -116,7 +134,7 @@ def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_posit
                 found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, counts[POCKET], scores)
                 if found < counts[POCKET]:
                     counts[POCKET] = found
-                    kept[:] = w
+                    copy(w, kept)
 
         return pocket
 
