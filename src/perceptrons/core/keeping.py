@@ -144,7 +144,7 @@ def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_posit
     return others
 
 
-@register_jitable(**OPTIONS)  # not inlined: it is seldom called, and would take ten seconds to compile into a pass
+@register_jitable(**OPTIONS)  # not inlined: it is seldom called
 def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, limit, scores):
     """The mistakes of w on all rows, by their weights if they have any; stops counting at `limit`.
 
