@@ -4,9 +4,11 @@ import bz2
 import gzip
 import io
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow
 import pytest
 import scipy.sparse as sp
 
@@ -15,6 +17,7 @@ from perceptrons.data.numpy_files import NumpySource
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(-3, 4, (11, 4)).astype(float)
+zstd = partial(pyarrow.compress, codec="zstd", asbytes=True)
 Y = np.array(["p", "q"] * 5 + ["longer"])
 
 
@@ -57,7 +60,7 @@ def test_npy_has_labels_in_a_column(tmp_path, small, order, dtype):
     assert y is None
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress, zstd])
 def test_compressed_and_standard_input(tmp_path, small, compress, monkeypatch):
     file = io.BytesIO()
     np.save(file, X)

@@ -416,3 +416,16 @@ def test_a_file_that_changes_between_passes(tmp_path, monkeypatch):
     written(path, X, y)
     with pytest.raises(ValueError, match="X has 1000001 features, but the model is expecting 30"):
         Perceptron(max_iter=3, tol=None).fit(source(path, cache=False))
+
+
+def test_a_last_batch_without_a_step_does_not_end_the_passes(tmp_path):
+    X, y = rows(2)
+    easy = np.zeros((200, D + 1))
+    easy[:, D] = 5.0
+    X = sp.csr_array(sp.vstack([sp.hstack([X, np.zeros((N, 1))]), easy]))
+    y = np.concatenate([y, np.ones(200)])
+    path = written(tmp_path / "rows.svm", X, y)
+    settings = {"max_iter": 4, "tol": None, "shuffle": False}
+    model = Perceptron(**settings).fit(blocks(path))
+    assert model.n_iter_ == 4
+    same(model, Perceptron(**settings).fit(X, y), X)

@@ -17,7 +17,9 @@ from perceptrons.learn.streaming import fitting
 from perceptrons.store.saved import Saved, read
 
 
-@click.command("predict", epilog="Rows are read as those were that the model was trained on; labels need not be there.")
+@click.command(
+    "predict", epilog="Rows are read as those were that the model was trained on; labels may be missing in tables."
+)
 @click.argument("model", metavar="MODEL")
 @reading.ARGUMENT
 @click.option("--scores", is_flag=True, help="Print scores in place of labels; of several classes, a column each.")

@@ -94,6 +94,27 @@ def nearest(m, q):
 
 
 @register_jitable(error_model="numpy")
+def digits(text, p, m, used, lost):
+    """Digits from text[p] on, appended to the integer m as long as it has less than 19 of them that count.
+
+    Returns where they end, m and how many digits of it count, how many were appended, how many left out, and whether
+    any of those was not 0.
+    """
+    appended, left_out = 0, 0
+    while text[p] >= 48 and text[p] <= 57:
+        digit = U(text[p]) - U(48)
+        if used < 19:
+            m = m * U(10) + digit
+            used += m > U(0)
+            appended += 1
+        else:
+            lost |= digit > U(0)
+            left_out += 1
+        p += U(1)
+    return p, m, used, appended, left_out, lost
+
+
+@register_jitable(error_model="numpy")
 def number(text, p):
     """The number that begins at text[p]: its value, where it ends, and GOOD, BAD, HARD or HUGE.
 
@@ -103,30 +124,15 @@ def number(text, p):
     if text[p] == 43 or text[p] == 45:
         sign = U(text[p] == 45) << U(63)
         p += U(1)
-    m, q, used, dropped, any_digit = U(0), 0, 0, False, False
-    while text[p] - 48 < 10 and text[p] >= 48:
-        digit = U(text[p]) - U(48)
-        any_digit = True
-        if used < 19:
-            m = m * U(10) + digit
-            used += m > U(0)
-        else:
-            dropped |= digit > U(0)
-            q += 1
-        p += U(1)
+    m, used, lost, begin = U(0), 0, False, p
+    p, m, used, _, q, lost = digits(text, p, m, used, lost)  # those left out before the point are powers of ten
+    found = p - begin
     if text[p] == 46:
-        p += U(1)
-        while text[p] - 48 < 10 and text[p] >= 48:
-            digit = U(text[p]) - U(48)
-            any_digit = True
-            if used < 19:
-                m = m * U(10) + digit
-                used += m > U(0)
-                q -= 1
-            else:
-                dropped |= digit > U(0)
-            p += U(1)
-    if not any_digit:
+        begin = p + U(1)
+        p, m, used, places, _, lost = digits(text, begin, m, used, lost)
+        found += p - begin
+        q -= places
+    if found == U(0):
         return 0.0, p, BAD
     if text[p] | 32 == 101:
         p += U(1)
@@ -143,7 +149,7 @@ def number(text, p):
     if m == U(0):
         return as_double(sign), p, GOOD
     bits, status = nearest(m, q)
-    if dropped and status == GOOD:  # between m·10^q and (m + 1)·10^q: decided where both round to one double
+    if lost and status == GOOD:  # between m·10^q and (m + 1)·10^q: decided where both round to one double
         above, status = nearest(m + U(1), q)
         if above != bits or status != GOOD:
             status = HARD

@@ -110,6 +110,15 @@ def _some(classes: Array) -> str:
     return ", ".join(map(repr, classes[:5].tolist())) + (", …" if len(classes) > 5 else "")
 
 
+def refuse_weights(rule: Any) -> None:
+    """Raise an error for a rule to which weights mean nothing."""
+    if not takes_weights(rule):
+        raise ValueError(
+            f"the rule {type(rule).__name__} takes no sample_weight and no class_weight: a scaled step would miss "
+            "its target. Use rule='pa1' or 'pa2', where a weight scales C."
+        )
+
+
 def weights_of_classes(class_weight: Any, classes: Array, counts: dict[Any, int] | None, rule: Any) -> Array | None:
     """One weight a class, None for none: those of a dict, 1 for others; or "balanced", n/(classes·count).
 
@@ -117,11 +126,7 @@ def weights_of_classes(class_weight: Any, classes: Array, counts: dict[Any, int]
     """
     if class_weight is None:
         return None
-    if not takes_weights(rule):
-        raise ValueError(
-            f"the rule {type(rule).__name__} takes no sample_weight and no class_weight: a scaled step would miss "
-            "its target. Use rule='pa1' or 'pa2', where a weight scales C."
-        )
+    refuse_weights(rule)
     if isinstance(class_weight, str):
         assert counts is not None
         absent = [label for label in classes.tolist() if label not in counts]

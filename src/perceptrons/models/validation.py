@@ -18,8 +18,7 @@ from sklearn.utils.validation import (
 
 from perceptrons.data import Rows, as_rows
 from perceptrons.learn import labels as labels_of
-from perceptrons.learn.labels import encode
-from perceptrons.rules import takes_weights
+from perceptrons.learn.labels import encode, refuse_weights
 
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
@@ -122,11 +121,7 @@ def weights(
     """One weight a row from weights of examples and of classes; None when there are neither."""
     if sample_weight is None and class_weight is None:
         return None
-    if not takes_weights(rule):
-        raise ValueError(
-            f"the rule {type(rule).__name__} takes no sample_weight and no class_weight: a scaled step would miss "
-            "its target. Use rule='pa1' or 'pa2', where a weight scales C."
-        )
+    refuse_weights(rule)
     total = np.ones(len(rows))
     if sample_weight is not None:
         given = np.asarray(sample_weight, dtype=np.float64)
