@@ -51,9 +51,9 @@ def write(verdict: Separability, path: str, about: dict[str, Any]) -> None:
         content["margin_bounds"] = _numbers(verdict.margin_bounds)
         content["augmented_margin"] = _number(verdict.augmented_margin)
     if verdict.certificate is not None:
-        content["coef"] = [_numbers(line) for line in np.atleast_2d(verdict.coef)]  # type: ignore[arg-type]
+        content["coef"] = _lines(verdict.coef)
         content["intercept"] = _numbers(np.atleast_1d(verdict.intercept))
-        content["augmented_coef"] = [_numbers(line) for line in np.atleast_2d(verdict.augmented_separator)]  # type: ignore[arg-type]
+        content["augmented_coef"] = _lines(verdict.augmented_separator)
         content["separator"] = [_numbers(line) for line in verdict.certificate.separator]
         content["augmented_separator"] = [_numbers(line) for line in verdict.certificate.augmented]
     if verdict.point is not None:
@@ -75,6 +75,10 @@ def _number(value: Any) -> float | str:
         value = Fraction(value)
         return "/".join(str(part) if abs(part) < 10**18 else hex(part) for part in (value.numerator, value.denominator))
     return float(value) if math.isfinite(value) else repr(float(value))
+
+
+def _lines(vectors: Any) -> list[list[float | str]]:
+    return [_numbers(line) for line in np.atleast_2d(vectors)]
 
 
 def _numbers(values: Any) -> list[float | str]:
