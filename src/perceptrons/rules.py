@@ -40,6 +40,8 @@ def register(name: str, *, takes_weights: bool = True) -> Callable[[type[R]], ty
 class Plain(NamedTuple):
     """The perceptron (Rosenblatt 1958): τ = 1 when m ≤ 0. A weight scales the step."""
 
+    target = 0.0  # type: ignore[misc]  # no field
+
     def tau(self, margin: float, sq_norm: float, weight: float) -> float:
         return weight if margin <= 0.0 else 0.0
 
@@ -49,6 +51,10 @@ class Margin(NamedTuple):
     """The perceptron with margin (Krauth & Mézard 1987): τ = 1 when m ≤ β. A weight scales the step."""
 
     beta: float = 1.0
+
+    @property
+    def target(self) -> float:
+        return self.beta
 
     def tau(self, margin: float, sq_norm: float, weight: float) -> float:
         return weight if margin <= self.beta else 0.0
@@ -133,3 +139,12 @@ def resolve(rule: Any) -> Any:
 def takes_weights(rule: object) -> bool:
     """Whether weights of examples mean something to this rule."""
     return bool(getattr(rule, "takes_weights", True))
+
+
+def demands(rule: object) -> float:
+    """The margin that a rule asks for: 1, unless it has a `target` of its own. Structures owe it for each unit of cost.
+
+    >>> demands(Plain()), demands(Margin(beta=0.5)), demands(PA())
+    (0.0, 0.5, 1.0)
+    """
+    return float(getattr(rule, "target", 1.0))
