@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from perceptrons.models import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
+    from perceptrons.models import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, StructuredPerceptron
     from perceptrons.store import load, save
 
-__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron", "__version__", "load", "save"]
+__all__ = [
+    "KernelPerceptron",
+    "PassiveAggressiveClassifier",
+    "Perceptron",
+    "StructuredPerceptron",
+    "__version__",
+    "load",
+    "save",
+]
 
 
 def __getattr__(name: str) -> Any:

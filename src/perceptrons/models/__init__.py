@@ -3,5 +3,6 @@
 from perceptrons.models.kernel import KernelPerceptron
 from perceptrons.models.passive_aggressive import PassiveAggressiveClassifier
 from perceptrons.models.perceptron import Perceptron
+from perceptrons.models.structured import StructuredPerceptron
 
-__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron"]
+__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron", "StructuredPerceptron"]

@@ -1,0 +1,255 @@
+"""The space that features φ(x, y) of structures live in, by name or by number, and the weights in it.
+
+A space keeps w and, for the averaged readout, u = Σ t·δ_t with δ_t the step made at example t. A step costs what it
+changes. Steps since `mark` can be taken back exactly: old values are noted before they change.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+EVERYWHERE = slice(None)
+
+
+class Unfit(Exception):
+    """Why something cannot be a vector of features: what was got, and what helps."""
+
+
+class Weights(dict[Any, float]):
+    """Weights by name of feature; a name that has none weighs 0.
+
+    >>> weights = Weights({"the/DET": 2.0})
+    >>> weights["the/DET"], weights["the/NOUN"], weights.get("the/NOUN"), len(weights)
+    (2.0, 0.0, 0.0, 1)
+    """
+
+    def __missing__(self, name: Any) -> float:
+        return 0.0
+
+    def get(self, name: Any, default: Any = 0.0) -> Any:
+        return super().get(name, default)
+
+
+class Named:
+    """Features are a dict of names and values."""
+
+    kind = "a dict"
+
+    def __init__(self) -> None:
+        self.w = Weights()
+        self.u: dict[Any, float] = {}
+        self.old: dict[Any, tuple[float | None, float | None]] = {}
+
+    @classmethod
+    def like(cls, features: Any) -> Self:
+        return cls()
+
+    @property
+    def weights(self) -> Weights:
+        """What a search gets: w as it is."""
+        return self.w
+
+    def read(self, features: Any) -> dict[Any, float]:
+        """The features as floats."""
+        if not isinstance(features, dict):
+            raise Unfit(f"{described(features)}, and a dict before: return one kind for all structures")
+        for name, value in features.items():
+            if not isinstance(value, Real | np.bool_):
+                raise Unfit(f"a {type(value).__name__} for {name!r}: values are numbers")
+            if not math.isfinite(value):
+                raise Unfit(f"{value} for {name!r}: values are finite")
+        return {name: float(value) for name, value in features.items()}
+
+    def difference(self, gold: dict[Any, float], predicted: dict[Any, float]) -> tuple[Any, float]:
+        """Δφ, where it is not 0, and ‖Δφ‖²."""
+        delta = dict(gold)
+        for name, value in predicted.items():
+            delta[name] = delta.get(name, 0.0) - value
+        delta = {name: value for name, value in delta.items() if value}
+        return delta, sum(value * value for value in delta.values())
+
+    def dot(self, delta: dict[Any, float]) -> float:
+        """w·Δφ."""
+        w = self.w
+        return sum(w[name] * value for name, value in delta.items())
+
+    def size(self, features: dict[Any, float]) -> float:
+        """Σ|w_j·φ_j|, which the rounding of a score is in proportion to."""
+        w = self.w
+        return sum(abs(w[name] * value) for name, value in features.items())
+
+    def move(self, delta: dict[Any, float], step: float, at: float) -> bool:
+        """w += step·Δφ, u += at·step·Δφ; returns whether all that changed is still finite."""
+        w, u, old, total = self.w, self.u, self.old, 0.0
+        for name, value in delta.items():
+            if name not in old:
+                old[name] = dict.get(w, name), u.get(name)
+            w[name] += step * value
+            u[name] = u.get(name, 0.0) + at * step * value
+            total += abs(w[name]) + abs(u[name])
+        return math.isfinite(total)
+
+    def averaged(self, total: float) -> Weights:
+        """The mean of w over all examples: ((T + 1)·w − u)/T."""
+        return Weights({name: ((total + 1) * value - self.u[name]) / total for name, value in self.w.items()})
+
+    def last(self) -> Weights:
+        return Weights(self.w)
+
+    def norm(self) -> float:
+        """‖w‖."""
+        return math.hypot(*self.w.values())
+
+    def mark(self) -> None:
+        """What is there now can be gone back to."""
+        self.old.clear()
+
+    def back(self) -> None:
+        """Undo all steps since the mark."""
+        for name, values in self.old.items():
+            for table, value in zip((self.w, self.u), values, strict=True):
+                if value is None:
+                    table.pop(name, None)
+                else:
+                    table[name] = value
+        self.old.clear()
+
+
+class Vector(NamedTuple):
+    """Features by number: the values at some places, each place once, or everywhere."""
+
+    where: Any  # an array of numbers of features, or EVERYWHERE
+    values: Floats
+
+
+class Numbered:
+    """Features are a 1-D array, or a sparse row, of one length for all structures."""
+
+    kind = "an array"
+
+    def __init__(self, n_features: int) -> None:
+        self.w: Floats = np.zeros(n_features)
+        self.u: Floats = np.zeros(n_features)
+        self.old: list[tuple[Any, Floats, Floats]] = []
+
+    @classmethod
+    def like(cls, features: Any) -> Self:
+        """The space that these features are of."""
+        if not hasattr(features, "shape"):
+            raise Unfit(described(features))
+        return cls(_width(features))
+
+    @property
+    def weights(self) -> Floats:
+        """What a search gets: w as it is, to be read only."""
+        return read_only(self.w.view())
+
+    def read(self, features: Any) -> Vector:
+        """The features as floats, those of a sparse row by their places."""
+        if isinstance(features, dict) or not hasattr(features, "shape"):
+            raise Unfit(f"{described(features)}, and an array before: return one kind for all structures")
+        n_features = _width(features)
+        if n_features != len(self.w):
+            raise Unfit(f"{n_features} features, and {len(self.w)} before: all structures have features of one length")
+        if hasattr(features, "tocsr"):
+            row = features.tocsr()
+            vector = _summed(row.indices, _floats(row.data))
+        else:
+            vector = Vector(EVERYWHERE, _floats(features))
+        if not np.isfinite(vector.values).all():
+            at = int(np.flatnonzero(~np.isfinite(vector.values))[0])
+            number = at if vector.where is EVERYWHERE else int(vector.where[at])
+            raise Unfit(f"{vector.values[at]} for feature {number}: values are finite")
+        return vector
+
+    def difference(self, gold: Vector, predicted: Vector) -> tuple[Any, float]:
+        """Δφ and ‖Δφ‖²."""
+        if gold.where is EVERYWHERE or predicted.where is EVERYWHERE:
+            delta = Vector(EVERYWHERE, self._dense(gold) - self._dense(predicted))
+        else:
+            places = np.concatenate([gold.where, predicted.where])
+            delta = _summed(places, np.concatenate([gold.values, -predicted.values]))
+            delta = Vector(delta.where[delta.values != 0], delta.values[delta.values != 0])
+        return delta, float(delta.values @ delta.values)
+
+    def _dense(self, vector: Vector) -> Floats:
+        dense = np.zeros_like(self.w)
+        dense[vector.where] = vector.values
+        return dense
+
+    def dot(self, delta: Vector) -> float:
+        """w·Δφ."""
+        return float(self.w[delta.where] @ delta.values)
+
+    def size(self, features: Vector) -> float:
+        """Σ|w_j·φ_j|, which the rounding of a score is in proportion to."""
+        return float(np.abs(self.w[features.where]) @ np.abs(features.values))
+
+    def move(self, delta: Vector, step: float, at: float) -> bool:
+        """w += step·Δφ, u += at·step·Δφ; returns whether all that changed is still finite."""
+        where, w, u = delta.where, self.w, self.u
+        if not self.old or self.old[-1][0] is not EVERYWHERE:  # else all that was there is noted
+            self.old.append((where, w[where].copy(), u[where].copy()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            w[where] += step * delta.values
+            u[where] += at * step * delta.values
+            return bool(np.isfinite(w[where]).all() and np.isfinite(u[where]).all())
+
+    def averaged(self, total: float) -> Floats:
+        """The mean of w over all examples: ((T + 1)·w − u)/T."""
+        return read_only(((total + 1) * self.w - self.u) / total)
+
+    def last(self) -> Floats:
+        return read_only(self.w.copy())
+
+    def norm(self) -> float:
+        """‖w‖."""
+        return float(np.linalg.norm(self.w))
+
+    def mark(self) -> None:
+        """What is there now can be gone back to."""
+        self.old.clear()
+
+    def back(self) -> None:
+        """Undo all steps since the mark."""
+        for where, w, u in reversed(self.old):
+            self.w[where], self.u[where] = w, u
+        self.old.clear()
+
+
+def described(features: Any) -> str:
+    """What was got, in a few words."""
+    return f"a {type(features).__name__}" if features is not None else "None"
+
+
+def read_only(array: Floats) -> Floats:
+    array.flags.writeable = False
+    return array
+
+
+def _width(features: Any) -> int:
+    """The length of a 1-D array, or of a sparse row."""
+    shape = features.shape
+    if len(shape) == 1 or (len(shape) == 2 and shape[0] == 1 and hasattr(features, "tocsr")):
+        return int(shape[-1])
+    raise Unfit(f"a {type(features).__name__} of shape {shape}: one structure has one vector, such as array.ravel()")
+
+
+def _summed(places: npt.NDArray[Any], values: Floats) -> Vector:
+    """Values at their places, those at one place summed."""
+    places, back = np.unique(places, return_inverse=True)
+    sums: Any = np.bincount(back, values, len(places))
+    return Vector(places, sums)
+
+
+def _floats(values: Any) -> Floats:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise Unfit(f"an array of {array.dtype}: values are numbers")
+    return array.astype(np.float64, copy=False)

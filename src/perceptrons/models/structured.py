@@ -1,0 +1,302 @@
+"""The perceptron over structures of any kind."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons import rules
+from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
+from perceptrons.learn import Progress, Run, train
+from perceptrons.learn.common import at_most
+from perceptrons.learn.structured import READOUTS, Pairs, StructuredLearner
+from perceptrons.models.rule_parameters import COMMON, RuleParameters
+
+
+class StructuredPerceptron(RuleParameters, BaseEstimator):
+    """Learns to predict structures: sequences, trees, rankings, whatever a problem can search.
+
+    Problem: find w with ``w·φ(x, y) > w·φ(x, y')`` for every example (x, y) and every other structure y'. Update, when
+    the best structure ŷ by the weights in force is not y: ``w += η·τ·Δφ`` with ``Δφ = φ(x, y) − φ(x, ŷ)`` and τ by the
+    rule: the margin is ``m = w·Δφ``, the hinge loss ``ℓ = max(0, L(y, ŷ) − m)``, and ‖Δφ‖² takes the place of ‖x‖².
+    With PA, PA-I and PA-II this is 1-best MIRA. The rule "margin" searches for the largest score + β·loss, and also
+    steps where a structure comes closer to y than β times its loss.
+
+    Guarantee: if some w of length 1 keeps all other structures at a distance of γ (``w·Δφ ≥ γ``) and no Δφ is longer
+    than R, the rule "perceptron" makes at most ``(R/γ)²`` updates, in any order (Collins 2002).
+
+    The proof needs every step to be a violation: a ŷ whose score is not below that of y. An exact search gives nothing
+    else. A search that is not exact (a beam, a greedy one) may fail to find y although y scores higher; a step would
+    then push further what is right already, the proof fails, and weights can grow for ever (Huang, Fayong & Guo 2012).
+    No step is made there, and `n_search_errors_` counts it. Give such a problem `violation`.
+
+    Parameters
+    ----------
+    problem : object
+        What knows the structures. It has these methods; the last three are optional.
+
+        - ``features(x, y)``: φ(x, y), as a dict of names and numbers, a 1-D array or a sparse row; one kind for all.
+        - ``argmax(x, weights)``: the y with the largest score. Weights match the features: a dict in which an unknown
+          name weighs 0, or an array. They are there to be read.
+        - ``loss(y, y_hat)``: a number ≥ 0. Without it, 1 where the two differ.
+        - ``augmented(x, weights, y, scale)``: the structure with the largest score + scale·loss; for the rule "margin".
+        - ``violation(x, weights, y)``: for a search that is not exact, in place of `argmax` in training: a pair (part
+          of y, part of the structure found) to step along, or None if y is found. `features` and `loss` must take
+          parts. Early update takes the first place where y falls off a beam (Collins & Roark 2004), max-violation the
+          place where it is furthest behind.
+
+        Structures are compared by ==; lists, tuples and arrays by what is in them.
+    rule : str or rule object, default="perceptron"
+        How far a step goes: "perceptron", "margin", "pa", "pa1", "pa2" or an object such as
+        ``perceptrons.rules.PA1(C=0.1)``; its parameters can be searched as ``rule__C``.
+    readout : {"averaged", "last"}, default="averaged"
+        Which weights predict: their mean over all examples processed, or the final ones.
+    eta0 : float, default=1.0
+        Scales every step. From zero weights, with the rule "perceptron", it changes no prediction.
+    max_iter : int, default=10
+        The largest number of passes.
+    tol : float or None, default=None
+        Stop when γ/R is proved to be smaller than `tol`; looked at after each pass. None: never.
+    shuffle : bool, default=True
+        A new random order in each pass.
+    random_state : int, RandomState or None, default=None
+        Seeds the shuffling.
+    verbose : int, default=0
+        1 reports now and then, 2 after each pass.
+
+    Attributes
+    ----------
+    weights_ : dict or ndarray
+        Those of the readout.
+    n_iter_ : int
+        Passes of the last `fit`.
+    converged_ : bool
+        Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
+    mistakes_ : ndarray of shape (n_iter_,)
+        Mistakes in each pass.
+    n_seen_, n_mistakes_, n_updates_ : int
+        Examples processed, wrong predictions and steps made, over all passes and calls.
+    n_search_errors_ : int
+        Searches that ended with a structure that is worse than y by their own weights.
+    margin_bound_ : float
+        Proved upper bound on γ, the margin by which any w of length 1 can keep y above all other structures.
+
+    References
+    ----------
+    Collins 2002; Collins & Roark 2004; Crammer et al. 2006; Huang, Fayong & Guo 2012.
+
+    Examples
+    --------
+    A structure is anything that can be searched, for instance a subset: which items to take, by their properties.
+
+    >>> from perceptrons import StructuredPerceptron
+    >>> class Subsets:
+    ...     def features(self, x, y):
+    ...         return {name: sum(x[i][name] for i in y) for name in ("price", "quality")}
+    ...     def argmax(self, x, weights):
+    ...         return [i for i, item in enumerate(x) if sum(weights[name] * item[name] for name in item) > 0]
+    ...     def loss(self, y, y_hat):
+    ...         return len(set(y) ^ set(y_hat))
+    >>> X = [[{"price": 3, "quality": 1}, {"price": 1, "quality": 2}], [{"price": 2, "quality": 3}]]
+    >>> model = StructuredPerceptron(Subsets(), rule="pa", random_state=0).fit(X, [[1], [0]])
+    >>> model.converged_, model.predict([[{"price": 1, "quality": 3}, {"price": 9, "quality": 1}]])
+    (True, [[0]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "problem": "no_validation",  # the learner says what is wrong with it
+        "readout": [StrOptions(set(READOUTS))],
+        **{name: COMMON[name] for name in ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "verbose")},
+    }
+    _learner: StructuredLearner  # there once it is fitted
+
+    def __init__(
+        self,
+        problem: Any,
+        *,
+        rule: Any = "perceptron",
+        readout: str = "averaged",
+        eta0: float = 1.0,
+        max_iter: int = 10,
+        tol: float | None = None,
+        shuffle: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.problem = problem
+        self.rule = rule
+        self.readout = readout
+        self.eta0 = eta0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- learning ---------------------------------------------------------------------------------------------
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "problem": self.problem,
+            "rule": rules.resolve(self.rule),
+            "readout": self.readout,
+            "eta": self.eta0,
+        }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn from all examples, pass after pass, from zero weights on.
+
+        An error leaves the model as it was; Ctrl-C leaves what the finished passes have learned.
+
+        Parameters
+        ----------
+        X : sequence
+            What structures are about, in any form that the problem understands.
+        Y : sequence of the same length
+            The structures.
+
+        Returns
+        -------
+        self
+        """
+        X, Y = examples(X, Y)
+        learner, material, run = StructuredLearner(**self._settings()), Pairs(X, Y), Run()
+        seed = int(check_random_state(self.random_state).randint(2**31)) if self.shuffle else None
+        report = Progress(type(self).__name__, material, self.verbose > 1) if self.verbose else None
+        try:
+            train(learner, material, run, seed=seed, max_iter=self.max_iter, tol=self.tol, report=report)
+        except KeyboardInterrupt:
+            if run.n_iter:
+                self._commit(learner, run)
+            raise
+        self._commit(learner, run)
+        if run.stop in ("margin", "stuck"):
+            warnings.warn(self._stopped(run), ConvergenceWarning, stacklevel=3)
+        return self
+
+    def _stopped(self, run: Run) -> str:
+        """Why training ended before it converged, where it was not for `max_iter`."""
+        passes = f"{run.n_iter} pass{'' if run.n_iter == 1 else 'es'}"
+        if run.stop == "margin":
+            size = f"{at_most(self.margin_bound_)} with R = {self._learner.radius:.3g}"
+            return (
+                f"StructuredPerceptron stopped after {passes} by tol={self.tol:g}: if these structures are separable "
+                f"at all, their margin relative to R is below tol (margin <= {size}). Mistakes: {run.mistakes[-1]} in "
+                "the last pass. Try a smaller tol, or features that tell more."
+            )
+        return (
+            f"StructuredPerceptron stopped after {passes}: the last one made {run.mistakes[-1]} mistakes but no step, "
+            "because the search misses better structures (n_search_errors_ counts them), or because y and the "
+            "structure found have equal features. Give the problem a wider search or a method violation, or features "
+            "that tell these structures apart."
+        )
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, Y: Any) -> Self:
+        """Learn from these examples, once, in their order. A call that fails or is interrupted changes nothing.
+
+        Cutting a stream into other chunks changes nothing either.
+        """
+        X, Y = examples(X, Y)
+        settings = self._settings()
+        learner = self._learner if hasattr(self, "_learner") else StructuredLearner(**settings)
+        learner.adopt(**settings)
+        run = Run(stop="stream")
+        run.mistakes.append(learner.learn(X, Y, range(len(X))))
+        self._commit(learner, run)
+        return self
+
+    def _commit(self, learner: StructuredLearner, run: Run) -> None:
+        self._learner = learner
+        self.n_iter_ = run.n_iter
+        self.converged_ = run.converged
+        self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
+
+    # -- what has been learned --------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[Any]:
+        """The best structure of each."""
+        check_is_fitted(self)
+        return self._learner.predict(inputs(X, "X"))
+
+    def score(self, X: Any, Y: Any) -> float:
+        """The share of structures that are predicted right as a whole."""
+        check_is_fitted(self)
+        X, Y = examples(X, Y)
+        same = self._learner.checked.same
+        return float(np.mean([same(number, *pair) for number, pair in enumerate(zip(Y, self.predict(X), strict=True))]))
+
+    def loss(self, X: Any, Y: Any) -> float:
+        """The mean loss of what is predicted: that of the problem, or the share of wrong structures."""
+        check_is_fitted(self)
+        X, Y = examples(X, Y)
+        loss = self._learner.checked.loss
+        return float(np.mean([loss(number, *pair) for number, pair in enumerate(zip(Y, self.predict(X), strict=True))]))
+
+    @property
+    def weights_(self) -> Any:
+        """Weights of the readout: by name, where a name that has none weighs 0, or an array."""
+        check_is_fitted(self)
+        return self._learner.weights
+
+    def _count(self, entry: int) -> int:
+        check_is_fitted(self)
+        return int(self._learner.counts[entry])
+
+    @property
+    def n_seen_(self) -> int:
+        """Examples processed, over all passes and calls."""
+        return self._count(SEEN)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Of these, the ones predicted wrong at the time."""
+        return self._count(MISTAKES)
+
+    @property
+    def n_updates_(self) -> int:
+        """Steps made."""
+        return self._count(UPDATES)
+
+    @property
+    def n_search_errors_(self) -> int:
+        """Searches that found something worse than y, and made no step."""
+        check_is_fitted(self)
+        return self._learner.search_errors
+
+    @property
+    def margin_bound_(self) -> float:
+        """Proved: no w of length 1 keeps y above all structures that were stepped away from by more than this."""
+        check_is_fitted(self)
+        return self._learner.margin_bound
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+
+def inputs(values: Any, name: str) -> list[Any]:
+    """A list of what is given."""
+    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{name} must be a sequence, one entry an example, got a {type(values).__name__}")
+    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2:  # iterating goes over its columns
+        raise TypeError(f"{name} must be a sequence, one entry an example, got a data frame: pass a list of its rows")
+    return values if isinstance(values, list) else list(values)
+
+
+def examples(X: Any, Y: Any) -> tuple[list[Any], list[Any]]:
+    """Both as lists of one length."""
+    X, Y = inputs(X, "X"), inputs(Y, "Y")
+    if len(X) != len(Y):
+        raise ValueError(f"X and Y must have one entry for each example, got {len(X)} and {len(Y)}")
+    if not X:
+        raise ValueError("X has no examples")
+    return X, Y
