@@ -1,0 +1,386 @@
+"""Learning from sequences of labels: a pass over them, and their labels by a model.
+
+All weights are in one matrix `w` with a column a label. Row 0 stays zero; rows from 1 on belong to histories, numbered as `lattice`
+numbers its links; then come the features that a step has touched, in the order of their first step: `rows` has the row of each
+feature, 0 for none. Features are many and most are never part of a step: this way the weights that are read lie close together.
+`links` are the weights of histories as search reads them, with −∞ for what is not allowed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from perceptrons.core import keeping
+from perceptrons.core.beam import Beam, beam_search, best_of, trace, violation
+from perceptrons.core.compile import Kernel, is_finite
+from perceptrons.core.deferred import overload, register_jitable
+from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, SEEN, SQ_NORM, TAU, UPDATES
+from perceptrons.core.lattice import (
+    Lists,
+    Second,
+    Zeroth,
+    best_labels,
+    emissions,
+    is_a,
+    k_best,
+    pair_of,
+    rows_ahead,
+    start_of,
+    stop_of,
+)
+from perceptrons.core.passes import tau
+from perceptrons.core.rows import JIT, ONE, U
+
+# Entries of `counts` beyond those of other passes.
+TOKENS, WRONG_TOKENS, USED_ROWS, SQ_RADIUS, SIZE = range(keeping.SIZE, keeping.SIZE + 5)
+
+FREE = U(0xFFFFFFFFFFFFFFFF)  # of a place in the table of differences
+SWEEPS, ENOUGH = 200, 1e-12  # of coordinate ascent: at most so many, and the relative change that ends it
+
+
+class How(NamedTuple):
+    """What a pass must know besides the data."""
+
+    rule: Any  # formula and parameters of the step
+    target: float  # the margin that the rule asks for, for each wrong label
+    order: Any  # Zeroth, First or Second
+    search: Any  # Viterbi, Lists or Beam
+    augmented: bool  # whether rivals are found with the cost of their wrong labels added to their scores
+    eta: float  # scales every step
+    averaged: bool  # whether `kept` adds up what the mean of all hypotheses needs
+
+
+# -- the difference of right and wrong --------------------------------------------------------------------------------
+
+
+@register_jitable(**JIT)
+def place(keys, key):
+    """Where a key is in the table, or where it would be."""
+    mask = U(keys.size) - ONE
+    at = (key * U(0x9E3779B97F4A7C15)) >> U(20) & mask
+    while keys[at] != key and keys[at] != FREE:
+        at = (at + ONE) & mask
+    return at
+
+
+@register_jitable(**JIT)
+def add(row, label, labels, amount, j, keys, changes, used, filled):
+    """Δφ_j[row, label] += amount; updates the table in place, returns how many of its places are filled."""
+    key = row * labels + label
+    at = place(keys, key)
+    if keys[at] == FREE:
+        keys[at] = key
+        used[filled] = at
+        filled += ONE
+        for i in range(U(changes.shape[1])):
+            changes[at, i] = 0.0
+    changes[at, j] += amount
+    return filled
+
+
+def add_histories(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+    """The histories of label t < m of n, the labels before being `last` and `before`; STOP after the last label of all.
+
+    As `add` does; START is `labels`.
+    """
+
+
+@overload(add_histories, jit_options=JIT)
+def _add_histories(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+    if is_a(order, Zeroth):
+
+        def none(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+            return filled
+
+        return none
+    wide = is_a(order, Second)
+
+    def some(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+        filled = add(ONE + last, label, labels, amount, j, keys, changes, used, filled)
+        if wide and t > U(0):
+            row = ONE + pair_of(labels, before, last)
+            filled = add(row, label, labels, amount, j, keys, changes, used, filled)
+        if t == n - ONE:
+            filled = add(ONE + stop_of(labels), label, labels, amount, j, keys, changes, used, filled)
+        return filled
+
+    return some
+
+
+def value(values, p):
+    """Of entry p of the tokens' features."""
+
+
+@overload(value, jit_options=JIT)
+def _value(values, p):
+    from numba import types
+
+    return (lambda values, p: 1.0) if isinstance(values, types.NoneType) else (lambda values, p: values[p])
+
+
+@register_jitable(**{**JIT, "forceinline": False})
+def difference(indices, values, indptr, gold, begin, n, m, how, rows, labels, path, j, keys, changes, used, filled, counts):
+    """Δφ_j = φ(right) − φ(path), of the first m of n tokens; updates the table, rows and counts in place.
+
+    Returns how many places of the table are filled, and the cost: how many labels differ.
+    """
+    cost = 0.0
+    start = start_of(labels)
+    right, wrong, right_before, wrong_before = start, start, start, start
+    for t in range(m):
+        y, z = U(gold[begin + t]), U(path[t])
+        if y != z:
+            cost += 1.0
+            for p in range(indptr[begin + t], indptr[begin + t + ONE]):
+                row = U(rows[indices[p]])
+                if row == U(0):
+                    row = U(counts[USED_ROWS])
+                    counts[USED_ROWS] += 1.0
+                    rows[indices[p]] = row
+                amount = value(values, p)
+                filled = add(row, y, labels, amount, j, keys, changes, used, filled)
+                filled = add(row, z, labels, -amount, j, keys, changes, used, filled)
+        if y != z or right != wrong or right_before != wrong_before:
+            order = how.order
+            filled = add_histories(order, n, m, t, y, right, right_before, labels, 1.0, j, keys, changes, used, filled)
+            filled = add_histories(order, n, m, t, z, wrong, wrong_before, labels, -1.0, j, keys, changes, used, filled)
+        right_before, wrong_before, right, wrong = right, wrong, y, z
+    return filled, cost
+
+
+# -- steps ------------------------------------------------------------------------------------------------------------
+
+
+@register_jitable(**JIT)
+def gram(k, w, keys, changes, used, filled, inner, margins):
+    """Inner products of the differences with each other and with w; fills inner and margins."""
+    labels = U(w.shape[1])
+    for i in range(k):
+        margins[i] = 0.0
+        for j in range(k):
+            inner[i, j] = 0.0
+    for q in range(filled):
+        at = U(used[q])
+        weight = w[keys[at] // labels, keys[at] % labels]
+        for i in range(k):
+            x = changes[at, i]
+            if x != 0.0:
+                margins[i] += x * weight
+                for j in range(k):
+                    inner[i, j] += x * changes[at, j]
+
+
+@register_jitable(**{**JIT, "forceinline": False})
+def lengths(how, k, inner, margins, costs, alphas):
+    """The lengths of the steps along k differences; fills alphas.
+
+    One is the rule's own: τ with the cost in the place of 1. Several minimise ‖w′ − w‖² under all constraints together: each in
+    turn gets the length that the rule gives it while the others stay (coordinate ascent in the dual; Hildreth 1957), until
+    nothing changes. Differences of length 0 make no constraint.
+    """
+    for i in range(k):
+        alphas[i] = 0.0
+    for _ in range(1 if k == ONE else SWEEPS):
+        change, largest = 0.0, 0.0
+        for i in range(k):
+            if inner[i, i] == 0.0:
+                continue
+            margin = margins[i] - how.target * (costs[i] - 1.0)
+            for j in range(k):
+                if j != i:
+                    margin += alphas[j] * inner[i, j]
+            new = tau(how.rule, margin, inner[i, i], 1.0)
+            change, largest = max(change, abs(new - alphas[i])), max(largest, new)
+            alphas[i] = new
+        if change <= ENOUGH * largest:
+            break
+
+
+def links_moved(order, row, label, change, labels, links):
+    """A weight of a history has changed; updates links in place."""
+
+
+@overload(links_moved, jit_options=JIT)
+def _links_moved(order, row, label, change, labels, links):
+    def narrow(order, row, label, change, labels, links):
+        links[row, label] += change
+
+    def wide(order, row, label, change, labels, links):
+        links[row, label] += change
+        if row < labels:  # the weight of the label before counts whatever stands before it
+            for before in range(labels + ONE):
+                links[pair_of(labels, before, row), label] += change
+
+    return wide if is_a(order, Second) else narrow
+
+
+@register_jitable(**{**JIT, "forceinline": False})
+def move(how, k, keys, changes, used, filled, alphas, w, kept, links, counts):
+    """One step along Σ α_i·Δφ_i; updates w, kept, links and counts in place."""
+    labels, histories = U(w.shape[1]), U(links.shape[0])
+    for q in range(filled):
+        at, step = U(used[q]), 0.0
+        for i in range(k):
+            step += alphas[i] * changes[at, i]
+        if step == 0.0:
+            continue
+        step *= how.eta
+        row, label = keys[at] // labels, keys[at] % labels
+        old = w[row, label]
+        w[row, label] = old + step
+        counts[SQ_NORM] += step * (2.0 * old + step)
+        if how.averaged:
+            kept[row, label] += step * counts[AVERAGED]
+        if row <= histories:
+            links_moved(how.order, row - ONE, label, step, labels, links)
+
+
+# -- search -----------------------------------------------------------------------------------------------------------
+
+
+def find(how, n, emit, links, delta, marks, room, paths, totals):
+    """The best labels of n ≥ 1 tokens; fills paths[0, :n], of `Lists` as many lines as there are; returns their number."""
+
+
+@overload(find, jit_options=JIT)
+def _find(how, n, emit, links, delta, marks, room, paths, totals):
+    order, search = how.types[2], how.types[3]
+    if is_a(search, Beam):
+
+        def beam(how, n, emit, links, delta, marks, room, paths, totals):
+            width = U(how.search.width)
+            beam_search(how.order, width, n, emit, links, delta, marks, room)
+            trace(width, n - ONE, best_of(width, n - ONE, delta, marks), marks, paths[0])
+            return ONE
+
+        return beam
+    if is_a(search, Lists):
+
+        def lists(how, n, emit, links, delta, marks, room, paths, totals):
+            return k_best(how.order, U(how.search.k), n, emit, links, delta, marks, paths, totals)
+
+        return lists
+
+    def viterbi(how, n, emit, links, delta, marks, room, paths, totals):
+        totals[0] = best_labels(how.order, n, emit, links, delta, paths[0])
+        return ONE
+
+    return viterbi
+
+
+def compared(how, n, gold, begin, emit, links, delta, marks, paths):
+    """How many tokens of the sequence a step is made for; of a beam, puts the wrong beginning into paths[0]."""
+
+
+@overload(compared, jit_options=JIT)
+def _compared(how, n, gold, begin, emit, links, delta, marks, paths):
+    if is_a(how.types[3], Beam):
+
+        def beam(how, n, gold, begin, emit, links, delta, marks, paths):
+            width = U(how.search.width)
+            m = violation(how.order, how.search, n, gold, begin, emit, links, delta, marks)
+            if m > U(0):
+                trace(width, m - ONE, best_of(width, m - ONE, delta, marks), marks, paths[0])
+            return m
+
+        return beam
+    return lambda how, n, gold, begin, emit, links, delta, marks, paths: n
+
+
+@Kernel
+def learn(
+    indices, values, indptr, bounds, gold, order, how, rows, w, kept, links, counts,
+    emit, delta, marks, room, near, paths, keys, changes, used, small,
+):  # fmt: skip
+    """One pass over sequences; updates rows, w, kept, links and counts in place. Those of the last line are room for work.
+
+    A mistake is a sequence whose best labels are not the right ones.
+    """
+    labels, count = U(w.shape[1]), U(order.size)
+    margins, costs, alphas, totals, inner = small[0], small[1], small[2], small[3], small[4:]
+    for q in range(count):
+        i = U(order[q])
+        begin = bounds[i]
+        n = bounds[i + ONE] - begin
+        if q + ONE < count:
+            ahead = U(order[q + ONE])
+            rows_ahead(indices, indptr, rows, w, bounds[ahead], bounds[ahead + ONE] - bounds[ahead])
+        counts[SEEN] += 1.0
+        counts[AVERAGED] += 1.0
+        if n == U(0):
+            continue
+        emissions(indices, values, indptr, rows, w, begin, n, emit, near)
+        found = find(how, n, emit, links, delta, marks, room, paths, totals)
+        wrong = 0.0
+        for t in range(n):
+            wrong += paths[0, t] != gold[begin + t]
+        counts[TOKENS] += float(n)
+        counts[WRONG_TOKENS] += wrong
+        counts[MISTAKES] += wrong > 0.0
+        if how.augmented:
+            for t in range(n):
+                for c in range(labels):
+                    emit[t, c] += how.target
+                emit[t, U(gold[begin + t])] -= how.target
+            found = find(how, n, emit, links, delta, marks, room, paths, totals)
+            wrong = 1.0
+        if wrong == 0.0:
+            continue
+        m = compared(how, n, gold, begin, emit, links, delta, marks, paths)
+        filled = U(0)
+        for j in range(found):
+            filled, costs[j] = difference(
+                indices, values, indptr, gold, begin, n, m, how, rows, labels, paths[j], j, keys, changes, used, filled, counts
+            )  # fmt: skip
+        gram(found, w, keys, changes, used, filled, inner, margins)
+        lengths(how, found, inner, margins, costs, alphas)
+        total, sq_norm = 0.0, 0.0
+        for j in range(found):
+            total += alphas[j]
+            sq_norm = max(sq_norm, inner[j, j])
+        if not is_finite(total + margins[0]):
+            counts[OVERFLOW] = i + 1.0
+            return
+        if total > 0.0:
+            counts[UPDATES] += 1.0
+            counts[TAU] += how.eta * total
+            counts[SQ_RADIUS] = max(counts[SQ_RADIUS], sq_norm)
+            move(how, found, keys, changes, used, filled, alphas, w, kept, links, counts)
+        for p in range(filled):
+            keys[U(used[p])] = FREE
+
+
+@Kernel
+def tag(indices, values, indptr, bounds, how, rows, w, links, emit, delta, marks, room, near, paths, small, out):
+    """The best labels of all tokens; fills out. The arguments between are room for work."""
+    count = U(bounds.size) - ONE
+    for i in range(count):
+        begin = bounds[i]
+        n = bounds[i + ONE] - begin
+        if i + ONE < count:
+            rows_ahead(indices, indptr, rows, w, bounds[i + ONE], bounds[i + U(2)] - bounds[i + ONE])
+        if n > U(0):
+            emissions(indices, values, indptr, rows, w, begin, n, emit, near)
+            find(how, n, emit, links, delta, marks, room, paths, small[3])
+            for t in range(n):
+                out[begin + t] = paths[0, t]
+
+
+@Kernel
+def tag_lists(indices, values, indptr, bounds, how, rows, w, links, emit, delta, marks, near, paths, out, scores):
+    """The k best labellings of each sequence, the best first; fills out (line j: those at place j) and scores (−∞: there is none)."""
+    for i in range(U(bounds.size) - ONE):
+        begin = bounds[i]
+        n = bounds[i + ONE] - begin
+        for j in range(U(scores.shape[1])):
+            scores[i, j] = -np.inf
+        if n == U(0):
+            scores[i, 0] = 0.0
+            continue
+        emissions(indices, values, indptr, rows, w, begin, n, emit, near)
+        found = k_best(how.order, U(how.search.k), n, emit, links, delta, marks, paths, scores[i])
+        for j in range(found):
+            for t in range(n):
+                out[j, begin + t] = paths[j, t]

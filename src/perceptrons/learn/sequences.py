@@ -1,0 +1,273 @@
+"""The learner of sequences: weights of features and of histories, counts, and which labels may follow which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core import keeping, sequences
+from perceptrons.core.beam import Beam
+from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, PASSES, QUIET, SQ_NORM, TAU, UPDATES
+from perceptrons.core.lattice import LANES, First, Lists, Second, Viterbi, Zeroth
+from perceptrons.core.sequences import FREE, SIZE, SQ_RADIUS, TOKENS, USED_ROWS, WRONG_TOKENS, How
+from perceptrons.data.sequences import Sequences
+from perceptrons.learn.common import overflow
+from perceptrons.learn.schemes import allowed
+from perceptrons.rules import Margin, demands
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint32]
+ORDERS = (Zeroth(), First(), Second())
+
+
+class SequenceLearner:
+    """Weights that score a sequence with its labels, learned by stepping from wrong labels towards the right ones.
+
+    `w` has a row for each history and for each feature that has been part of a step, and a column for each label; see
+    `perceptrons.core.sequences`. `kept` is Σ t·δ_t over the steps δ_t made at sequence number t, for the mean of all hypotheses.
+    """
+
+    origin = None  # where a run starts: from zeros
+    burn_in = 0.0
+    plan = ""
+
+    def __init__(self, labels: list[Any], n_features: int, order: int, averaged: bool) -> None:
+        self.labels, self.order, self.averaged = labels, order, averaged
+        self.scheme: str | None = None
+        self.counts: Floats = np.zeros(SIZE)
+        self.rows: Codes = np.zeros(n_features, dtype=np.uint32)
+        width = padded(len(labels))
+        self.counts[USED_ROWS] = 1 + n_links(order, width)
+        self.w, self.kept = self._zeros(self.used + n_features, width)
+        self._read: tuple[Floats, Floats] | None = None  # weights and links of the readout, until the next step
+        self.links = self._links(self.w)
+
+    def adopt(
+        self, *, rule: Any, eta: float = 1.0, beam: int | None = None, early: bool = False, k_best: int = 1
+    ) -> None:
+        """How to go on: the rule, the length of steps, the search."""
+        self.rule, self.eta = rule, float(eta)
+        self.search: Any = Viterbi() if beam is None else Beam(beam, early)
+        if k_best > 1:
+            self.search = Lists(k_best)
+
+    # -- room ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def used(self) -> int:
+        """Rows of w that are in use."""
+        return int(self.counts[USED_ROWS])
+
+    def _zeros(self, height: int, width: int) -> tuple[Floats, Floats]:
+        """Room for weights and sums. What is not touched takes no memory: rows are used from the first on."""
+        return np.zeros((height, width)), np.zeros((height if self.averaged else 0, width))
+
+    def grow(self, n_features: int) -> None:
+        """Make room for features that have come up."""
+        if n_features > len(self.rows):
+            rows = np.zeros(max(n_features, len(self.rows) * 3 // 2), dtype=np.uint32)
+            rows[: len(self.rows)] = self.rows
+            self.rows = rows
+        if self.used + n_features > len(self.w):
+            w, kept = self._zeros(self.used + len(self.rows), self.w.shape[1])
+            w[: self.used] = self.w[: self.used]
+            kept[: self.used] = self.kept[: self.used]
+            self.w, self.kept = w, kept
+
+    def add_labels(self, labels: list[Any]) -> None:
+        """Make room for labels that have come up; `labels` are all, in order, those that were known among them."""
+        number = {label: code for code, label in enumerate(labels)}
+        codes = np.array([number[label] for label in self.labels], dtype=np.intp)
+        old, new = self.w.shape[1], padded(len(labels))
+        first, shift = 1 + n_links(self.order, old), n_links(self.order, new) - n_links(self.order, old)
+        known = np.arange(len(codes))
+        origins, histories = (1 + links_of(self.order, n, at) for n, at in ((old, known), (new, codes)))
+        w, kept = self._zeros(len(self.w) + shift, new)
+        for here, there in ((self.w, w), (self.kept, kept)):
+            if len(here):
+                there[np.ix_(histories, codes)] = here[np.ix_(origins, known)]
+                there[first + shift : self.used + shift, codes] = here[first : self.used, known]
+        self.rows[self.rows != 0] += np.uint32(shift)
+        self.labels, self.w, self.kept = labels, w, kept
+        self.counts[USED_ROWS] += shift
+        self.constrain(self.scheme)
+
+    # -- what may follow what -----------------------------------------------------------------------------------------
+
+    def constrain(self, scheme: str | None) -> None:
+        """Allow what a scheme of labels allows; None allows everything."""
+        self.scheme, self._read = scheme, None
+        self.links = self._links(self.w)
+
+    def _links(self, w: Floats) -> Floats:
+        """The weights of histories as search reads them: −∞ for what is not allowed."""
+        size, width = len(self.labels), w.shape[1]
+        links = w[1 : 1 + n_links(self.order, width)].copy()
+        mask = np.full((width + 2, width), -np.inf)
+        if self.scheme is None:
+            mask[:size, :size] = 0.0
+            mask[width:, :size] = 0.0
+        else:
+            start, follows, stop = allowed([str(label) for label in self.labels], self.scheme)
+            mask[:size, :size][follows] = 0.0
+            mask[width, :size][start] = 0.0
+            mask[width + 1, :size][stop] = 0.0
+        links[: width + 2] += mask
+        if self.order == 2:
+            pairs = links[width + 2 :].reshape(width + 1, width, width)
+            pairs += links[:width]
+        return links
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn(self, examples: Sequences, codes: Codes, order: npt.NDArray[np.uint32]) -> int:
+        """One pass in this order; returns how many sequences were labelled wrong."""
+        before = self.counts.copy()
+        self._read = None
+        k = self.search.k if isinstance(self.search, Lists) else 1
+        how = self._how(self.search)
+        work = Room(examples, self.search, self.order, self.w.shape[1], learning=True)
+        sequences.learn.for_rule(self.rule)(
+            *(examples.indices, examples.values, examples.indptr, examples.bounds, codes, order, how),
+            *(self.rows, self.w, self.kept, self.links, self.counts),
+            *(work.emit, work.delta, work.marks, work.room, work.near, work.paths),
+            *(work.keys, work.changes, work.used, np.zeros((4 + k, k))),
+        )
+        if self.counts[OVERFLOW]:
+            raise overflow(f"at sequence {int(self.counts[OVERFLOW]) - 1}")
+        self.counts[PASSES] += 1
+        self.counts[QUIET] = self.counts[UPDATES] == before[UPDATES]
+        return int(self.counts[MISTAKES] - before[MISTAKES])
+
+    def _how(self, search: Any) -> How:
+        # A perceptron with margin looks for what is closest to being preferred; others for what is preferred.
+        augmented = isinstance(self.rule, Margin)
+        return How(self.rule, demands(self.rule), ORDERS[self.order], search, augmented, self.eta, self.averaged)
+
+    def confirms(self, examples: Sequences, codes: Codes) -> bool:
+        """Whether the hypothesis in force labels everything right."""
+        return bool((self._labels(examples, self.w, self.links, self.search) == codes).all())
+
+    def converge(self) -> None:
+        """A pass made no mistake."""
+
+    def gives_up(self, tol: float) -> bool:
+        """Whether the margin is proved to be below tol, relative to the longest step."""
+        return bool(self.counts[TAU]) and self.margin_bound < tol * float(np.sqrt(self.counts[SQ_RADIUS]))
+
+    @property
+    def margin_bound(self) -> float:
+        """Proved: no hypothesis has a larger margin. w = Σ τ·Δφ, so u·w ≥ γ·Στ for a unit u that has the margin γ."""
+        if not self.counts[TAU]:
+            return float("inf")
+        return float(np.sqrt(max(0.0, self.counts[SQ_NORM])) / self.counts[TAU])
+
+    @property
+    def state(self) -> str:
+        """For lines of progress."""
+        return f"{int(self.counts[UPDATES]):,} updates"
+
+    def snapshot(self) -> Any:
+        """All that learning changes."""
+        used = self.used
+        kept = self.kept[:used].copy()
+        return self.labels, self.scheme, self.w[:used].copy(), kept, self.rows.copy(), self.counts.copy()
+
+    def restore(self, snapshot: Any) -> None:
+        """Back to where a snapshot was taken."""
+        self.labels, scheme, w, kept, rows, self.counts = snapshot
+        self.w, self.kept = self._zeros(len(w) + len(rows), w.shape[1])
+        self.w[: len(w)], self.rows = w, rows
+        self.kept[: len(kept)] = kept
+        self.constrain(scheme)
+
+    # -- the readout --------------------------------------------------------------------------------------------------
+
+    def readout(self) -> tuple[Floats, Floats]:
+        """The weights that predict, and their links. Averaged: the mean over all sequences after their steps,
+        ((T + 1)·w − Σ t·δ_t)/T."""
+        if self._read is None:
+            total = self.counts[AVERAGED]
+            w = self.w[: self.used]
+            if self.averaged and total:
+                w = ((total + 1) * w - self.kept[: self.used]) / total
+            self._read = w, self._links(w)
+        return self._read
+
+    def predict(self, examples: Sequences) -> Codes:
+        """The number of the best label of each token."""
+        search = Viterbi() if isinstance(self.search, Lists) else self.search
+        return self._labels(examples, *self.readout(), search)
+
+    def _labels(self, examples: Sequences, w: Floats, links: Floats, search: Any) -> Codes:
+        out = np.zeros(examples.n_tokens, dtype=np.uint32)
+        work = Room(examples, search, self.order, w.shape[1])
+        k = search.k if isinstance(search, Lists) else 1
+        sequences.tag.for_rule(self.rule)(
+            *(examples.indices, examples.values, examples.indptr, examples.bounds, self._how(search)),
+            *(self.rows, w, links, work.emit, work.delta, work.marks, work.room, work.near, work.paths),
+            *(np.zeros((4 + k, k)), out),
+        )
+        return out
+
+    def k_best(self, examples: Sequences, k: int) -> tuple[Codes, Floats]:
+        """The k best labellings of each sequence: labels, of shape (k, tokens), and scores (sequences, k), −∞ for none."""
+        w, links = self.readout()
+        search = Lists(k)
+        out = np.zeros((k, examples.n_tokens), dtype=np.uint32)
+        scores = np.empty((examples.n_sequences, k))
+        work = Room(examples, search, self.order, w.shape[1])
+        sequences.tag_lists.for_rule(self.rule)(
+            *(examples.indices, examples.values, examples.indptr, examples.bounds, self._how(search)),
+            *(self.rows, w, links, work.emit, work.delta, work.marks, work.near, work.paths, out, scores),
+        )
+        return out, scores
+
+
+class Room:
+    """Arrays that a pass works in, large enough for the longest sequence."""
+
+    def __init__(self, examples: Sequences, search: Any, order: int, width: int, learning: bool = False) -> None:
+        ends = examples.indptr[examples.bounds]
+        longest = int(np.diff(examples.bounds).max(initial=0))
+        entries = int(np.diff(ends).max(initial=0))
+        k = search.k if isinstance(search, Lists) else 1
+        states = width * width if order == 2 else width
+        marks, groups = (1, 1), 1
+        if isinstance(search, Beam):
+            states, marks, groups = search.width, (longest, 2 * search.width + 1), search.width if order == 2 else 1
+        elif isinstance(search, Lists):
+            states, marks = states * k, (longest + 1, states * k)
+        self.emit = np.empty((longest, width))
+        self.delta = np.empty((longest + 1, states))
+        self.marks = np.zeros(marks, dtype=np.uint32)
+        self.room = np.empty((2 * groups, width))
+        self.near = np.empty(int(np.diff(examples.indptr).max(initial=0)), dtype=np.uint32)
+        self.paths = np.zeros((k, longest), dtype=np.uint32)
+        if learning:
+            # Twice the places that the longest difference can take: two for each feature, six for each token and the end.
+            size = 1 << (2 * k * (2 * entries + 6 * longest + 6)).bit_length()
+            self.keys = np.full(size, FREE, dtype=np.uint64)
+            self.changes = np.empty((size, k))
+            self.used = np.empty(size, dtype=np.uint32)
+
+
+def padded(n_labels: int) -> int:
+    """Columns for so many labels: whole vectors."""
+    return -(-n_labels // LANES) * LANES
+
+
+def n_links(order: int, width: int) -> int:
+    """Rows of histories: labels, START, STOP; of second order also pairs."""
+    return width + 2 + (width + 1) * width * (order == 2)
+
+
+def links_of(order: int, width: int, codes: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """The rows of the histories that are made of these labels: they themselves, START, STOP, and pairs."""
+    rows = [codes, np.array([width, width + 1])]
+    if order == 2:
+        before = np.append(codes, width)
+        rows.append((width + 2 + before[:, None] * width + codes).ravel())
+    return np.concatenate(rows)
