@@ -1,0 +1,116 @@
+"""Where tokens and their columns lie in a text of one token a line."""
+
+from __future__ import annotations
+
+from perceptrons.core.bits import PLAIN, U, low_zeros, within
+from perceptrons.core.compile import Kernel
+from perceptrons.core.deferred import register_jitable
+
+TAB, FEED, RETURN, SPACE, COMMENT, MINUS, DOT = 9, 10, 13, 32, 35, 45, 46
+BLANKS = 0  # in place of a separator: runs of spaces and tabs
+FINE, WRONG_COUNT, EMPTY = range(3)  # why a text is refused
+DOCUMENT = (45, 68, 79, 67, 83, 84, 65, 82, 84, 45)  # -DOCSTART-
+NOT_WANTED = 255
+ONE = U(1)
+
+
+@register_jitable(**PLAIN)
+def line_feed(text, p):
+    """Where the first line feed at or after text[p] is; one must follow."""
+    while True:
+        found = within(text, p, FEED, FEED)
+        if found != U(0):
+            return p + low_zeros(found)
+        p += U(32)
+
+
+@register_jitable(**PLAIN)
+def is_blank(byte):
+    return byte == SPACE or byte == TAB
+
+
+@register_jitable(**PLAIN)
+def begins_document(text, p, end):
+    """Whether the first field of a line is -DOCSTART-."""
+    for k in range(U(10)):
+        if text[p + k] != DOCUMENT[k]:
+            return False
+    return p + U(10) == end or is_blank(text[p + U(10)])
+
+
+@register_jitable(**PLAIN)
+def is_passed_over(text, p, end, conllu):
+    """Whether a line that is not blank has no token: a comment, a range of words or an empty node; or -DOCSTART-."""
+    if not conllu:
+        return text[p] == MINUS and begins_document(text, p, end)
+    if text[p] == COMMENT:
+        return True
+    while p < end and text[p] != TAB:
+        if text[p] == MINUS or text[p] == DOT:
+            return True
+        p += ONE
+    return False
+
+
+@Kernel
+def split(text, begin, end, separator, conllu, wanted, more, begins, lengths, line_begins, line_ends, bounds, counts):
+    """Find the tokens of text[begin:end], whole lines; fills the five arrays after `more` and updates counts.
+
+    wanted: for each column the row of `begins` and `lengths` that it goes to, or NOT_WANTED. more: lines may have
+    further columns. Sentences end at blank lines, at -DOCSTART- and at the end. counts: tokens, sentences.
+    Returns why it stopped, where the line of the fault begins, and how many columns it has, or which is empty.
+    """
+    n, done = U(counts[0]), U(counts[1])
+    n_columns = U(wanted.size)
+    at, stop = U(begin), U(end)
+    while at < stop:
+        feed = line_feed(text, at)
+        line, p = at, at
+        last = feed - ONE if feed > at and text[feed - ONE] == RETURN else feed
+        at = feed + ONE
+        while p < last and is_blank(text[p]):
+            p += ONE
+        blank = p == last
+        if separator != BLANKS:
+            p = line
+        passed_over = not blank and is_passed_over(text, p, last, conllu)
+        if (blank or (passed_over and not conllu)) and n > bounds[done]:
+            done += ONE
+            bounds[done] = n
+        if blank or passed_over:
+            continue
+        line_begins[n], line_ends[n] = line, last
+        k = U(0)
+        while True:
+            field = p
+            if separator == BLANKS:
+                while p < last and not is_blank(text[p]):
+                    p += ONE
+            else:
+                while p < last and text[p] != separator:
+                    p += ONE
+            if k < n_columns:
+                if p == field:
+                    return EMPTY, line, k
+                row = wanted[k]
+                if row != NOT_WANTED:
+                    begins[U(row), n] = field
+                    lengths[U(row), n] = p - field
+            k += ONE
+            if separator == BLANKS:
+                while p < last and is_blank(text[p]):
+                    p += ONE
+                if p == last:
+                    break
+            elif p == last:
+                break
+            else:
+                p += ONE
+        if k < n_columns or (k > n_columns and not more):
+            return WRONG_COUNT, line, k
+        n += ONE
+    if n > bounds[done]:
+        done += ONE
+        bounds[done] = n
+    counts[0], counts[1] = n, done
+    return FINE, at, U(0)

@@ -1,0 +1,228 @@
+"""Templates: which values around a token become its features.
+
+>>> word, pos = column("word"), column("pos")
+>>> print(word[-1] & word[0].suffix(3))
+word[-1] & word[0].suffix(3)
+>>> parse("word[-1] & word[0].suffix(3)") == word[-1] & word[0].suffix(3)
+True
+
+A template has one or several parts. A part is the value of a column at a distance from the token, changed by functions
+of strings, such as ``lower``. Before the sentence a value is ``_B-1``, ``_B-2``, … by distance, after it ``_B+1``, ….
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from perceptrons.core.interning import FARTHEST
+from perceptrons.data.files import DataError
+
+
+class _Letters(dict[int, str]):
+    """A table for `str.translate` that fills itself."""
+
+    def __init__(self, change: Callable[[str], str]) -> None:
+        self.change = change
+
+    def __missing__(self, point: int) -> str:
+        self[point] = changed = self.change(chr(point))
+        return changed
+
+
+SHAPE = _Letters(lambda c: "A" if c.isupper() else "a" if c.isalpha() else "9" if c.isdigit() else c)
+DIGITS = _Letters(lambda c: "0" if c.isdigit() else c)
+FLAG = ("no", "yes")
+
+# What can be done with a string, by name. Those of SIZED take a number of characters as well.
+PLAIN: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "shape": lambda s: s.translate(SHAPE),  # McDonald's-2 -> AaAaaaaa'a-9
+    "short_shape": lambda s: "".join(c for c, _ in groupby(s.translate(SHAPE))),  # AaAa'a-9
+    "digits": lambda s: s.translate(DIGITS),  # 1999-12 -> 0000-00
+    "has_digit": lambda s: FLAG[any(map(str.isdigit, s))],
+    "has_hyphen": lambda s: FLAG["-" in s],
+    "has_upper": lambda s: FLAG[any(map(str.isupper, s))],
+    "is_title": lambda s: FLAG[s[:1].isupper()],
+    "is_caps": lambda s: FLAG[s.isupper()],
+}
+SIZED: dict[str, Callable[[str, int], str]] = {
+    "prefix": lambda s, n: s[:n],
+    "suffix": lambda s, n: s[-n:],
+}
+
+NAME = re.compile(r"[^\s\[\]&]+")
+PART = re.compile(r"(?P<column>[^\s\[\]&]+)\[(?P<offset>[+-]?[0-9]+)\](?P<calls>(?:\.[a-z_]+\([0-9]*\))*)")
+CALL = re.compile(r"\.([a-z_]+)\(([0-9]*)\)")
+
+
+class Change(NamedTuple):
+    """A function of strings by its name, with a number of characters where it takes one, else 0."""
+
+    name: str
+    size: int
+
+    def __str__(self) -> str:
+        return f".{self.name}({self.size or ''})"
+
+    def __call__(self, value: str) -> str:
+        return SIZED[self.name](value, self.size) if self.size else PLAIN[self.name](value)
+
+
+class View(NamedTuple):
+    """A column as seen through some changes."""
+
+    column: str
+    changes: tuple[Change, ...]
+
+    def __str__(self) -> str:
+        return self.column + "".join(map(str, self.changes))
+
+    def of(self, values: Iterable[str]) -> list[str]:
+        """The values, changed."""
+        for change in self.changes:
+            values = map(change.__call__, values)
+        return list(values)
+
+
+class Part(NamedTuple):
+    """A view at a distance from the token."""
+
+    view: View
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.view.column}[{self.offset}]" + "".join(map(str, self.view.changes))
+
+
+@dataclass(frozen=True, repr=False)
+class Template:
+    """The values of some parts together. `a & b` has the parts of both; `a.lower()` and others change a single part."""
+
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        return " & ".join(map(str, self.parts))
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __and__(self, other: Template) -> Template:
+        return Template(self.parts + other.parts)
+
+    def __getattr__(self, name: str) -> Callable[..., Template]:
+        if name not in PLAIN and name not in SIZED:
+            raise AttributeError(f"a template has no {name!r}: it has {', '.join([*PLAIN, *SIZED])}")
+        return lambda *size: self._changed(name, *size)
+
+    def _changed(self, name: str, size: int = 0) -> Template:
+        if len(self.parts) > 1:
+            raise DataError(f"{name} changes one part: put it before the &, not after ({self})")
+        if not isinstance(size, int) or (size > 0) != (name in SIZED):
+            expected = "a number of characters, at least 1" if name in SIZED else "nothing"
+            raise DataError(f"{name} takes {expected}, got {size!r}" if size else f"{name} takes {expected}")
+        ((column, changes), offset) = self.parts[0]
+        return Template((Part(View(column, (*changes, Change(name, size))), offset),))
+
+
+class column:
+    """A column of tokens; `column("word")[-1]` is the template of its values one token before."""
+
+    def __init__(self, name: str) -> None:
+        if not NAME.fullmatch(name):
+            raise DataError(f"a column's name has neither blanks nor any of [, ], &, got {name!r}")
+        self.name = name
+
+    def __getitem__(self, offset: int) -> Template:
+        if not isinstance(offset, int) or abs(offset) > FARTHEST:
+            raise DataError(f"{self.name}[{offset!r}]: expected a whole number from -{FARTHEST} to {FARTHEST}")
+        return Template((Part(View(self.name, ()), int(offset)),))
+
+    def window(self, first: int, last: int) -> list[Template]:
+        """A template for each distance from `first` to `last`."""
+        return [self[offset] for offset in range(first, last + 1)]
+
+    def ngrams(self, n: int, first: int, last: int) -> list[Template]:
+        """Each n neighbours from `first` to `last` together."""
+        if n < 1:
+            raise DataError(f"ngrams takes n of at least 1, got {n}")
+        return [joined(self[at + k] for k in range(n)) for at in range(first, last - n + 2)]
+
+
+def joined(templates: Iterable[Template]) -> Template:
+    """One template with the parts of all."""
+    return Template(tuple(part for template in templates for part in template.parts))
+
+
+def parse(text: str) -> Template:
+    """The template that this is the text of.
+
+    >>> parse("word[0].sufix(3)")
+    Traceback (most recent call last):
+    perceptrons.data.files.DataError: 'word[0].sufix(3)': there is no 'sufix', but lower, shape, ...
+    """
+    parts = []
+    for piece in text.split("&"):
+        found = PART.fullmatch(piece.strip())
+        if found is None:
+            expected = "expected column[offset], such as word[0], word[-1] & word[0] or word[0].suffix(3)"
+            raise DataError(f"{text!r} is no template: {expected}, got {piece.strip()!r}")
+        part = column(found["column"])[int(found["offset"])]
+        for name, size in CALL.findall(found["calls"]):
+            if name not in PLAIN and name not in SIZED:
+                raise DataError(f"{text!r}: there is no {name!r}, but {', '.join([*PLAIN, *SIZED])}")
+            part = part._changed(name, *([int(size)] if size else []))
+        parts.append(part)
+    return joined(parts)
+
+
+def resolve(features: str | Iterable[Any]) -> list[Template]:
+    """The templates of a ready set by its name, or those given, as templates or their texts; each once."""
+    if isinstance(features, Template):
+        raise DataError(f"templates must be a list, got a single one: [{features}]")
+    if isinstance(features, str):
+        if features not in SETS:
+            raise DataError(f"features must be a list of templates or one of {', '.join(SETS)}, got {features!r}")
+        return list(SETS[features])
+    found = []
+    for each in features:
+        if not isinstance(each, str | Template):
+            raise DataError(f"a template must be made of columns or given as text, got {each!r}")
+        found.append(parse(each) if isinstance(each, str) else each)
+    if not found:
+        raise DataError("there must be at least one template, got none")
+    for i, template in enumerate(found):
+        if template in found[:i]:
+            raise DataError(f"the template {template} is given twice: remove one")
+    return found
+
+
+def _chunking() -> list[Template]:
+    word, pos = column("word"), column("pos")
+    tags = [template for n in (1, 2, 3) for template in pos.ngrams(n, -2, 2)]
+    return [*word.window(-2, 2), word[-1] & word[0], word[0] & word[1], *tags]
+
+
+def _pos() -> list[Template]:
+    word = column("word")
+    here = word[0]
+    affixes = [*(here.prefix(n) for n in range(1, 5)), *(here.suffix(n) for n in range(1, 6))]
+    looks = [here.lower(), here.shape(), here.short_shape(), here.has_digit(), here.has_hyphen(), here.is_title()]
+    around = [word[at].suffix(n) for at in (-1, 1) for n in (2, 3)]
+    return [*word.window(-2, 2), *looks, *affixes, word[-1] & here, here & word[1], *around]
+
+
+def _ner() -> list[Template]:
+    word, pos = column("word"), column("pos")
+    here = word[0]
+    affixes = [change(n) for change in (here.prefix, here.suffix) for n in range(1, 5)]
+    shapes = [word[at].shape() for at in (-1, 0, 1)]
+    tags = [*pos.window(-2, 2), *pos.ngrams(2, -2, 2)]
+    return [*word.window(-2, 2), here.lower(), *affixes, *shapes, here.short_shape(), *tags]
+
+
+# Templates ready for use, by task. Columns: word and pos; for "pos" word only.
+SETS: dict[str, list[Template]] = {"chunking": _chunking(), "pos": _pos(), "ner": _ner()}

@@ -1,0 +1,153 @@
+"""Sentences as columns of strings, each distinct string kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.data.arrays import readonly
+from perceptrons.data.files import DataError
+from perceptrons.data.sequences import Ends, Numbers, spans
+
+
+class Column(NamedTuple):
+    """A string for each token: `types[codes[i]]` for token i. Types stand in the order in which they first occur."""
+
+    codes: Numbers
+    types: list[str]
+
+
+class Lines(NamedTuple):
+    """The text that tokens were read from, and where the line of each begins and ends (line ends left out)."""
+
+    text: bytes
+    begins: Ends
+    ends: Ends
+
+
+class Tokens:
+    """Sentences of tokens that have one or several columns, such as word and pos.
+
+    >>> tokens = Tokens.of([[("the", "DT"), ("cat", "NN")], [("the", "DT")]], ["word", "pos"])
+    >>> tokens.columns["word"]
+    Column(codes=array([0, 1, 0], dtype=uint32), types=['the', 'cat'])
+    >>> tokens.bounds
+    array([0, 2, 3], dtype=uint64)
+    """
+
+    def __init__(self, columns: Mapping[str, Column], bounds: Ends, lines: Lines | None = None) -> None:
+        self.columns, self.bounds, self.lines = dict(columns), bounds, lines
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.bounds[-1])
+
+    @property
+    def n_sequences(self) -> int:
+        return len(self.bounds) - 1
+
+    def __repr__(self) -> str:
+        return f"<{self.n_sequences} sentences, {self.n_tokens} tokens, columns {', '.join(self.columns)}>"
+
+    @classmethod
+    def of(cls, X: Iterable[Iterable[Any]], names: Sequence[str]) -> Tokens:
+        """Sentences given as lists of tokens. A token is a string, or a tuple or list of one for each name."""
+        if isinstance(X, str | bytes | Mapping):
+            raise DataError(f"X must be a list of sentences, got {_shown(X)}")
+        sentences = [each if isinstance(each, Sequence) else _sentence(each, i) for i, each in enumerate(X)]
+        for i, each in enumerate(sentences):
+            if isinstance(each, str | bytes):
+                raise DataError(f"sentence {i} must be a list of tokens, got {_shown(each)}: split it into tokens")
+        bounds = np.zeros(len(sentences) + 1, dtype=np.uint64)
+        np.cumsum([len(each) for each in sentences], out=bounds[1:])
+        flat = list(chain.from_iterable(sentences))
+        kinds = set(map(type, flat))
+        if len(names) == 1 and not kinds & {tuple, list}:
+            return cls({names[0]: interned(flat, bounds, names[0])}, readonly(bounds))
+        if not kinds <= {tuple, list} or not set(map(len, flat)) <= {len(names)}:
+            raise DataError(_misfit(flat, bounds, names))
+        columns = {name: interned(list(map(itemgetter(j), flat)), bounds, name) for j, name in enumerate(names)}
+        return cls(columns, readonly(bounds))
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        if name not in self.columns:
+            raise DataError(f"there is no column {name!r}: the columns are {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def labels(self, name: str) -> tuple[Numbers, list[str]]:
+        """What is in a column: for each token a number, and the strings that the numbers stand for."""
+        codes, types = self.column(name)
+        return codes, types
+
+    def take(self, order: npt.ArrayLike) -> Tokens:
+        """The sentences of these numbers, copied."""
+        positions, bounds = spans(self.bounds, order)
+        columns = {}
+        for name, (codes, types) in self.columns.items():
+            taken = codes[positions]
+            first = np.full(len(types), len(taken))
+            first[taken[::-1]] = np.arange(len(taken))[::-1]  # of equal indices the last is kept
+            there = np.argsort(first, kind="stable")[: int((first < len(taken)).sum())]
+            renumbered = np.zeros(len(types), dtype=np.uint32)
+            renumbered[there] = np.arange(len(there))
+            columns[name] = Column(readonly(renumbered[taken]), [types[i] for i in there.tolist()])
+        return Tokens(columns, bounds)
+
+    def renamed(self, names: Mapping[str, str]) -> Tokens:
+        """The same tokens, their columns called otherwise: `tokens.renamed({"form": "word"})`."""
+        for name in names:
+            self.column(name)
+        after = [names.get(name, name) for name in self.columns]
+        if len(set(after)) < len(after):
+            raise DataError(f"several columns would have one name: {', '.join(after)}")
+        return Tokens(dict(zip(after, self.columns.values(), strict=True)), self.bounds, self.lines)
+
+
+def interned(strings: list[Any], bounds: Ends, name: str) -> Column:
+    """A column of these strings."""
+    try:
+        types = list(dict.fromkeys(strings))
+        if not all(isinstance(each, str) for each in types):
+            raise TypeError
+    except TypeError:  # some are no strings, or cannot even be hashed
+        at = next(i for i, each in enumerate(strings) if not isinstance(each, str))
+        raise DataError(f"{_place(bounds, at)}: {name} must be a string, got {_shown(strings[at])}") from None
+    number = {each: i for i, each in enumerate(types)}
+    codes = np.fromiter(map(number.__getitem__, strings), dtype=np.uint32, count=len(strings))
+    return Column(readonly(codes), [str(each) for each in types])
+
+
+def _sentence(given: Any, i: int) -> list[Any]:
+    """The tokens of a sentence that is neither list nor tuple, an array for instance."""
+    try:
+        if isinstance(given, Mapping | set):
+            raise TypeError
+        return list(given)
+    except TypeError:
+        raise DataError(f"sentence {i} must be a list of tokens, got {_shown(given)}") from None
+
+
+def _misfit(flat: list[Any], bounds: Ends, names: Sequence[str]) -> str:
+    """What is wrong with the first token that has not a string for each name."""
+    for at, token in enumerate(flat):
+        if not isinstance(token, tuple | list) or len(token) != len(names):
+            what = f"a token must be a tuple of {len(names)} strings ({', '.join(names)})"
+            return f"{_place(bounds, at)}: {what}, got {_shown(token)}"
+    raise AssertionError("one token does not fit")
+
+
+def _place(bounds: Ends, at: int) -> str:
+    """Sentence and position of a token."""
+    sentence = int(np.searchsorted(bounds, at, side="right")) - 1
+    return f"sentence {sentence}, token {at - int(bounds[sentence])}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
