@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from perceptrons.models import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, StructuredPerceptron
+    from perceptrons.models import (
+        KernelPerceptron,
+        PassiveAggressiveClassifier,
+        Perceptron,
+        SequenceTagger,
+        StructuredPerceptron,
+    )
     from perceptrons.store import load, save
 
 __all__ = [
     "KernelPerceptron",
     "PassiveAggressiveClassifier",
     "Perceptron",
+    "SequenceTagger",
     "StructuredPerceptron",
     "__version__",
     "load",

@@ -1,8 +1,10 @@
-"""Beam search: at each token the best few beginnings of a sequence stay; and where a step is sound when search is inexact.
+"""Beam search: at each token the best few beginnings of a sequence stay; and where a step is sound when search is
+inexact.
 
-Beginnings that the future cannot tell apart (same last label; of second order, same last two) are merged: the better stays. A
-beam is kept in the order of these labels, so that of equals the smaller comes first. `scores[t, b]` is the score of beginning b
-of tokens 0…t; `marks[t]` has its last label at b, the beginning that it extends at width + b, and in the end how many there are.
+Beginnings that the future cannot tell apart (same last label; of second order, same last two) are merged: the better
+stays. A beam is kept in the order of these labels, so that of equals the smaller comes first. `scores[t, b]` is the
+score of beginning b of tokens 0…t; `marks[t]` has its last label at b, the beginning that it extends at width + b,
+and in the end how many there are.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ def label_before(marks, width, t, b):
 def merge(order, width, t, links, scores, marks, room):
     """Extend the beginnings at t − 1 by every label; fills room, returns how many groups of them there are.
 
-    Group g has the lines 2g (the best scores without that of the token, by label) and 2g + 1 (which beginning it extends) of
-    room. Of first order there is one group, of second order one for each last label.
+    Group g has the lines 2g (the best scores without that of the token, by label) and 2g + 1 (which beginning it
+    extends) of room. Of first order there is one group, of second order one for each last label.
     """
 
 
@@ -159,9 +161,9 @@ def _score_at(order, t, n, gold, begin, emit, links):
 def violation(order, search, n, gold, begin, emit, links, scores, marks):
     """How many tokens long the beginnings are that a step is made for: the best one, and the right one. 0: no step.
 
-    A step is sound only if the model prefers the wrong one (Huang, Fayong & Guo 2012). That is so where the right beginning has
-    fallen off the beam: early update takes the first such place. Max-violation takes the place where it is furthest behind,
-    the last of equals. Search that ends with the right sequence makes no step.
+    A step is sound only if the model prefers the wrong one (Huang, Fayong & Guo 2012). That is so where the right
+    beginning has fallen off the beam: early update takes the first such place. Max-violation takes the place where it
+    is furthest behind, the last of equals. Search that ends with the right sequence makes no step.
     """
     width = U(search.width)
     right, total, chosen, worst = U(0), 0.0, U(0), LOWEST

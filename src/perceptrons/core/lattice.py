@@ -1,11 +1,13 @@
 """The best labels of a sequence: Viterbi's algorithm of first and second order, and the k best.
 
-Scores of a sequence of n tokens with labels y are Σ_t emit[t, y_t] + Σ_t links[history at t, y_t]. Histories are rows of
-`links`, numbered here: the label before, START before the first token, STOP for what follows the last label; of second order
-also pairs of labels. Labels are padded to a multiple of eight, so that inner loops are whole vectors; links to labels that are
-not there, or not allowed, are −∞. Of equally good sequences the smallest is found, read from the last label to the first.
+Scores of a sequence of n tokens with labels y are Σ_t emit[t, y_t] + Σ_t links[history at t, y_t]. Histories are rows
+of `links`, numbered here: the label before, START before the first token, STOP for what follows the last label; of
+second order also pairs of labels. Labels are padded to a multiple of eight, so that inner loops are whole vectors;
+links to labels that are not there, or not allowed, are −∞. Of equally good sequences the smallest is found, read from
+the last label to the first.
 
-With S labels, links has the rows: S labels, START, STOP, and for the second order (S + 1)·S pairs (before the previous, previous).
+With S labels, links has the rows: S labels, START, STOP, and for the second order (S + 1)·S pairs (before the
+previous, previous).
 """
 
 from __future__ import annotations
@@ -162,8 +164,9 @@ def best_labels(order, n, emit, links, delta, path):
 
 @overload(best_labels, jit_options={**JIT, "forceinline": False})
 def _best_labels(order, n, emit, links, delta, path):
-    """delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second order, delta[t, p·S + c] that of those
-    that end in p, c. Where they come from is found on the way back, for the labels that are chosen only."""
+    """delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second order, delta[t, p·S + c]
+    that of those that end in p, c. Where they come from is found on the way back, for the labels that are chosen
+    only."""
 
     def first(order, n, emit, links, delta, path):
         labels = U(links.shape[1])
@@ -243,13 +246,15 @@ def insert(scores, marks, t, at, k, score, mark):
 
 
 def k_best(order, k, n, emit, links, delta, marks, paths, totals):
-    """The k best labellings of n ≥ 1 tokens, the best first; fills paths[:, :n] and totals; returns how many there are."""
+    """The k best labellings of n ≥ 1 tokens, the best first; fills paths[:, :n] and totals; returns how many there
+    are."""
 
 
 @overload(k_best, jit_options={**JIT, "forceinline": False})
 def _k_best(order, k, n, emit, links, delta, marks, paths, totals):
-    """As `best_labels`, with a list of the k best in place of the best (delta and marks have k columns for each); marks say
-    which entry of the lists at the token before an entry comes from. The last line of both is for whole sequences."""
+    """As `best_labels`, with a list of the k best in place of the best (delta and marks have k columns for each);
+    marks say which entry of the lists at the token before an entry comes from. The last line of both is for whole
+    sequences."""
     wide = is_a(order, Second)
 
     def lists(order, k, n, emit, links, delta, marks, paths, totals):

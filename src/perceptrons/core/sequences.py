@@ -1,9 +1,10 @@
 """Learning from sequences of labels: a pass over them, and their labels by a model.
 
-All weights are in one matrix `w` with a column a label. Row 0 stays zero; rows from 1 on belong to histories, numbered as `lattice`
-numbers its links; then come the features that a step has touched, in the order of their first step: `rows` has the row of each
-feature, 0 for none. Features are many and most are never part of a step: this way the weights that are read lie close together.
-`links` are the weights of histories as search reads them, with −∞ for what is not allowed.
+All weights are in one matrix `w` with a column a label. Row 0 stays zero; rows from 1 on belong to histories,
+numbered as `lattice` numbers its links; then come the features that a step has touched, in the order of their first
+step: `rows` has the row of each feature, 0 for none. Features are many and most are never part of a step: this way
+the weights that are read lie close together. `links` are the weights of histories as search reads them, with −∞ for
+what is not allowed.
 """
 
 from __future__ import annotations
@@ -121,7 +122,9 @@ def _value(values, p):
 
 
 @register_jitable(**{**JIT, "forceinline": False})
-def difference(indices, values, indptr, gold, begin, n, m, how, rows, labels, path, j, keys, changes, used, filled, counts):
+def difference(
+    indices, values, indptr, gold, begin, n, m, how, rows, labels, path, j, keys, changes, used, filled, counts
+):
     """Δφ_j = φ(right) − φ(path), of the first m of n tokens; updates the table, rows and counts in place.
 
     Returns how many places of the table are filled, and the cost: how many labels differ.
@@ -176,9 +179,9 @@ def gram(k, w, keys, changes, used, filled, inner, margins):
 def lengths(how, k, inner, margins, costs, alphas):
     """The lengths of the steps along k differences; fills alphas.
 
-    One is the rule's own: τ with the cost in the place of 1. Several minimise ‖w′ − w‖² under all constraints together: each in
-    turn gets the length that the rule gives it while the others stay (coordinate ascent in the dual; Hildreth 1957), until
-    nothing changes. Differences of length 0 make no constraint.
+    One is the rule's own: τ with the cost in the place of 1. Several minimise ‖w′ − w‖² under all constraints
+    together: each in turn gets the length that the rule gives it while the others stay (coordinate ascent in the
+    dual; Hildreth 1957), until nothing changes. Differences of length 0 make no constraint.
     """
     for i in range(k):
         alphas[i] = 0.0
@@ -241,12 +244,13 @@ def move(how, k, keys, changes, used, filled, alphas, w, kept, links, counts):
 
 
 def find(how, n, emit, links, delta, marks, room, paths, totals):
-    """The best labels of n ≥ 1 tokens; fills paths[0, :n], of `Lists` as many lines as there are; returns their number."""
+    """The best labels of n ≥ 1 tokens; fills paths[0, :n], of `Lists` as many lines as there are; returns their
+    number."""
 
 
 @overload(find, jit_options=JIT)
 def _find(how, n, emit, links, delta, marks, room, paths, totals):
-    order, search = how.types[2], how.types[3]
+    search = how.types[3]
     if is_a(search, Beam):
 
         def beam(how, n, emit, links, delta, marks, room, paths, totals):
@@ -294,7 +298,8 @@ def learn(
     indices, values, indptr, bounds, gold, order, how, rows, w, kept, links, counts,
     emit, delta, marks, room, near, paths, keys, changes, used, small,
 ):  # fmt: skip
-    """One pass over sequences; updates rows, w, kept, links and counts in place. Those of the last line are room for work.
+    """One pass over sequences; updates rows, w, kept, links and counts in place. Those of the last line are room for
+    work.
 
     A mistake is a sequence whose best labels are not the right ones.
     """
@@ -332,7 +337,8 @@ def learn(
         filled = U(0)
         for j in range(found):
             filled, costs[j] = difference(
-                indices, values, indptr, gold, begin, n, m, how, rows, labels, paths[j], j, keys, changes, used, filled, counts
+                indices, values, indptr, gold, begin, n, m, how, rows, labels, paths[j], j, keys, changes, used,
+                filled, counts
             )  # fmt: skip
         gram(found, w, keys, changes, used, filled, inner, margins)
         lengths(how, found, inner, margins, costs, alphas)
@@ -370,7 +376,8 @@ def tag(indices, values, indptr, bounds, how, rows, w, links, emit, delta, marks
 
 @Kernel
 def tag_lists(indices, values, indptr, bounds, how, rows, w, links, emit, delta, marks, near, paths, out, scores):
-    """The k best labellings of each sequence, the best first; fills out (line j: those at place j) and scores (−∞: there is none)."""
+    """The k best labellings of each sequence, the best first; fills out (line j: those at place j) and scores (−∞:
+    there is none)."""
     for i in range(U(bounds.size) - ONE):
         begin = bounds[i]
         n = bounds[i + ONE] - begin

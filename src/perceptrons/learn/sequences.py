@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core import keeping, sequences
+from perceptrons.core import sequences
 from perceptrons.core.beam import Beam
 from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, PASSES, QUIET, SQ_NORM, TAU, UPDATES
 from perceptrons.core.lattice import LANES, First, Lists, Second, Viterbi, Zeroth
-from perceptrons.core.sequences import FREE, SIZE, SQ_RADIUS, TOKENS, USED_ROWS, WRONG_TOKENS, How
+from perceptrons.core.sequences import FREE, SIZE, SQ_RADIUS, USED_ROWS, How
 from perceptrons.data.sequences import Sequences
 from perceptrons.learn.common import overflow
 from perceptrons.learn.schemes import allowed
@@ -26,7 +26,8 @@ class SequenceLearner:
     """Weights that score a sequence with its labels, learned by stepping from wrong labels towards the right ones.
 
     `w` has a row for each history and for each feature that has been part of a step, and a column for each label; see
-    `perceptrons.core.sequences`. `kept` is Σ t·δ_t over the steps δ_t made at sequence number t, for the mean of all hypotheses.
+    `perceptrons.core.sequences`. `kept` is Σ t·δ_t over the steps δ_t made at sequence number t, for the mean of all
+    hypotheses.
     """
 
     origin = None  # where a run starts: from zeros
@@ -196,6 +197,18 @@ class SequenceLearner:
             self._read = w, self._links(w)
         return self._read
 
+    def state_weights(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
+        """Features, labels and weights of the readout, where they are not 0."""
+        features = np.flatnonzero(self.rows)
+        weights = self.readout()[0][self.rows[features]]
+        at, labels = np.nonzero(weights)
+        return features[at], labels, weights[at, labels]
+
+    def transition_weights(self) -> Floats:
+        """Weights of the readout of each label after another."""
+        size = len(self.labels)
+        return self.readout()[0][1 : 1 + size, :size]
+
     def predict(self, examples: Sequences) -> Codes:
         """The number of the best label of each token."""
         search = Viterbi() if isinstance(self.search, Lists) else self.search
@@ -213,7 +226,8 @@ class SequenceLearner:
         return out
 
     def k_best(self, examples: Sequences, k: int) -> tuple[Codes, Floats]:
-        """The k best labellings of each sequence: labels, of shape (k, tokens), and scores (sequences, k), −∞ for none."""
+        """The k best labellings of each sequence: labels, of shape (k, tokens), and scores (sequences, k), −∞ for
+        none."""
         w, links = self.readout()
         search = Lists(k)
         out = np.zeros((k, examples.n_tokens), dtype=np.uint32)
@@ -247,7 +261,7 @@ class Room:
         self.near = np.empty(int(np.diff(examples.indptr).max(initial=0)), dtype=np.uint32)
         self.paths = np.zeros((k, longest), dtype=np.uint32)
         if learning:
-            # Twice the places that the longest difference can take: two for each feature, six for each token and the end.
+            # Twice the places that differences can take: two for each feature, six for each token and the end.
             size = 1 << (2 * k * (2 * entries + 6 * longest + 6)).bit_length()
             self.keys = np.full(size, FREE, dtype=np.uint64)
             self.changes = np.empty((size, k))
@@ -256,7 +270,7 @@ class Room:
 
 def padded(n_labels: int) -> int:
     """Columns for so many labels: whole vectors."""
-    return -(-n_labels // LANES) * LANES
+    return -(-max(1, n_labels) // LANES) * LANES
 
 
 def n_links(order: int, width: int) -> int:

@@ -4,5 +4,6 @@ from perceptrons.models.kernel import KernelPerceptron
 from perceptrons.models.passive_aggressive import PassiveAggressiveClassifier
 from perceptrons.models.perceptron import Perceptron
 from perceptrons.models.structured import StructuredPerceptron
+from perceptrons.models.tagger import SequenceTagger
 
-__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron", "StructuredPerceptron"]
+__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "Perceptron", "SequenceTagger", "StructuredPerceptron"]

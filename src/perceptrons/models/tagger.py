@@ -1,0 +1,396 @@
+"""The perceptron that labels sequences: taggers of parts of speech, chunks and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons import rules
+from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
+from perceptrons.core.sequences import WRONG_TOKENS
+from perceptrons.data.tokens import Tokens
+from perceptrons.data.vocabulary import Named, Templated
+from perceptrons.learn import Progress, Run
+from perceptrons.learn.entities import EntityReport, entity_report
+from perceptrons.learn.tagging import READOUTS, Labels, Plan, Tagger, labels_in, labels_of
+from perceptrons.learn.tagging import UPDATES as WHERE
+from perceptrons.models.rule_parameters import COMMON, RuleParameters
+
+Bounds = npt.NDArray[np.uint64]
+SHARED = ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction")
+
+
+class SequenceTagger(RuleParameters, BaseEstimator):
+    """Labels the tokens of sequences: the structured perceptron over chains (Collins 2002).
+
+    Problem: find weights w under which the right labels y of each sequence x score higher than all others, where a
+    labelling scores ``w·φ(x, y)``: the weights of each token's features with its label, and of each label with the
+    one before (`order`). Update, when the best labels ŷ are not the right ones: ``w += φ(x, y) − φ(x, ŷ)``; other
+    rules step further or earlier.
+
+    Guarantee: if some unit u has ``u·(φ(x, y) − φ(x, y′)) ≥ γ`` for all wrong y′, and no such difference is longer
+    than R, there are at most ``(R/γ)²`` updates, in any order. How many labellings there are does not enter. With
+    beam search this holds because steps are made only where the model prefers a wrong beginning to the right one
+    (Huang, Fayong & Guo 2012).
+
+    It has the interface of `sklearn_crfsuite.CRF`, and learns from streams as well: `partial_fit`.
+
+    Parameters
+    ----------
+    features : None, {"chunking", "pos", "ner"} or list of templates, default=None
+        None: tokens come with their features, as dicts such as ``{"word": "the", "is_upper": False, "bias": 1.0}`` or
+        lists of strings. Else tokens are strings, or tuples of `columns`, and features are made by templates such as
+        ``"word[-1] & word[0]"`` or ``perceptrons.data.column("word")[0].suffix(3)``, or by a ready set of them.
+    columns : list of str, optional
+        What the members of a token are, for instance ``["word", "pos"]``. By default those that the templates name,
+        in order.
+    rule : str or rule object, default="perceptron"
+        How far a step goes. "perceptron"; "margin" looks for the labels with the highest score plus `beta` for each
+        wrong one, so that right labels must win by their distance; "pa", "pa1", "pa2" are MIRA: the smallest step
+        that makes the right labels win by as many as are wrong.
+    readout : {"averaged", "last"}, default="averaged"
+        Which hypothesis predicts: the mean over all sequences processed, or the final one.
+    order : {0, 1, 2}, default=1
+        How many labels before a label it is scored with.
+    scheme : {"auto", None, "BIO", "BILOU", "BIOES"}, default="auto"
+        Labels that may follow each other. "auto" recognises a scheme that all training labels obey. What a scheme
+        forbids is never predicted.
+    beam : int or None, default=None
+        None: exact search (Viterbi). Else so many beginnings are kept at each token.
+    update : {"max_violation", "early"}, default="max_violation"
+        With a beam: whether a step is made where the right beginning is furthest behind, or where it falls off the
+        beam.
+    k_best : int, default=1
+        With a "pa" rule: a step meets the constraints of the `k_best` best labellings together (k-best MIRA, McDonald
+        et al. 2005), each by at most C in "pa1". Labellings with the same features as the right one make no
+        constraint.
+    eta0 : float, default=1.0
+        Scales every step.
+    max_iter : int, default=10
+        The largest number of passes. A pass without a mistake ends training before. Ten are usual for the averaged
+        readout, and no warning follows when they have been made.
+    tol : float or None, default=None
+        Stop when the margin is proved to be smaller than `tol` relative to the longest step. None: never.
+    shuffle : bool, default=True
+        Whether each pass has a new random order.
+    random_state : int, RandomState or None, default=None
+    early_stopping : bool, default=False
+        Stop when the error on held-out sequences has not fallen for `n_iter_no_change` passes, and keep the best
+        hypothesis.
+    validation_fraction : float, default=0.1
+        Share of sequences held out for it, unless `fit` is given X_val and y_val.
+    n_iter_no_change : int, default=5
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    classes_ : list of labels, sorted
+    scheme_ : the scheme in force, or None
+    n_features_ : int
+        Distinct features seen.
+    n_iter_ : int
+        Passes made.
+    converged_ : bool
+        Whether the last pass made no mistake.
+    mistakes_, token_mistakes_ : arrays
+        Sequences and tokens labelled wrong in each pass, at the time.
+    validation_errors_ : array
+        Share of held-out tokens labelled wrong after each pass.
+    n_seen_, n_mistakes_, n_updates_ : int
+        Sequences processed, those labelled wrong at the time, and steps, over all passes and calls.
+    margin_bound_ : float
+        Proved: no weights of length 1 prefer the right labels by more, for all sequences seen.
+
+    Examples
+    --------
+    >>> from perceptrons import SequenceTagger
+    >>> X = [["the", "cat", "sleeps"], ["a", "dog", "barks"], ["the", "dog", "sleeps"]]
+    >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]]
+    >>> tagger = SequenceTagger(features="pos", random_state=0).fit(X, y)
+    >>> tagger.predict([["a", "cat", "barks"]])
+    [['DET', 'NOUN', 'VERB']]
+    >>> tagger.converged_, tagger.classes_
+    (True, ['DET', 'NOUN', 'VERB'])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: COMMON[name] for name in SHARED},
+        "features": [None, str, "array-like"],
+        "columns": [None, "array-like"],
+        "readout": [StrOptions(set(READOUTS))],
+        "order": [Interval(Integral, 0, 2, closed="both")],
+        "scheme": [StrOptions({"auto", "BIO", "BILOU", "BIOES"}), None],
+        "beam": [Interval(Integral, 1, None, closed="left"), None],
+        "update": [StrOptions(set(WHERE))],
+        "k_best": [Interval(Integral, 1, None, closed="left")],
+        "n_iter_no_change": COMMON["n_iter_no_change"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        columns: Any = None,
+        rule: Any = "perceptron",
+        readout: str = "averaged",
+        order: int = 1,
+        scheme: str | None = "auto",
+        beam: int | None = None,
+        update: str = "max_violation",
+        k_best: int = 1,
+        eta0: float = 1.0,
+        max_iter: int = 10,
+        tol: float | None = None,
+        shuffle: bool = True,
+        random_state: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        verbose: int = 0,
+    ) -> None:
+        self.features = features
+        self.columns = columns
+        self.rule = rule
+        self.readout = readout
+        self.order = order
+        self.scheme = scheme
+        self.beam = beam
+        self.update = update
+        self.k_best = k_best
+        self.eta0 = eta0
+        self.max_iter = max_iter
+        self.tol = tol
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.verbose = verbose
+
+    # -- what the parameters mean -------------------------------------------------------------------------------------
+
+    def _plan(self) -> Plan:
+        rule = rules.resolve(self.rule)
+        return Plan(
+            rule, self.readout, int(self.order), self.scheme, self.beam, self.update, int(self.k_best), float(self.eta0)
+        ).check()
+
+    def _new(self) -> Tagger:
+        """A tagger that has seen nothing."""
+        return Tagger(Named() if self.features is None else Templated(self.features), self._plan())
+
+    def _given(self, tagger: Tagger, X: Any) -> Any:
+        """X as the vocabulary takes it."""
+        if isinstance(tagger.vocabulary, Named):
+            if isinstance(X, Tokens):
+                raise TypeError(
+                    "X has tokens in columns, and there are no templates to make features of them: "
+                    'give features, for instance SequenceTagger(features="chunking")'
+                )
+            return X
+        if isinstance(X, Tokens):
+            return X
+        return Tokens.of(X, list(tagger.vocabulary.columns if self.columns is None else self.columns))
+
+    def _labels(self, X: Any, y: Any, name: str = "y") -> Callable[[Bounds], Labels]:
+        """What makes labels of y, once the lengths of sequences are known; the name of a column of X is enough."""
+        if isinstance(X, Tokens) and isinstance(y, str):
+            labels = labels_in(X, y)
+            return lambda bounds: labels
+        return lambda bounds: labels_of(y, bounds, name)
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> Self:
+        """Learn from sequences, pass after pass.
+
+        Parameters
+        ----------
+        X : list of sequences, or Tokens
+            A sequence is a list of tokens, see `features`. `perceptrons.data.read_conll` reads `Tokens` from files.
+        y : list of label sequences; or the name of the column of `Tokens` that has them
+        X_val, y_val : held-out sequences and their labels, optional
+            The error on them after each pass is in `validation_errors_`, and what `early_stopping` looks at.
+
+        Returns
+        -------
+        self
+        """
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val go together: give both or neither")
+        tagger = self._new()
+        corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
+        random = check_random_state(self.random_state)
+        held_out = None
+        if X_val is not None:
+            held_out = tagger.held_out(self._given(tagger, X_val), self._labels(X_val, y_val, "y_val"))
+        elif self.early_stopping:
+            corpus, held_out = corpus.split(self.validation_fraction, random)
+        run = Run()
+        try:
+            tagger.train(
+                corpus,
+                run,
+                seed=random.randint(2**31) if self.shuffle else None,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                held_out=held_out,
+                patience=self.n_iter_no_change if self.early_stopping else None,
+                report=Progress(type(self).__name__, corpus, self.verbose > 1) if self.verbose else None,
+            )
+        except KeyboardInterrupt:
+            if run.n_iter:
+                self._commit(tagger, run, corpus.wrong_tokens)
+            raise
+        self._commit(tagger, run, corpus.wrong_tokens)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Learn from these sequences, once, in their order. Cutting a stream into other chunks changes nothing.
+
+        Features and labels that are new are learned; a label can be predicted from its first sequence on, or from
+        when it is announced in `classes`.
+        """
+        fitted = hasattr(self, "_tagger")
+        tagger = self._tagger if fitted else self._new()
+        plan = self._plan()
+        for name in ("order", "readout", "scheme"):
+            if getattr(plan, name) != getattr(tagger.plan, name):
+                raise ValueError(f"{name} was changed after learning had begun: call fit, or change it back")
+        labels = self._labels(X, y)
+        before = None if tagger.learner is None else tagger.learner.counts[WRONG_TOKENS]
+        tagger.plan = plan
+        mistakes = tagger.learn_once(self._given(tagger, X), labels, [] if classes is None else list(classes))
+        wrong = int(tagger.learner.counts[WRONG_TOKENS] - (before or 0))
+        self._commit(tagger, Run(mistakes=[mistakes], stop="stream"), [wrong])
+        return self
+
+    def _commit(self, tagger: Tagger, run: Run, wrong_tokens: list[int]) -> None:
+        """Become the fitted model."""
+        self._tagger = tagger
+        self.n_iter_, self.converged_ = run.n_iter, run.converged
+        self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
+        self.token_mistakes_ = np.array(wrong_tokens, dtype=np.int64)
+        self.validation_errors_ = np.array(run.validation_errors)
+
+    # -- prediction ---------------------------------------------------------------------------------------------------
+
+    def _ready(self) -> Tagger:
+        check_is_fitted(self)
+        return self._tagger
+
+    def predict(self, X: Any) -> list[list[Any]]:
+        """The labels of each sequence."""
+        tagger = self._ready()
+        codes, bounds = tagger.predict(self._given(tagger, X))
+        return _cut(tagger.labels, codes, bounds)
+
+    def predict_single(self, xseq: Any) -> list[Any]:
+        """The labels of one sequence."""
+        return self.predict([xseq])[0]
+
+    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list[Any], float]]]:
+        """The `k` best labellings of each sequence with their scores, the best first; fewer where there are no more.
+
+        They are searched for exactly, also where `beam` is set.
+        """
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k must be a whole number >= 1, got {k!r}")
+        tagger = self._ready()
+        examples = tagger.vocabulary.sequences(self._given(tagger, X), grow=False)
+        codes, scores = tagger.learner.k_best(examples, int(k))
+        lists = [_cut(tagger.labels, line, examples.bounds) for line in codes]
+        return [
+            [(lists[j][i], float(score)) for j, score in enumerate(scores[i]) if score > -np.inf]
+            for i in range(examples.n_sequences)
+        ]
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of tokens whose label is right."""
+        tagger = self._ready()
+        codes, bounds = tagger.predict(self._given(tagger, X))
+        right = self._labels(X, y)(bounds).among(tagger.labels)
+        if not len(codes):
+            raise ValueError("X has no tokens: there is nothing to score")
+        return float(np.mean(right == codes))
+
+    def report(self, X: Any, y: Any) -> EntityReport:
+        """Precision, recall and F1 by entity, as conlleval and seqeval count them; print it, or see its members."""
+        tagger = self._ready()
+        codes, bounds = tagger.predict(self._given(tagger, X))
+        labels = self._labels(X, y)(bounds)
+        return entity_report(labels.codes, labels.names, codes, tagger.labels, bounds)
+
+    # -- reports ------------------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> list[Any]:
+        return list(self._ready().labels)
+
+    @property
+    def scheme_(self) -> str | None:
+        scheme: str | None = self._ready().learner.scheme
+        return scheme
+
+    @property
+    def n_features_(self) -> int:
+        return int(self._ready().vocabulary.n_features)
+
+    @property
+    def n_seen_(self) -> int:
+        return int(self._ready().learner.counts[SEEN])
+
+    @property
+    def n_mistakes_(self) -> int:
+        return int(self._ready().learner.counts[MISTAKES])
+
+    @property
+    def n_updates_(self) -> int:
+        return int(self._ready().learner.counts[UPDATES])
+
+    @property
+    def margin_bound_(self) -> float:
+        return float(self._ready().learner.margin_bound)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """The weight of each feature with each label, where it is not 0: ``{("word:the", "DET"): 1.5, …}``."""
+        tagger = self._ready()
+        features, labels, weights = tagger.learner.state_weights()
+        names = tagger.vocabulary.names(features.tolist())
+        return {
+            (name, tagger.labels[label]): weight
+            for name, label, weight in zip(names, labels.tolist(), weights.tolist(), strict=True)
+        }
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """The weight of each label after another, where it is not 0."""
+        tagger = self._ready()
+        weights = tagger.learner.transition_weights()
+        return {
+            (tagger.labels[i], tagger.labels[j]): float(weights[i, j])
+            for i, j in zip(*(each.tolist() for each in np.nonzero(weights)), strict=True)
+        }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_tagger")
+
+
+def _cut(labels: Sequence[Any], codes: Any, bounds: Bounds) -> list[list[Any]]:
+    """Labels, sequence by sequence."""
+    flat = [labels[code] for code in codes.tolist()]
+    ends = bounds.tolist()
+    return [flat[begin:end] for begin, end in pairwise(ends)]
