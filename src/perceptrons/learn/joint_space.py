@@ -122,7 +122,7 @@ class Named:
 
 
 class Vector(NamedTuple):
-    """Features by number: the values at some places, each place once, or everywhere."""
+    """Features by number: the values at some places, or everywhere. In a difference each place is there once."""
 
     where: Any  # an array of numbers of features, or EVERYWHERE
     values: Floats
@@ -159,7 +159,7 @@ class Numbered:
             raise Unfit(f"{n_features} features, and {len(self.w)} before: all structures have features of one length")
         if hasattr(features, "tocsr"):
             row = features.tocsr()
-            vector = _summed(row.indices, _floats(row.data))
+            vector = Vector(row.indices, _floats(row.data))
         else:
             vector = Vector(EVERYWHERE, _floats(features))
         if not np.isfinite(vector.values).all():
@@ -173,15 +173,17 @@ class Numbered:
         if gold.where is EVERYWHERE or predicted.where is EVERYWHERE:
             delta = Vector(EVERYWHERE, self._dense(gold) - self._dense(predicted))
         else:
-            places = np.concatenate([gold.where, predicted.where])
-            delta = _summed(places, np.concatenate([gold.values, -predicted.values]))
-            delta = Vector(delta.where[delta.values != 0], delta.values[delta.values != 0])
+            places, back = np.unique(np.concatenate([gold.where, predicted.where]), return_inverse=True)
+            values: Any = np.bincount(back, np.concatenate([gold.values, -predicted.values]), len(places))
+            kept = values != 0
+            delta = Vector(places[kept], values[kept])
         return delta, float(delta.values @ delta.values)
 
     def _dense(self, vector: Vector) -> Floats:
-        dense = np.zeros_like(self.w)
-        dense[vector.where] = vector.values
-        return dense
+        if vector.where is EVERYWHERE:
+            return vector.values
+        dense: Any = np.bincount(vector.where, vector.values, len(self.w))
+        return np.asarray(dense, dtype=np.float64)
 
     def dot(self, delta: Vector) -> float:
         """w·Δφ."""
@@ -193,13 +195,14 @@ class Numbered:
 
     def move(self, delta: Vector, step: float, at: float) -> bool:
         """w += step·Δφ, u += at·step·Δφ; returns whether all that changed is still finite."""
-        where, w, u = delta.where, self.w, self.u
+        where = delta.where
+        w, u = self.w[where], self.u[where]
         if not self.old or self.old[-1][0] is not EVERYWHERE:  # else all that was there is noted
-            self.old.append((where, w[where].copy(), u[where].copy()))
+            self.old.append((where, w.copy(), u.copy()) if where is EVERYWHERE else (where, w, u))
         with np.errstate(over="ignore", invalid="ignore"):
-            w[where] += step * delta.values
-            u[where] += at * step * delta.values
-            return bool(np.isfinite(w[where]).all() and np.isfinite(u[where]).all())
+            w, u = w + step * delta.values, u + at * step * delta.values
+        self.w[where], self.u[where] = w, u
+        return bool(np.isfinite(w).all() and np.isfinite(u).all())
 
     def averaged(self, total: float) -> Floats:
         """The mean of w over all examples: ((T + 1)·w − u)/T."""
@@ -239,13 +242,6 @@ def _width(features: Any) -> int:
     if len(shape) == 1 or (len(shape) == 2 and shape[0] == 1 and hasattr(features, "tocsr")):
         return int(shape[-1])
     raise Unfit(f"a {type(features).__name__} of shape {shape}: one structure has one vector, such as array.ravel()")
-
-
-def _summed(places: npt.NDArray[Any], values: Floats) -> Vector:
-    """Values at their places, those at one place summed."""
-    places, back = np.unique(places, return_inverse=True)
-    sums: Any = np.bincount(back, values, len(places))
-    return Vector(places, sums)
 
 
 def _floats(values: Any) -> Floats:
