@@ -17,7 +17,7 @@ ALLOWED = {
     "data": {"core", "rules"},
     "learn": {"core", "data", "rules"},
     "models": {"learn", "core", "data", "rules"},
-    "structures": {"core"},
+    "structures": {"learn", "core", "rules"},
     "theory": {"models", "learn", "core", "data", "rules"},
     "plots": {"theory", "models", "learn", "core", "data", "rules"},
     "store": {"models", "learn", "core", "data", "rules"},

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from perceptrons.core import eisner
+from perceptrons.learn.joint_space import read_only
 
 Array = npt.NDArray[Any]
 BEYOND, ROOT = "\0beyond", "\0root"  # no word and no tag begins like this
@@ -86,6 +87,7 @@ class ProjectiveParsing:
         words, tags = encoded(x)
         scores = np.zeros((len(x) + 1, len(x) + 1))
         room = np.empty(eisner.FIXED + len(x), np.uint64)
+        weights = read_only(np.asarray(weights).view())  # as in training: what can be written compiles once more
         eisner.arc_scores(words, tags, weights, np.uint64(self.n_features - 1), room, scores)
         return scores
 
