@@ -121,7 +121,7 @@ def same_key(keys, number, template, values, parts, begin, end):
 def number(codes, bounds, cells, parts, ends, grow, slots, keys, values, hashes, indices, indptr, counts):
     """Number the features of tokens; fills slots, keys, indices and indptr, and updates counts.
 
-    codes: a row a token, a column a view. cells: view and offset of each. parts: the cells of all templates, one
+    codes: a row a view, a column a token. cells: view and offset of each. parts: the cells of all templates, one
     after the other; ends: where those of each end. A feature's key is its template and the values of its cells. With
     `grow` a new one gets the next number, otherwise it is left out, as is one with an unknown value. values and
     hashes: room for those of a token. counts: sequences done, tokens done, features in the table, features found.
@@ -142,10 +142,10 @@ def number(codes, bounds, cells, parts, ends, grow, slots, keys, values, hashes,
                 elif j >= np.int64(end):
                     values[c] = U(EDGE) - U(2) * U(j - np.int64(end)) - ONE
                 else:
-                    values[c] = codes[U(j), U(cells[c, U(0)])]
+                    values[c] = codes[U(cells[c, U(0)]), U(j)]
             first = U(0)
             for t in range(n_templates):
-                h, known = t, True
+                h, known = mixed(U(0), t + ONE), True
                 for k in range(first, U(ends[t])):
                     value = U(values[U(parts[k])])
                     known = known and value != U(UNKNOWN)
@@ -199,7 +199,7 @@ def index(keys, first, n, ends, slots):
     for i in range(U(first), U(n)):
         t = U(keys[i, U(0)])
         size = U(ends[t]) - (U(ends[t - ONE]) if t > U(0) else U(0))
-        h = t
+        h = mixed(U(0), t + ONE)
         for k in range(size):
             h = mixed(h, U(keys[i, k + ONE]))
         h &= LOW

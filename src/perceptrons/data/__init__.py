@@ -1,11 +1,27 @@
-"""Examples, wherever they come from, as rows that a compiled pass can read."""
+"""Examples, wherever they come from, as rows that a compiled pass can read.
+
+What belongs to sequences is imported when it is first used: commands that read tables start without it.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from perceptrons.data.arrays import Rows, as_rows
 from perceptrons.data.batches import Batch, Source
-from perceptrons.data.conll import read_conll
 from perceptrons.data.files import DataError
 from perceptrons.data.source import source
-from perceptrons.data.templates import column
-from perceptrons.data.tokens import Tokens
+
+if TYPE_CHECKING:
+    from perceptrons.data.conll import read_conll
+    from perceptrons.data.templates import column
+    from perceptrons.data.tokens import Tokens
 
 __all__ = ["Batch", "DataError", "Rows", "Source", "Tokens", "as_rows", "column", "read_conll", "source"]
+
+LATER = {"Tokens": "tokens", "column": "templates", "read_conll": "conll"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module 'perceptrons.data' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"perceptrons.data.{LATER[name]}"), name)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import DataError
 from perceptrons.data.sequences import Sequences
+from perceptrons.data.tokens import shown
 
 SEPARATOR = ":"  # between the parts of a name
 
@@ -98,22 +99,44 @@ class Named:
         return found
 
 
+class _Strings(dict[str, int | None]):
+    """Numbers of the features that strings under one key make; None for those that are left out."""
+
+    def __init__(self, rows: _Rows, key: str) -> None:
+        self.rows, self.key = rows, key
+
+    def __missing__(self, string: str) -> int | None:
+        self[string] = number = self.rows.number(self.key + SEPARATOR + string)
+        return number
+
+
+class _Keys(dict[str, _Strings]):
+    """What is known of the strings under each key: looking there takes half as long as joining key and string."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self.rows = rows
+
+    def __missing__(self, key: str) -> _Strings:
+        self[checked(key)] = found = _Strings(self.rows, key)
+        return found
+
+
 class _Rows:
     """Rows in the making."""
 
     def __init__(self, numbers: dict[str, int], grow: bool) -> None:
         self.numbers, self.grow = numbers, grow
+        self.keys = _Keys(self)
         self.indices: list[int] = []
-        self.values: list[float] = []
-        self.joined: dict[str, dict[str, str]] = {}  # key and string -> name: joining them takes longer
+        self.others: dict[int, float] = {}  # values other than 1, by position
 
     def of(self, X: Iterable[Iterable[Any]]) -> Sequences:
         if isinstance(X, str | bytes | Mapping):
-            raise DataError(f"X must be a list of sequences, got {_shown(X)}")
+            raise DataError(f"X must be a list of sequences, got {shown(X)}")
         ends, bounds = [0], [0]
         for s, sequence in enumerate(X):
             if isinstance(sequence, str | bytes | Mapping) or not isinstance(sequence, Iterable):
-                raise DataError(f"sequence {s} must be a list of tokens, got {_shown(sequence)}")
+                raise DataError(f"sequence {s} must be a list of tokens, got {shown(sequence)}")
             for i, token in enumerate(sequence):
                 try:
                     self.add(token)
@@ -121,57 +144,88 @@ class _Rows:
                     raise DataError(f"sequence {s}, token {i}: {error}") from None
                 ends.append(len(self.indices))
             bounds.append(len(ends) - 1)
-        values = np.array(self.values)
-        arrays = (np.array(numbers, dtype=np.uint64) for numbers in (ends, bounds))
-        indptr, edges = (readonly(array) for array in arrays)
-        plain = None if (values == 1.0).all() else readonly(values)
-        return Sequences(readonly(np.array(self.indices, dtype=np.uint32)), plain, indptr, edges)
+        values = None
+        if self.others:
+            values = np.ones(len(self.indices))
+            values[list(self.others)] = list(self.others.values())
+            values = readonly(values)
+        indptr, edges = (readonly(np.array(each, dtype=np.uint64)) for each in (ends, bounds))
+        return Sequences(readonly(np.array(self.indices, dtype=np.uint32)), values, indptr, edges)
 
-    def add(self, token: Any, before: str = "") -> None:
-        """The features of a token, or of what stands under a key."""
-        if isinstance(token, Mapping):
+    def number(self, name: str) -> int | None:
+        """The number of a feature, a new one if need be; None: it is left out."""
+        number = self.numbers.get(name)
+        if number is None and self.grow:
+            number = self.numbers[checked(name)] = len(self.numbers)
+        return number
+
+    def add(self, token: Any) -> None:
+        """The features of a token."""
+        kind = type(token)
+        if kind is dict:
+            keys, append = self.keys, self.indices.append
             for key, value in token.items():
-                if not isinstance(key, str):
-                    raise DataError(f"names of features must be strings, got {_shown(key)}")
-                self.item(before + key, value)
-        elif isinstance(token, list | tuple | set | frozenset):
-            for name in sorted(token) if isinstance(token, set | frozenset) else token:
-                if not isinstance(name, str):
-                    raise DataError(f"names of features must be strings, got {_shown(name)}")
-                self.feature(before + name, 1.0)
+                if type(value) is str:
+                    number = keys[key][value]
+                    if number is not None:
+                        append(number)
+                elif value is not False:
+                    self.item(checked(key), value)
+        elif kind is list:
+            self.strings(token, "")
+        elif isinstance(token, Mapping | list | tuple | set | frozenset):
+            self.add(dict(token) if isinstance(token, Mapping) else in_order(token))
         else:
-            raise DataError(f"a token must be a dict, or a list of names of features, got {_shown(token)}")
+            raise DataError(f"a token must be a dict, or a list of names of features, got {shown(token)}")
+
+    def strings(self, names: list[str], before: str) -> None:
+        """Names of features, with something before each."""
+        if before:
+            names = [before + checked(name) for name in names]
+        try:
+            found: list[Any] = list(map(self.numbers.get, names))
+        except TypeError:  # some cannot be hashed
+            found = [None] * len(names)
+        if None in found:
+            fixed = [self.number(checked(names[k])) if each is None else each for k, each in enumerate(found)]
+            found = [each for each in fixed if each is not None]
+        self.indices += found
 
     def item(self, key: str, value: Any) -> None:
-        """A key of a dict and what stands under it."""
-        if isinstance(value, str):
-            names = self.joined.setdefault(key, {})
-            name = names.get(value)
-            if name is None:
-                name = names[value] = key + SEPARATOR + value
-            self.feature(name, 1.0)
-        elif isinstance(value, Mapping | list | tuple | set | frozenset):
-            self.add(value, key + SEPARATOR)
-        elif isinstance(value, bool | np.bool_):
+        """A key of a dict and what stands under it, unless it is a plain string."""
+        if isinstance(value, bool | np.bool_):
             if value:
-                self.feature(key, 1.0)
+                self.value(key, 1.0)
+        elif isinstance(value, str):
+            self.value(key + SEPARATOR + value, 1.0)
         elif isinstance(value, Real):
             if not math.isfinite(value):
                 raise DataError(f"{key} must be a finite number, got {value}")
-            self.feature(key, float(value))
+            self.value(key, float(value))
+        elif isinstance(value, Mapping):
+            for name, part in value.items():
+                self.item(key + SEPARATOR + checked(name), part)
+        elif isinstance(value, list | tuple | set | frozenset):
+            self.strings(in_order(value), key + SEPARATOR)
         else:
-            raise DataError(f"{key} must be a string, a number, True or False, or a list or dict, got {_shown(value)}")
+            raise DataError(f"{key} must be a string, a number, True or False, or a list or dict, got {shown(value)}")
 
-    def feature(self, name: str, value: float) -> None:
-        number = self.numbers.get(name)
-        if number is None:
-            if not self.grow:
-                return
-            number = self.numbers[name] = len(self.numbers)
-        self.indices.append(number)
-        self.values.append(value)
+    def value(self, name: str, value: float) -> None:
+        """A feature that has a value."""
+        number = self.number(name)
+        if number is not None:
+            if value != 1.0:
+                self.others[len(self.indices)] = value
+            self.indices.append(number)
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def checked(name: Any) -> Any:
+    """The name, if it is one."""
+    if not isinstance(name, str):
+        raise DataError(f"names of features must be strings, got {shown(name)}")
+    return name
+
+
+def in_order(names: Iterable[Any]) -> list[Any]:
+    """Names as a list; those of sets in alphabetical order, so that features get the same numbers in every run."""
+    return list(names) if isinstance(names, list | tuple) else sorted(map(checked, names))

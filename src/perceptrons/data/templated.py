@@ -89,10 +89,10 @@ class Templated:
 
     def _rows(self, tokens: Tokens, grow: bool) -> Sequences:
         n = tokens.n_tokens
-        codes = np.empty((n, len(self._views)), dtype=np.uint32)
+        codes = np.empty((len(self._views), n), dtype=np.uint32)
         for v, view in enumerate(self._views):
             column = tokens.columns[view.column]
-            np.take(self._coded(v, view.of(column.types), grow), column.codes, out=codes[:, v])
+            codes[v] = self._coded(v, view.of(column.types), grow)[column.codes]
         indices = np.empty(n * len(self.templates), dtype=np.uint32)
         indptr, counts = np.zeros(n + 1, dtype=np.uint64), np.zeros(4, dtype=np.uint64)
         values = np.empty(len(self._cells), dtype=np.uint32)

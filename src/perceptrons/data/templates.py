@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from perceptrons.core.interning import FARTHEST
@@ -33,25 +34,33 @@ class _Letters(dict[int, str]):
         return changed
 
 
-SHAPE = _Letters(lambda c: "A" if c.isupper() else "a" if c.isalpha() else "9" if c.isdigit() else c)
-DIGITS = _Letters(lambda c: "0" if c.isdigit() else c)
+SHAPE = _Letters(lambda c: "A" if c.isupper() else "a" if c.isalpha() else "9" if c.isdecimal() else c)
+DIGITS = _Letters(lambda c: "0" if c.isdecimal() else c)
+DIGIT, RUN = re.compile(r"\d"), re.compile(r"(.)\1+", re.DOTALL)
 FLAG = ("no", "yes")
+
+
+@lru_cache(1 << 16)  # there are few shapes
+def collapsed(shape: str) -> str:
+    """Each run of a character once."""
+    return RUN.sub(r"\1", shape)
+
 
 # What can be done with a string, by name. Those of SIZED take a number of characters as well.
 PLAIN: dict[str, Callable[[str], str]] = {
     "lower": str.lower,
     "shape": lambda s: s.translate(SHAPE),  # McDonald's-2 -> AaAaaaaa'a-9
-    "short_shape": lambda s: "".join(c for c, _ in groupby(s.translate(SHAPE))),  # AaAa'a-9
+    "short_shape": lambda s: collapsed(s.translate(SHAPE)),  # McDonald's-2 -> AaAa'a-9
     "digits": lambda s: s.translate(DIGITS),  # 1999-12 -> 0000-00
-    "has_digit": lambda s: FLAG[any(map(str.isdigit, s))],
+    "has_digit": lambda s: FLAG[DIGIT.search(s) is not None],
     "has_hyphen": lambda s: FLAG["-" in s],
-    "has_upper": lambda s: FLAG[any(map(str.isupper, s))],
+    "has_upper": lambda s: FLAG[s != s.lower()],
     "is_title": lambda s: FLAG[s[:1].isupper()],
     "is_caps": lambda s: FLAG[s.isupper()],
 }
-SIZED: dict[str, Callable[[str, int], str]] = {
-    "prefix": lambda s, n: s[:n],
-    "suffix": lambda s, n: s[-n:],
+SIZED: dict[str, Callable[[int], Callable[[str], str]]] = {
+    "prefix": lambda n: itemgetter(slice(None, n)),
+    "suffix": lambda n: itemgetter(slice(-n, None)),
 }
 
 NAME = re.compile(r"[^\s\[\]&]+")
@@ -68,8 +77,9 @@ class Change(NamedTuple):
     def __str__(self) -> str:
         return f".{self.name}({self.size or ''})"
 
-    def __call__(self, value: str) -> str:
-        return SIZED[self.name](value, self.size) if self.size else PLAIN[self.name](value)
+    @property
+    def function(self) -> Callable[[str], str]:
+        return SIZED[self.name](self.size) if self.size else PLAIN[self.name]
 
 
 class View(NamedTuple):
@@ -84,7 +94,7 @@ class View(NamedTuple):
     def of(self, values: Iterable[str]) -> list[str]:
         """The values, changed."""
         for change in self.changes:
-            values = map(change.__call__, values)
+            values = map(change.function, values)
         return list(values)
 
 

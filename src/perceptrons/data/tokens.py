@@ -58,21 +58,20 @@ class Tokens:
     def of(cls, X: Iterable[Iterable[Any]], names: Sequence[str]) -> Tokens:
         """Sentences given as lists of tokens. A token is a string, or a tuple or list of one for each name."""
         if isinstance(X, str | bytes | Mapping):
-            raise DataError(f"X must be a list of sentences, got {_shown(X)}")
+            raise DataError(f"X must be a list of sentences, got {shown(X)}")
         sentences = [each if isinstance(each, Sequence) else _sentence(each, i) for i, each in enumerate(X)]
         for i, each in enumerate(sentences):
             if isinstance(each, str | bytes):
-                raise DataError(f"sentence {i} must be a list of tokens, got {_shown(each)}: split it into tokens")
+                raise DataError(f"sentence {i} must be a list of tokens, got {shown(each)}: split it into tokens")
         bounds = np.zeros(len(sentences) + 1, dtype=np.uint64)
         np.cumsum([len(each) for each in sentences], out=bounds[1:])
         flat = list(chain.from_iterable(sentences))
-        kinds = set(map(type, flat))
-        if len(names) == 1 and not kinds & {tuple, list}:
+        if len(names) == 1 and not (flat and isinstance(flat[0], tuple | list)):
             return cls({names[0]: interned(flat, bounds, names[0])}, readonly(bounds))
-        if not kinds <= {tuple, list} or not set(map(len, flat)) <= {len(names)}:
+        kinds = set(map(type, flat))
+        if not all(issubclass(kind, tuple | list) for kind in kinds) or not set(map(len, flat)) <= {len(names)}:
             raise DataError(_misfit(flat, bounds, names))
-        columns = {name: interned(list(map(itemgetter(j), flat)), bounds, name) for j, name in enumerate(names)}
-        return cls(columns, readonly(bounds))
+        return cls({name: interned(flat, bounds, name, j) for j, name in enumerate(names)}, readonly(bounds))
 
     def column(self, name: str) -> Column:
         """The column of this name."""
@@ -109,18 +108,27 @@ class Tokens:
         return Tokens(dict(zip(after, self.columns.values(), strict=True)), self.bounds, self.lines)
 
 
-def interned(strings: list[Any], bounds: Ends, name: str) -> Column:
-    """A column of these strings."""
+class _Numbered(dict[Any, int]):
+    """Numbers of things by first occurrence: what is not there is there once it has been looked for."""
+
+    def __missing__(self, thing: Any) -> int:
+        self[thing] = number = len(self)
+        return number
+
+
+def interned(tokens: list[Any], bounds: Ends, name: str, j: int | None = None) -> Column:
+    """A column of these strings, or of the j-th of each token."""
+    numbers = _Numbered()
+    strings = tokens if j is None else map(itemgetter(j), tokens)
     try:
-        types = list(dict.fromkeys(strings))
-        if not all(isinstance(each, str) for each in types):
+        codes = np.fromiter(map(numbers.__getitem__, strings), dtype=np.uint32, count=len(tokens))
+        if not all(isinstance(each, str) for each in numbers):
             raise TypeError
     except TypeError:  # some are no strings, or cannot even be hashed
-        at = next(i for i, each in enumerate(strings) if not isinstance(each, str))
-        raise DataError(f"{_place(bounds, at)}: {name} must be a string, got {_shown(strings[at])}") from None
-    number = {each: i for i, each in enumerate(types)}
-    codes = np.fromiter(map(number.__getitem__, strings), dtype=np.uint32, count=len(strings))
-    return Column(readonly(codes), [str(each) for each in types])
+        strings = tokens if j is None else [token[j] for token in tokens]
+        at, wrong = next((i, each) for i, each in enumerate(strings) if not isinstance(each, str))
+        raise DataError(f"{_place(bounds, at)}: {name} must be a string, got {shown(wrong)}") from None
+    return Column(readonly(codes), list(map(str, numbers)))
 
 
 def _sentence(given: Any, i: int) -> list[Any]:
@@ -130,7 +138,7 @@ def _sentence(given: Any, i: int) -> list[Any]:
             raise TypeError
         return list(given)
     except TypeError:
-        raise DataError(f"sentence {i} must be a list of tokens, got {_shown(given)}") from None
+        raise DataError(f"sentence {i} must be a list of tokens, got {shown(given)}") from None
 
 
 def _misfit(flat: list[Any], bounds: Ends, names: Sequence[str]) -> str:
@@ -138,7 +146,7 @@ def _misfit(flat: list[Any], bounds: Ends, names: Sequence[str]) -> str:
     for at, token in enumerate(flat):
         if not isinstance(token, tuple | list) or len(token) != len(names):
             what = f"a token must be a tuple of {len(names)} strings ({', '.join(names)})"
-            return f"{_place(bounds, at)}: {what}, got {_shown(token)}"
+            return f"{_place(bounds, at)}: {what}, got {shown(token)}"
     raise AssertionError("one token does not fit")
 
 
@@ -148,6 +156,7 @@ def _place(bounds: Ends, at: int) -> str:
     return f"sentence {sentence}, token {at - int(bounds[sentence])}"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """What is given, for messages."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
