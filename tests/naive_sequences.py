@@ -1,8 +1,8 @@
 """Slow twins of the structured perceptron over sequences, written from its formulas.
 
-A sequence is a list of tokens, a token a dict of features and their values, and a labelling a tuple of numbers of
-labels. Weights are a dict from features of labellings to numbers. The best labelling is found by looking at all of
-them. Every hypothesis is kept, and what a readout means is computed from that list.
+A sequence is a list of tokens, a token a dict of features and their values, and a labelling a tuple of labels. Weights
+are a dict from features of labellings to numbers. The best labelling is found by looking at all of them. Every
+hypothesis is kept, and what a readout means is computed from that list. Labels are numbered in their sorted order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def obeys(labels, scheme, whole=True):
     last, single = {"BIO": (None, None), "BILOU": ("L", "U"), "BIOES": ("E", "S")}[scheme]
     entity = None  # type of the entity that may or must go on
     for label in labels:
-        prefix, _, kind = label.partition("-")
+        prefix, _, kind = str(label).partition("-")
         if prefix in ("I", last):
             if entity != kind:
                 return False
@@ -130,9 +130,11 @@ class NaiveTagger:
         beta=1.0,
         C=1.0,
     ):
-        self.labels = list(labels)  # by number
+        self.labels = sorted(labels)
         self.rule, self.beta, self.C, self.eta0 = rule, beta, C, eta0
-        self.order, self.scheme, self.beam, self.update, self.k = order, scheme, beam, update, k_best
+        self.order, self.beam, self.update, self.k = order, beam, update, k_best
+        self.candidates = ["BIO", "BILOU", "BIOES"] if scheme == "auto" else None  # what all sequences have obeyed
+        self.scheme = None if scheme == "auto" else scheme
         self.w = {}
         self.after = []  # the hypothesis in force after each sequence
         self.mistakes = []  # for each sequence whether it was one
@@ -146,18 +148,19 @@ class NaiveTagger:
         return dot(w, phi(x, y, self.order, whole))
 
     def legal(self, y, whole=True):
-        return obeys([self.labels[c] for c in y], self.scheme, whole)
+        return obeys(y, self.scheme, whole)
 
-    def sorted(self, scored, ties):
-        """Labellings by falling score; of equals the one first whose `ties` is smaller."""
+    def sorted(self, scored, ties, most=None):
+        """Labellings by falling score; of equals the one first whose `ties` is smaller. `most` of them matter."""
         in_order = sorted(scored, key=lambda pair: (-pair[0], ties(pair[1])))
-        self.close_calls += sum(0 < a[0] - b[0] < NEAR for a, b in pairwise(in_order))
+        self.close_calls += sum(0 < a[0] - b[0] < NEAR for a, b in pairwise(in_order[: most and most + 1]))
         return in_order
 
     def ranked(self, w, x, cost=None):
         """All legal labellings and their scores, the best first; of equals the smallest read from the last label."""
-        every = [y for y in product(range(len(self.labels)), repeat=len(x)) if self.legal(y)]
-        return self.sorted([(self.score(w, x, y) + (cost(y) if cost else 0), y) for y in every], lambda y: y[::-1])
+        every = [y for y in product(self.labels, repeat=len(x)) if self.legal(y)]
+        scored = [(self.score(w, x, y) + (cost(y) if cost else 0), y) for y in every]
+        return self.sorted(scored, lambda y: y[::-1], self.k)
 
     def beams(self, w, x, cost=None):
         """For each token the beginnings that end there and stay, with their scores, the best first."""
@@ -165,7 +168,7 @@ class NaiveTagger:
         kept, lists = [()], []
         for t in range(len(x)):
             whole = t == len(x) - 1  # then the stop counts
-            longer = [y for y in ((*old, c) for old in kept for c in range(len(self.labels))) if self.legal(y, whole)]
+            longer = [y for y in ((*old, c) for old in kept for c in self.labels) if self.legal(y, whole)]
             scored = [(self.score(w, x, y, whole) + (cost(y) if cost else 0), y) for y in longer]
             merged = {}  # the best beginning of each state; of equals the one with the smaller label before the state
             for score, y in self.sorted(scored, lambda y: y[: len(y) - size][-1:]):
@@ -217,8 +220,11 @@ class NaiveTagger:
 
     def learn(self, x, labels):
         """Receive a sequence, predict, receive its labels, update. A label exists from its first sequence on."""
-        self.labels += sorted(set(labels) - set(self.labels))
-        gold = tuple(self.labels.index(label) for label in labels)
+        self.labels, gold = sorted({*self.labels, *labels}), tuple(labels)
+        if self.candidates is not None:
+            self.candidates = [scheme for scheme in self.candidates if obeys(gold, scheme)]
+            begins = any(str(label).partition("-")[0] in ("B", "U", "S") for label in self.labels)
+            self.scheme = self.candidates[0] if begins and self.candidates else None
         predicted = self.best(self.w, x)
         self.mistakes.append(predicted != gold)
         self.wrong_tokens += hamming(gold, predicted)
@@ -280,4 +286,4 @@ class NaiveTagger:
 
     def predict(self, X, readout="last"):
         w = getattr(self, readout)()
-        return [[self.labels[c] for c in self.best(w, x)] for x in X]
+        return [list(self.best(w, x)) for x in X]
