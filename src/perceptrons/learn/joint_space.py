@@ -39,16 +39,10 @@ class Weights(dict[Any, float]):
 class Named:
     """Features are a dict of names and values."""
 
-    kind = "a dict"
-
     def __init__(self) -> None:
         self.w = Weights()
         self.u: dict[Any, float] = {}
         self.old: dict[Any, tuple[float | None, float | None]] = {}
-
-    @classmethod
-    def like(cls, features: Any) -> Self:
-        return cls()
 
     @property
     def weights(self) -> Weights:
@@ -130,8 +124,6 @@ class Vector(NamedTuple):
 
 class Numbered:
     """Features are a 1-D array, or a sparse row, of one length for all structures."""
-
-    kind = "an array"
 
     def __init__(self, n_features: int) -> None:
         self.w: Floats = np.zeros(n_features)

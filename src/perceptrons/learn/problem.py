@@ -75,9 +75,11 @@ class Checked:
         """The space that the features of this problem are of."""
         features = self._call("features", number, x, y)
         try:
-            return Named.like(features) if isinstance(features, dict) else Numbered.like(features)
+            space: Space = Named() if isinstance(features, dict) else Numbered.like(features)
+            space.read(features)  # what is wrong with them is said before anything is searched
         except Unfit as why:
             raise self._unfit(number, "", why) from None
+        return space
 
     def features(self, space: Space, number: int, x: Any, y: Any, searched: str = "") -> Any:
         """φ(x, y), read by the space. `searched` is the method that gave y, if it was not given."""

@@ -101,7 +101,7 @@ class StructuredLearner:
         # L in place of the 1 in ℓ = max(0, 1 − m): the rule is shown a margin that is smaller by target·(L − 1).
         tau = self.rule.tau(margin - demands(self.rule) * (cost - 1.0), sq_norm, 1.0)
         if tau > 0.0:
-            if not (math.isfinite(sq_norm) and space.move(delta, self.eta * tau, self.counts[SEEN])):
+            if not (math.isfinite(sq_norm) and space.move(delta, self.eta * tau, float(self.counts[SEEN]))):
                 raise overflow(f"at example {number}")
             self.counts[UPDATES] += 1
             self.counts[TAU] += self.eta * tau
