@@ -108,7 +108,7 @@ def mixed(hashed, code):
 
 @register_jitable(**OPTIONS)
 def way(head, token):
-    """Direction and distance of an arc: 1, 2, 3, 4, 5 to 9, 10 and more."""
+    """Direction and distance of an arc: 1, 2, 3, 4, 5 to 9, 10 and more. A number from 2 to 13."""
     distance = token - head if token > head else head - token
     bucket = distance
     if distance >= U(10):
@@ -150,8 +150,9 @@ def arc_features(words, tags, head, token, mask, out):
     bucket = way(head, token)
     count = ZERO
     for key in keys:
-        out[count] = mixed(key, ZERO) & mask
-        out[count + ONE] = mixed(key, bucket) & mask
+        number = key & mask
+        out[count] = number
+        out[count + ONE] = (number ^ bucket) & mask  # close to the other one: weights are read from one place in memory
         count += TWO
     ends = mixed(mixed(U(18) + (bucket & ONE), ht), mt)
     low, high = (h, m) if h < m else (m, h)
