@@ -38,8 +38,10 @@ class Naive:
                 length = max(0.0, cost - margin) / sq_norm
             elif self.rule == "pa1":
                 length = min(self.C, max(0.0, cost - margin) / sq_norm)
-            else:
+            elif self.rule == "pa2":
                 length = max(0.0, cost - margin) / (sq_norm + 1 / (2 * self.C))
+            else:
+                raise ValueError(self.rule)
             if cost == 1.0:
                 assert length == tau(self.rule, margin, sq_norm, beta=self.beta, C=self.C)
             self.w = self.w + self.eta0 * length * direction
