@@ -10,7 +10,7 @@ TAB, FEED, RETURN, SPACE, COMMENT, MINUS, DOT = 9, 10, 13, 32, 35, 45, 46
 BLANKS = 0  # in place of a separator: runs of spaces and tabs
 FINE, WRONG_COUNT, EMPTY = range(3)  # why a text is refused
 DOCUMENT = (45, 68, 79, 67, 83, 84, 65, 82, 84, 45)  # -DOCSTART-
-NOT_WANTED = 255
+NOT_WANTED = 0xFFFFFFFF
 ONE = U(1)
 
 
@@ -30,19 +30,19 @@ def is_blank(byte):
 
 
 @register_jitable(**PLAIN)
-def begins_document(text, p, end):
+def begins_document(text, p, end, separator):
     """Whether the first field of a line is -DOCSTART-."""
     for k in range(U(10)):
         if text[p + k] != DOCUMENT[k]:
             return False
-    return p + U(10) == end or is_blank(text[p + U(10)])
+    return p + U(10) == end or is_blank(text[p + U(10)]) or text[p + U(10)] == separator
 
 
 @register_jitable(**PLAIN)
-def is_passed_over(text, p, end, conllu):
+def is_passed_over(text, p, end, separator, conllu):
     """Whether a line that is not blank has no token: a comment, a range of words or an empty node; or -DOCSTART-."""
     if not conllu:
-        return text[p] == MINUS and begins_document(text, p, end)
+        return text[p] == MINUS and begins_document(text, p, end, separator)
     if text[p] == COMMENT:
         return True
     while p < end and text[p] != TAB:
@@ -73,7 +73,7 @@ def split(text, begin, end, separator, conllu, wanted, more, begins, lengths, li
         blank = p == last
         if separator != BLANKS:
             p = line
-        passed_over = not blank and is_passed_over(text, p, last, conllu)
+        passed_over = not blank and is_passed_over(text, p, last, separator, conllu)
         if (blank or (passed_over and not conllu)) and n > bounds[done]:
             done += ONE
             bounds[done] = n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,10 +14,11 @@ from perceptrons.core import conll, interning
 from perceptrons.data import files
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import Data, DataError
-from perceptrons.data.tokens import Column, Lines, Tokens
+from perceptrons.data.tokens import Column, Lines, Tokens, check_names
 
 CONLLU: tuple[str, ...] = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 USUAL = {1: ("word",), 2: ("word", "tag"), 3: ("word", "pos", "chunk"), 4: ("word", "pos", "chunk", "ner")}
+FIELD = re.compile(rb"[^ \t]+")
 BOM = b"\xef\xbb\xbf"
 LEAST = 1 << 12  # slots of a table of strings
 
@@ -63,21 +65,49 @@ def read_conll(
     is_conllu = [files.kind(path) == ".conllu" for path in found] if conllu is None else [conllu]
     if len(set(is_conllu)) > 1:
         raise DataError("some files are called .conllu, some are not: read them apart, or say which with conllu")
-    if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in "\r\n"):
+    if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in "\r\n\0"):
         raise DataError(f"separator must be one ASCII character, got {separator!r}")
+    if is_conllu[0] and separator not in (None, "\t"):
+        raise DataError(f"columns of CoNLL-U are separated by tabs, got separator={separator!r}")
+    if columns is not None:
+        check_names(columns)
     text, parts = _text(found)
     if is_conllu[0]:
-        only, names, mark = only or columns, CONLLU, "\t" if separator is None else separator
+        only, names, separator = columns if only is None else only, CONLLU, "\t"
     else:
-        names, mark = tuple(columns or _names(text, parts, separator)), separator or ""
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise DataError(f"two columns are called {name!r}: give each a name of its own")
+        names = _names(text, parts, separator) if columns is None else tuple(columns)
+    if only is not None:
+        check_names(only)
     for name in only or ():
         if name not in names:
             raise DataError(f"there is no column {name!r}: the columns are {', '.join(names)}")
     read = [name for name in names if only is None or name in only]
-    return _parsed(text, parts, names, read, ord(mark) if mark else conll.BLANKS, is_conllu[0], more)
+    mark = conll.BLANKS if separator is None else ord(separator)
+    return _parsed(text, parts, names, read, mark, is_conllu[0], more)
+
+
+def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) -> bytes:
+    """The text that tokens were read from with a label for each: as a last column, or in place of one counted from 0.
+
+    >>> lines = Lines(b"the DT\\ncat NN\\n", np.array([0, 7], np.uint64), np.array([6, 13], np.uint64))
+    >>> with_labels(lines, ["B-NP", "I-NP"])
+    b'the DT B-NP\\ncat NN I-NP\\n'
+    """
+    if len(labels) != len(lines.begins):
+        raise ValueError(f"there must be a label for each of {len(lines.begins)} tokens, got {len(labels)}")
+    text, at = lines.text, 0
+    pieces: list[bytes] = []
+    for begin, end, label in zip(lines.begins.tolist(), lines.ends.tolist(), labels, strict=True):
+        line = text[begin:end]
+        if column is None:
+            line += (b"\t" if b"\t" in line else b" ") + label.encode()
+        else:
+            fields = line.split(b"\t")
+            fields[column] = label.encode()
+            line = b"\t".join(fields)
+        pieces += text[at:begin], line
+        at = end
+    return b"".join([*pieces, text[at:]])
 
 
 def _text(paths: list[str]) -> tuple[bytes, list[File]]:
@@ -106,8 +136,10 @@ def _names(text: bytes, parts: list[File], separator: str | None) -> tuple[str, 
         at = part.begin
         while at < part.end:
             end = text.index(b"\n", at)
-            fields = text[at:end].split(None if separator is None else separator.encode())
-            if fields and fields[0] != b"-DOCSTART-" and not text[at:end].isspace():
+            line = text[at:end].removesuffix(b"\r")
+            words = FIELD.findall(line)
+            fields = words if separator is None else line.split(separator.encode())
+            if words and b"-DOCSTART-" not in (words[0], fields[0]):
                 return USUAL.get(len(fields)) or ("word", *(f"column{k}" for k in range(2, len(fields) + 1)))
             at = end + 1
     return USUAL[1]
@@ -117,7 +149,7 @@ def _parsed(
     text: bytes, parts: list[File], names: Sequence[str], read: list[str], separator: int, conllu: bool, more: bool
 ) -> Tokens:
     room = text.count(b"\n") - interning.PADDING + 1
-    wanted = np.array([read.index(name) if name in read else conll.NOT_WANTED for name in names], dtype=np.uint8)
+    wanted = np.array([read.index(name) if name in read else conll.NOT_WANTED for name in names], dtype=np.uint32)
     begins, lengths = np.empty((len(read), room), dtype=np.uint64), np.empty((len(read), room), dtype=np.uint32)
     line_begins, line_ends = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
     bounds, counts = np.zeros(room + 1, dtype=np.uint64), np.zeros(2, dtype=np.uint64)

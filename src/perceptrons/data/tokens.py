@@ -57,6 +57,7 @@ class Tokens:
     @classmethod
     def of(cls, X: Iterable[Iterable[Any]], names: Sequence[str]) -> Tokens:
         """Sentences given as lists of tokens. A token is a string, or a tuple or list of one for each name."""
+        check_names(names)
         if isinstance(X, str | bytes | Mapping):
             raise DataError(f"X must be a list of sentences, got {shown(X)}")
         sentences = [each if isinstance(each, Sequence) else _sentence(each, i) for i, each in enumerate(X)]
@@ -64,7 +65,7 @@ class Tokens:
             if isinstance(each, str | bytes):
                 raise DataError(f"sentence {i} must be a list of tokens, got {shown(each)}: split it into tokens")
         bounds = np.zeros(len(sentences) + 1, dtype=np.uint64)
-        np.cumsum([len(each) for each in sentences], out=bounds[1:])
+        np.cumsum(np.fromiter(map(len, sentences), dtype=np.uint64), out=bounds[1:])
         flat = list(chain.from_iterable(sentences))
         if len(names) == 1 and not (flat and isinstance(flat[0], tuple | list)):
             return cls({names[0]: interned(flat, bounds, names[0])}, readonly(bounds))
@@ -103,8 +104,7 @@ class Tokens:
         for name in names:
             self.column(name)
         after = [names.get(name, name) for name in self.columns]
-        if len(set(after)) < len(after):
-            raise DataError(f"several columns would have one name: {', '.join(after)}")
+        check_names(after)
         return Tokens(dict(zip(after, self.columns.values(), strict=True)), self.bounds, self.lines)
 
 
@@ -129,6 +129,15 @@ def interned(tokens: list[Any], bounds: Ends, name: str, j: int | None = None) -
         at, wrong = next((i, each) for i, each in enumerate(strings) if not isinstance(each, str))
         raise DataError(f"{_place(bounds, at)}: {name} must be a string, got {shown(wrong)}") from None
     return Column(readonly(codes), list(map(str, numbers)))
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that are no list, or not all different."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise DataError(f"names of columns must be a list of strings, got {names!r}")
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise DataError(f"two columns are called {name!r}: give each a name of its own")
 
 
 def _sentence(given: Any, i: int) -> list[Any]:

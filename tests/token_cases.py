@@ -1,0 +1,18 @@
+"""Templates as text for property tests."""
+
+from hypothesis import strategies as st
+
+from perceptrons.data.templates import PLAIN, SIZED
+
+COLUMNS = ["word", "pos", "a.b", "ä-1"]
+CALLS = st.one_of(
+    st.sampled_from(sorted(PLAIN)).map(lambda name: f".{name}()"),
+    st.tuples(st.sampled_from(sorted(SIZED)), st.integers(1, 9)).map(lambda call: f".{call[0]}({call[1]})"),
+)
+PARTS = st.builds(
+    lambda name, offset, calls: f"{name}[{offset}]{''.join(calls)}",
+    st.sampled_from(COLUMNS),
+    st.integers(-3, 3),
+    st.lists(CALLS, max_size=2),
+)
+TEXTS = st.lists(PARTS, min_size=1, max_size=4).map(" & ".join)
