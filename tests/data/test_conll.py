@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import itertools
 import re
 
 import naive_tokens as naive
@@ -39,7 +40,7 @@ def texts(tokens):
     rows = list(zip(*columns, strict=True))
     assert tokens.n_tokens == len(rows) and tokens.n_sequences == len(tokens.bounds) - 1
     ends = tokens.bounds.tolist()
-    return [rows[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    return [rows[a:b] for a, b in itertools.pairwise(ends)]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Numbers of features against a slow twin that keeps whole names in a dict."""
 
+import itertools
 import json
 import pickle
 
@@ -23,7 +24,7 @@ def rows(sequences):
     """Numbers of the features of each token, all tokens below each other."""
     assert sequences.indices.dtype == np.uint32 and sequences.indptr.dtype == sequences.bounds.dtype == np.uint64
     ends = sequences.indptr.tolist()
-    return [sequences.indices[a:b].tolist() for a, b in zip(ends, ends[1:], strict=False)]
+    return [sequences.indices[a:b].tolist() for a, b in itertools.pairwise(ends)]
 
 
 def same(a, b):
