@@ -193,4 +193,6 @@ def test_overflow_is_refused(form):
     model = StructuredPerceptron(Classes(form=form), eta0=1e200, rule=Plain()).fit([[1.0]], [0])
     with pytest.raises(ValueError, match="weights overflow float64 at example 0"):
         model.partial_fit([[1e150]], [1])
+    with pytest.raises(ValueError, match="weights overflow float64 at example 1"):
+        model.partial_fit([[1.0], [1e200]], [0, 1])
     assert model.n_seen_ == 1 and model.predict([[1.0]]) == [0]

@@ -160,6 +160,7 @@ class Numbered:
             raise Unfit(f"{vector.values[at]} for feature {number}: values are finite")
         return vector
 
+    @np.errstate(over="ignore", invalid="ignore")  # the learner looks for it
     def difference(self, gold: Vector, predicted: Vector) -> tuple[Any, float]:
         """Δφ and ‖Δφ‖²."""
         if gold.where is EVERYWHERE or predicted.where is EVERYWHERE:
@@ -177,6 +178,7 @@ class Numbered:
         dense: Any = np.bincount(vector.where, vector.values, len(self.w))
         return np.asarray(dense, dtype=np.float64)
 
+    @np.errstate(over="ignore", invalid="ignore")  # the learner looks for it
     def dot(self, delta: Vector) -> float:
         """w·Δφ."""
         return float(self.w[delta.where] @ delta.values)
@@ -185,14 +187,14 @@ class Numbered:
         """Σ|w_j·φ_j|, which the rounding of a score is in proportion to."""
         return float(np.abs(self.w[features.where]) @ np.abs(features.values))
 
+    @np.errstate(over="ignore", invalid="ignore")  # the learner looks for it
     def move(self, delta: Vector, step: float, at: float) -> bool:
         """w += step·Δφ, u += at·step·Δφ; returns whether all that changed is still finite."""
         where = delta.where
         w, u = self.w[where], self.u[where]
         if not self.old or self.old[-1][0] is not EVERYWHERE:  # else all that was there is noted
             self.old.append((where, w.copy(), u.copy()) if where is EVERYWHERE else (where, w, u))
-        with np.errstate(over="ignore", invalid="ignore"):
-            w, u = w + step * delta.values, u + at * step * delta.values
+        w, u = w + step * delta.values, u + at * step * delta.values
         self.w[where], self.u[where] = w, u
         return bool(np.isfinite(w).all() and np.isfinite(u).all())
 

@@ -91,6 +91,8 @@ class StructuredLearner:
         if sq_norm == 0.0:
             return mistake
         margin, cost = space.dot(delta), checked.loss(number, gold, predicted)
+        if not math.isfinite(sq_norm) or not math.isfinite(margin):
+            raise overflow(f"at example {number}")
         # A violation is s(ŷ) ≥ s(y), with scale·L(y, ŷ) added to the left side if the search adds it.
         above = margin - (self.scale or 0.0) * cost
         if above > 0.0:
@@ -98,10 +100,12 @@ class StructuredLearner:
                 self.search_errors += 1
                 return mistake
             margin -= above
-        # L in place of the 1 in ℓ = max(0, 1 − m): the rule is shown a margin that is smaller by target·(L − 1).
-        tau = self.rule.tau(margin - demands(self.rule) * (cost - 1.0), sq_norm, 1.0)
+        # L in place of the 1 in ℓ = max(0, 1 − m): the rule is shown a margin that is smaller by target·(L − 1). Of a
+        # violation it is at most the target, but for rounding.
+        target = demands(self.rule)
+        tau = self.rule.tau(min(target, margin - target * (cost - 1.0)), sq_norm, 1.0)
         if tau > 0.0:
-            if not (math.isfinite(sq_norm) and space.move(delta, self.eta * tau, float(self.counts[SEEN]))):
+            if not space.move(delta, self.eta * tau, float(self.counts[SEEN])):
                 raise overflow(f"at example {number}")
             self.counts[UPDATES] += 1
             self.counts[TAU] += self.eta * tau
