@@ -55,6 +55,7 @@ class Templated:
         self._cells = np.array([(self._views.index(cell.view), cell.offset) for cell in cells], dtype=np.int64)
         self._parts = np.array([cells.index(part) for part in parts], dtype=np.uint32)
         self._ends = np.cumsum([len(template.parts) for template in self.templates], dtype=np.uint32)
+        self._seen = [[self._views.index(part.view) for part in template.parts] for template in self.templates]
         self._width = 1 + max(len(template.parts) for template in self.templates)
         self.n_features = 0
         self._slots = np.zeros(LEAST, dtype=np.uint64)
@@ -84,7 +85,7 @@ class Templated:
         try:
             return self._rows(tokens, grow)
         except BaseException:
-            self.back_to(mark)
+            self._forget(mark)
             raise
 
     def _rows(self, tokens: Tokens, grow: bool) -> Sequences:
@@ -119,7 +120,8 @@ class Templated:
             if len(known) >= FIRST_MARKER:
                 raise DataError(f"{self._views[v]} has more than {FIRST_MARKER:,} values")
             return np.fromiter(map(known.__getitem__, values), dtype=np.uint32, count=len(values))
-        return np.array([known.get(value, UNKNOWN) for value in values], dtype=np.uint32)
+        none = int(UNKNOWN)
+        return np.array([known.get(value, none) for value in values], dtype=np.uint32)
 
     def _make_room(self, n: int) -> None:
         """Twice the room for features, or as much as n need."""
@@ -134,18 +136,15 @@ class Templated:
 
     def names(self, ids: Iterable[int]) -> list[str]:
         """What features of these numbers are, for people."""
-        values = [list(known) for known in self._values]
-        found = []
-        for number in ids:
+        numbers, values, found = list(ids), [list(known) for known in self._values], []
+        for number in numbers:
             if not 0 <= number < self.n_features:
                 raise DataError(f"there is no feature {number}: there are {self.n_features}")
-            t, *codes = self._keys[number].tolist()
-            template = self.templates[t]
-            texts = [
-                values[self._views.index(part.view)][code] if code < FIRST_MARKER else marker(code)
-                for part, code in zip(template.parts, codes, strict=False)
-            ]
-            found.append(f"{template}={'|'.join(texts)}")
+        templates = list(map(str, self.templates))
+        for t, *codes in self._keys[np.array(numbers, dtype=np.intp)].tolist():
+            pairs = zip(self._seen[t], codes, strict=False)
+            texts = [values[v][code] if code < FIRST_MARKER else marker(code) for v, code in pairs]
+            found.append(f"{templates[t]}={'|'.join(texts)}")
         return found
 
     # -- going back, and leaving out ----------------------------------------------------------------------------
@@ -156,11 +155,14 @@ class Templated:
 
     def back_to(self, mark: Mark) -> None:
         """Forget all that was learned since."""
+        if mark != self.mark():
+            self._forget(mark)
+
+    def _forget(self, mark: Mark) -> None:
         for known, n in zip(self._values, mark.n_values, strict=True):
             while len(known) > n:
                 known.popitem()
-        if self.n_features > mark.n_features:
-            self._index(self._keys[: mark.n_features])
+        self._index(self._keys[: mark.n_features])  # even if no feature is new: Ctrl-C may have come before they count
 
     def _index(self, keys: npt.NDArray[np.uint32]) -> None:
         """Know these features and no others."""
@@ -200,9 +202,9 @@ class Templated:
     def _places(self, keys: npt.NDArray[np.uint32]) -> list[tuple[npt.NDArray[np.intp], int, int]]:
         """For each part of each template: the keys of the template, the part's column in keys, and its view."""
         found = []
-        for t, template in enumerate(self.templates):
+        for t, views in enumerate(self._seen):
             rows = np.flatnonzero(keys[:, 0] == t)
-            found += [(rows, k, self._views.index(part.view)) for k, part in enumerate(template.parts, start=1)]
+            found += [(rows, k, v) for k, v in enumerate(views, start=1)]
         return found
 
     # -- model files --------------------------------------------------------------------------------------------
@@ -211,8 +213,8 @@ class Templated:
         """Settings ready for JSON, lists of text that may be long, and arrays."""
         meta = {"kind": self.kind, "templates": [str(template) for template in self.templates]}
         keys = self._keys[: self.n_features].copy()
-        for t, template in enumerate(self.templates):
-            keys[keys[:, 0] == t, 1 + len(template.parts) :] = 0
+        for t, views in enumerate(self._seen):
+            keys[keys[:, 0] == t, 1 + len(views) :] = 0  # what was never set
         return (
             meta,
             {str(view): list(known) for view, known in zip(self._views, self._values, strict=True)},
