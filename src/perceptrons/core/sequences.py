@@ -53,6 +53,21 @@ class How(NamedTuple):
     averaged: bool  # whether `kept` adds up what the mean of all hypotheses needs
 
 
+class Work(NamedTuple):
+    """Room that passes work in, large enough for the longest sequence; S is the number of labels."""
+
+    emit: Any  # scores of tokens, by label
+    delta: Any  # scores of what search keeps at each token
+    marks: Any  # what search keeps beside them
+    room: Any  # lines of S for one token
+    near: Any  # rows of the features of one token
+    paths: Any  # labels that search has found
+    keys: Any  # the table of differences: which weight is at a place
+    changes: Any  # by how much it differs, a column for each rival
+    used: Any  # places that are filled
+    small: Any  # lines for margins, costs, steps and scores of rivals, then their inner products
+
+
 # -- the difference of right and wrong --------------------------------------------------------------------------------
 
 
@@ -244,8 +259,7 @@ def move(how, k, keys, changes, used, filled, alphas, w, kept, links, counts):
 
 
 def find(how, n, emit, links, delta, marks, room, paths, totals):
-    """The best labels of n ≥ 1 tokens; fills paths[0, :n], of `Lists` as many lines as there are; returns their
-    number."""
+    """The best labels of n ≥ 1 tokens; fills paths, a line or as many as `Lists` asks for; returns how many."""
 
 
 @overload(find, jit_options=JIT)
@@ -294,15 +308,13 @@ def _compared(how, n, gold, begin, emit, links, delta, marks, paths):
 
 
 @Kernel
-def learn(
-    indices, values, indptr, bounds, gold, order, how, rows, w, kept, links, counts,
-    emit, delta, marks, room, near, paths, keys, changes, used, small,
-):  # fmt: skip
-    """One pass over sequences; updates rows, w, kept, links and counts in place. Those of the last line are room for
-    work.
+def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, links, counts, work):
+    """One pass over sequences; updates rows, w, kept, links and counts in place.
 
     A mistake is a sequence whose best labels are not the right ones.
     """
+    emit, delta, marks, room, near, paths = work.emit, work.delta, work.marks, work.room, work.near, work.paths
+    keys, changes, used, small = work.keys, work.changes, work.used, work.small
     labels, count = U(w.shape[1]), U(order.size)
     margins, costs, alphas, totals, inner = small[0], small[1], small[2], small[3], small[4:]
     for q in range(count):
@@ -359,8 +371,9 @@ def learn(
 
 
 @Kernel
-def tag(indices, values, indptr, bounds, how, rows, w, links, emit, delta, marks, room, near, paths, small, out):
-    """The best labels of all tokens; fills out. The arguments between are room for work."""
+def tag(indices, values, indptr, bounds, how, rows, w, links, work, out):
+    """The best labels of all tokens; fills out."""
+    emit, paths = work.emit, work.paths
     count = U(bounds.size) - ONE
     for i in range(count):
         begin = bounds[i]
@@ -368,16 +381,16 @@ def tag(indices, values, indptr, bounds, how, rows, w, links, emit, delta, marks
         if i + ONE < count:
             rows_ahead(indices, indptr, rows, w, bounds[i + ONE], bounds[i + U(2)] - bounds[i + ONE])
         if n > U(0):
-            emissions(indices, values, indptr, rows, w, begin, n, emit, near)
-            find(how, n, emit, links, delta, marks, room, paths, small[3])
+            emissions(indices, values, indptr, rows, w, begin, n, emit, work.near)
+            find(how, n, emit, links, work.delta, work.marks, work.room, paths, work.small[3])
             for t in range(n):
                 out[begin + t] = paths[0, t]
 
 
 @Kernel
-def tag_lists(indices, values, indptr, bounds, how, rows, w, links, emit, delta, marks, near, paths, out, scores):
-    """The k best labellings of each sequence, the best first; fills out (line j: those at place j) and scores (−∞:
-    there is none)."""
+def tag_lists(indices, values, indptr, bounds, how, rows, w, links, work, out, scores):
+    """The k best labellings of each sequence; fills out, the best first, and scores, −∞ where there is none."""
+    emit, paths = work.emit, work.paths
     for i in range(U(bounds.size) - ONE):
         begin = bounds[i]
         n = bounds[i + ONE] - begin
@@ -386,8 +399,8 @@ def tag_lists(indices, values, indptr, bounds, how, rows, w, links, emit, delta,
         if n == U(0):
             scores[i, 0] = 0.0
             continue
-        emissions(indices, values, indptr, rows, w, begin, n, emit, near)
-        found = k_best(how.order, U(how.search.k), n, emit, links, delta, marks, paths, scores[i])
+        emissions(indices, values, indptr, rows, w, begin, n, emit, work.near)
+        found = k_best(how.order, U(how.search.k), n, emit, links, work.delta, work.marks, paths, scores[i])
         for j in range(found):
             for t in range(n):
                 out[j, begin + t] = paths[j, t]

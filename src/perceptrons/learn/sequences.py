@@ -11,7 +11,7 @@ from perceptrons.core import sequences
 from perceptrons.core.beam import Beam
 from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, PASSES, QUIET, SQ_NORM, TAU, UPDATES
 from perceptrons.core.lattice import LANES, First, Lists, Second, Viterbi, Zeroth
-from perceptrons.core.sequences import FREE, SIZE, SQ_RADIUS, USED_ROWS, How
+from perceptrons.core.sequences import FREE, SIZE, SQ_RADIUS, USED_ROWS, How, Work
 from perceptrons.data.sequences import Sequences
 from perceptrons.learn.common import overflow
 from perceptrons.learn.schemes import allowed
@@ -127,14 +127,10 @@ class SequenceLearner:
         """One pass in this order; returns how many sequences were labelled wrong."""
         before = self.counts.copy()
         self._read = None
-        k = self.search.k if isinstance(self.search, Lists) else 1
-        how = self._how(self.search)
-        work = Room(examples, self.search, self.order, self.w.shape[1], learning=True)
         sequences.learn.for_rule(self.rule)(
-            *(examples.indices, examples.values, examples.indptr, examples.bounds, codes, order, how),
-            *(self.rows, self.w, self.kept, self.links, self.counts),
-            *(work.emit, work.delta, work.marks, work.room, work.near, work.paths),
-            *(work.keys, work.changes, work.used, np.zeros((4 + k, k))),
+            *(examples.indices, examples.values, examples.indptr, examples.bounds, codes, order),
+            *(self._how(self.search), self.rows, self.w, self.kept, self.links, self.counts),
+            room(examples, self.search, self.order, self.w.shape[1], learning=True),
         )
         if self.counts[OVERFLOW]:
             raise overflow(f"at sequence {int(self.counts[OVERFLOW]) - 1}")
@@ -216,12 +212,9 @@ class SequenceLearner:
 
     def _labels(self, examples: Sequences, w: Floats, links: Floats, search: Any) -> Codes:
         out = np.zeros(examples.n_tokens, dtype=np.uint32)
-        work = Room(examples, search, self.order, w.shape[1])
-        k = search.k if isinstance(search, Lists) else 1
         sequences.tag.for_rule(self.rule)(
             *(examples.indices, examples.values, examples.indptr, examples.bounds, self._how(search)),
-            *(self.rows, w, links, work.emit, work.delta, work.marks, work.room, work.near, work.paths),
-            *(np.zeros((4 + k, k)), out),
+            *(self.rows, w, links, room(examples, search, self.order, w.shape[1]), out),
         )
         return out
 
@@ -232,40 +225,37 @@ class SequenceLearner:
         search = Lists(k)
         out = np.zeros((k, examples.n_tokens), dtype=np.uint32)
         scores = np.empty((examples.n_sequences, k))
-        work = Room(examples, search, self.order, w.shape[1])
         sequences.tag_lists.for_rule(self.rule)(
             *(examples.indices, examples.values, examples.indptr, examples.bounds, self._how(search)),
-            *(self.rows, w, links, work.emit, work.delta, work.marks, work.near, work.paths, out, scores),
+            *(self.rows, w, links, room(examples, search, self.order, w.shape[1]), out, scores),
         )
         return out, scores
 
 
-class Room:
-    """Arrays that a pass works in, large enough for the longest sequence."""
-
-    def __init__(self, examples: Sequences, search: Any, order: int, width: int, learning: bool = False) -> None:
-        ends = examples.indptr[examples.bounds]
-        longest = int(np.diff(examples.bounds).max(initial=0))
-        entries = int(np.diff(ends).max(initial=0))
-        k = search.k if isinstance(search, Lists) else 1
-        states = width * width if order == 2 else width
-        marks, groups = (1, 1), 1
-        if isinstance(search, Beam):
-            states, marks, groups = search.width, (longest, 2 * search.width + 1), search.width if order == 2 else 1
-        elif isinstance(search, Lists):
-            states, marks = states * k, (longest + 1, states * k)
-        self.emit = np.empty((longest, width))
-        self.delta = np.empty((longest + 1, states))
-        self.marks = np.zeros(marks, dtype=np.uint32)
-        self.room = np.empty((2 * groups, width))
-        self.near = np.empty(int(np.diff(examples.indptr).max(initial=0)), dtype=np.uint32)
-        self.paths = np.zeros((k, longest), dtype=np.uint32)
-        if learning:
-            # Twice the places that differences can take: two for each feature, six for each token and the end.
-            size = 1 << (2 * k * (2 * entries + 6 * longest + 6)).bit_length()
-            self.keys = np.full(size, FREE, dtype=np.uint64)
-            self.changes = np.empty((size, k))
-            self.used = np.empty(size, dtype=np.uint32)
+def room(examples: Sequences, search: Any, order: int, width: int, learning: bool = False) -> Work:
+    """Room for a pass over these sequences."""
+    longest = int(np.diff(examples.bounds).max(initial=0))
+    entries = int(np.diff(examples.indptr[examples.bounds]).max(initial=0))
+    states, k, marks, groups = width ** max(1, order), 1, (1, 1), 1
+    if isinstance(search, Beam):
+        states, marks, groups = search.width, (longest, 2 * search.width + 1), search.width if order == 2 else 1
+    elif isinstance(search, Lists):
+        states, k = states * search.k, search.k
+        marks = longest + 1, states
+    # Twice the places that differences can take: two for each feature, six for each token and the end.
+    places = 1 << (2 * k * (2 * entries + 6 * longest + 6)).bit_length() if learning else 0
+    return Work(
+        emit=np.empty((longest, width)),
+        delta=np.empty((longest + 1, states)),
+        marks=np.zeros(marks, dtype=np.uint32),
+        room=np.empty((2 * groups, width)),
+        near=np.empty(int(np.diff(examples.indptr).max(initial=0)), dtype=np.uint32),
+        paths=np.zeros((k, longest), dtype=np.uint32),
+        keys=np.full(places, FREE, dtype=np.uint64),
+        changes=np.empty((places, k)),
+        used=np.empty(places, dtype=np.uint32),
+        small=np.zeros((4 + k, k)),
+    )
 
 
 def padded(n_labels: int) -> int:
