@@ -69,6 +69,7 @@ def check(path, content, names, **settings):
 
 @given(st.lists(st.sampled_from(PLAIN), max_size=40), st.integers(1, 3), st.booleans(), st.sampled_from([None, "\t"]))
 @example([b"\xef\xbb\xbf", b"a", b" ", b"b2", b"\r\n", b"\r\n", b"a b"], 2, False, None)
+@example([b"-DOCSTART-", b"\x00"], 1, False, None)
 def test_columns_are_those_of_the_twin(path, pieces, n, more, separator):
     check(path, b"".join(pieces), ["word", "pos", "chunk"][:n], more=more, separator=separator)
 

@@ -7,7 +7,7 @@ from perceptrons.core.compile import Kernel
 from perceptrons.core.deferred import register_jitable
 
 TAB, FEED, RETURN, SPACE, COMMENT, MINUS, DOT = 9, 10, 13, 32, 35, 45, 46
-BLANKS = 0  # in place of a separator: runs of spaces and tabs
+BLANKS = 10  # in place of a separator: runs of spaces and tabs. (A line feed: no byte of a line is.)
 FINE, WRONG_COUNT, EMPTY = range(3)  # why a text is refused
 DOCUMENT = (45, 68, 79, 67, 83, 84, 65, 82, 84, 45)  # -DOCSTART-
 NOT_WANTED = 0xFFFFFFFF
