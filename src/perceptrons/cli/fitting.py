@@ -203,6 +203,7 @@ def other(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
             interrupted = True
     model.encoding_ = source.encoding
     errors, saved = model.validation_errors_, to_saved(model)
+    assert isinstance(saved, Saved)
     if interrupted:
         saved.report["stop"] = "interrupted"
     elif model.converged_ or model.n_iter_ == given["passes"]:

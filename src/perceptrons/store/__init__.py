@@ -13,17 +13,19 @@ if TYPE_CHECKING:
     from perceptrons.store.format import ModelFileError
     from perceptrons.store.onnx import export_onnx
     from perceptrons.store.saved import Saved, read, write
+    from perceptrons.store.taggers import SavedTagger
 
 WHERE = {
     "ModelFileError": "format",
     "Saved": "saved",
+    "SavedTagger": "taggers",
     "export_onnx": "onnx",
     "load": "estimators",
     "read": "saved",
     "save": "estimators",
     "write": "saved",
 }
-__all__ = ["ModelFileError", "Saved", "export_onnx", "load", "read", "save", "write"]
+__all__ = ["ModelFileError", "Saved", "SavedTagger", "export_onnx", "load", "read", "save", "write"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perceptrons.store.format import ModelFileError
-from perceptrons.store.saved import LEARNERS, Saved, read, write
+from perceptrons.store.saved import LEARNERS, TAGGER, Saved, read, write
 from perceptrons.store.values import rule_from
+
+if TYPE_CHECKING:
+    from perceptrons.store.taggers import SavedTagger
 
 
 def save(model: Any, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
@@ -20,12 +23,13 @@ def save(model: Any, path: str | os.PathLike[str], *, drop_zeros: bool = False) 
 
     Parameters
     ----------
-    model : Perceptron, PassiveAggressiveClassifier or KernelPerceptron
+    model : Perceptron, PassiveAggressiveClassifier, KernelPerceptron or SequenceTagger
         Fitted. Rules and kernels of one's own are code, and cannot be saved; nor can a RandomState.
     path : str or path
         For instance ``"spam.perceptron"``.
     drop_zeros : bool, default=False
-        Store the weights of linear models that are not zero, with their positions, where that is shorter.
+        Store the weights of linear models that are not zero, with their positions, where that is shorter. Of taggers,
+        leave out the features that have no weight; predictions and later learning are the same.
 
     Examples
     --------
@@ -48,20 +52,25 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     saved = read(path)
     try:
-        return from_saved(saved)
+        return from_saved(saved) if isinstance(saved, Saved) else from_saved_tagger(saved)
     except Exception as error:  # parameters that the estimator itself refuses
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
 
 
-def to_saved(model: Any) -> Saved:
+def to_saved(model: Any) -> Saved | SavedTagger:
     """What is saved of a fitted estimator."""
     from sklearn.utils.validation import check_is_fitted
 
     from perceptrons import models
 
-    name = type(model).__name__
-    if name not in LEARNERS or type(model) is not getattr(models, name):
-        raise TypeError(f"{', '.join(LEARNERS)} can be saved, got {name}; of a pipeline, save the last step")
+    name, known = type(model).__name__, [*LEARNERS, TAGGER]
+    if isinstance(model, models.StructuredPerceptron):
+        raise TypeError(
+            "a StructuredPerceptron cannot be saved: its problem is code, and a model file holds none. Keep its "
+            "weights_, which are numbers"
+        )
+    if name not in known or type(model) is not getattr(models, name):
+        raise TypeError(f"{', '.join(known)} can be saved, got {name}; of a pipeline, save the last step")
     check_is_fitted(model)
     params = model.get_params(deep=False)
     if isinstance(params["random_state"], np.random.RandomState):
@@ -69,6 +78,8 @@ def to_saved(model: Any) -> Saved:
             "random_state is a RandomState, whose state is not saved: set it to a whole number or None first"
         )
     model._validate_params()  # what is refused now is not refused when it is too late
+    if name == TAGGER:
+        return _to_saved_tagger(model, params)
     model._settings()
     names = getattr(model, "feature_names_in_", None)
     return Saved(
@@ -111,6 +122,39 @@ def from_saved(saved: Saved) -> Any:
     model._n_rows = _whole(report.get("n_rows", 0), "n_rows")
     if saved.encoding is not None:
         model.encoding_ = saved.encoding
+    return model
+
+
+def _to_saved_tagger(model: Any, params: dict[str, Any]) -> SavedTagger:
+    from perceptrons.store.taggers import SavedTagger
+
+    model._plan()
+    features, columns = params["features"], params["columns"]
+    if features is not None and not isinstance(features, str):
+        params["features"] = [str(template) for template in features]
+    params["columns"] = None if columns is None else [str(name) for name in columns]
+    report = {
+        "converged": model.converged_,
+        "mistakes": model.mistakes_,
+        "token_mistakes": model.token_mistakes_,
+        "validation_errors": model.validation_errors_,
+    }
+    return SavedTagger(params, model._tagger, report)
+
+
+def from_saved_tagger(saved: SavedTagger) -> Any:
+    """The tagger that was saved, its parameters checked."""
+    from perceptrons.learn.training import Run
+    from perceptrons.models import SequenceTagger
+
+    params, report = dict(saved.params), saved.report
+    if isinstance(params.get("rule"), dict):
+        params["rule"] = rule_from(params["rule"])
+    model = SequenceTagger(**params)
+    model._validate_params()
+    model._plan()
+    run = Run(list(report["mistakes"]), list(report["validation_errors"]), report.get("converged") is True)
+    model._commit(saved.tagger, run, list(report["token_mistakes"]))
     return model
 
 

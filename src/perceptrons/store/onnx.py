@@ -54,7 +54,10 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
 def _saved(model: Any) -> Saved:
     from perceptrons.store.estimators import to_saved  # imports scikit-learn
 
-    return to_saved(model)
+    saved = to_saved(model)
+    if not isinstance(saved, Saved):
+        raise TypeError("a SequenceTagger cannot be exported: ONNX has no search for the best sequence")
+    return saved
 
 
 def _model(saved: Saved) -> Any:

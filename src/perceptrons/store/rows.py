@@ -79,11 +79,11 @@ def check_memory(names: Sequence[str], tensors: Tensors, shape: tuple[int, ...])
     """Refuse weights that are stored without their zeros and would not fit in memory with them."""
     sparse = sum(f"{name}.index" in tensors for name in names)
     needed = sparse * 8 * int(np.prod([float(n) for n in shape]))
-    if needed > _memory():
-        raise ValueError(f"its weights would take {needed:,} bytes, this machine has {_memory():,} bytes of memory")
+    if needed > memory():
+        raise ValueError(f"its weights would take {needed:,} bytes, this machine has {memory():,} bytes of memory")
 
 
-def _memory() -> int:
+def memory() -> int:
     """Bytes of memory of this machine, or a guess."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -17,6 +17,7 @@ from perceptrons.store.values import Settings, from_json, pack, rule_from, take,
 
 if TYPE_CHECKING:
     from perceptrons.learn import BudgetLearner, KernelLearner
+    from perceptrons.store.taggers import SavedTagger
 
 # The kinds of learners that each estimator is around.
 LEARNERS = {
@@ -24,6 +25,7 @@ LEARNERS = {
     "PassiveAggressiveClassifier": ("linear",),
     "KernelPerceptron": ("kernel", "budget"),
 }
+TAGGER = "SequenceTagger"  # what it is made of is in `taggers`, which is imported when it is needed
 
 
 @dataclass
@@ -46,21 +48,33 @@ class Saved:
     trained: dict[str, Any] = field(default_factory=dict)
 
 
-def write(saved: Saved, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
+def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
     """Write a model file; the one that is there is replaced when the new one is on the disk, whole.
 
-    drop_zeros: store the weights that are not zero, with their positions, where that is shorter.
+    drop_zeros: store the weights that are not zero, with their positions, where that is shorter; of taggers, only the
+    features that have weights.
     """
-    write_file(path, *_packed(saved, drop_zeros))
+    if isinstance(saved, Saved):
+        content = _packed(saved, drop_zeros)
+    else:
+        from perceptrons.store import taggers
+
+        content = taggers.packed(saved, drop_zeros)
+    write_file(path, *content)
 
 
-def read(path: str | os.PathLike[str]) -> Saved:
+def read(path: str | os.PathLike[str]) -> Saved | SavedTagger:
     """Read a model file. Nothing in it is executed, and what it says is checked before it is used.
 
     A file that is none, or damaged, or of which something does not fit raises `ModelFileError`.
     """
     try:
-        return _unpacked(*read_file(path))
+        found, tensors = read_file(path)
+        if found.get("estimator") != TAGGER:
+            return _unpacked(found, tensors)
+        from perceptrons.store import taggers
+
+        return taggers.unpacked(found, tensors)
     except (ModelFileError, OSError):
         raise
     except Exception as error:  # whatever a hostile file brings about

@@ -1,0 +1,297 @@
+"""Taggers of sequences as settings and arrays of a model file. It needs no scikit-learn."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from perceptrons import __version__
+from perceptrons.core import keeping, sequences
+from perceptrons.core.sequences import SIZE, USED_ROWS
+from perceptrons.data.vocabulary import from_state
+from perceptrons.learn.schemes import SCHEMES
+from perceptrons.learn.sequences import SequenceLearner, links_of, n_links, padded
+from perceptrons.learn.tagging import READOUTS, UPDATES, Plan, Tagger
+from perceptrons.store.classes import pack_classes, unpack_classes
+from perceptrons.store.format import Array, Tensors
+from perceptrons.store.rows import memory
+from perceptrons.store.values import Settings, check_range, from_json, pack, rule_from, take, to_json, unpack
+
+# Names of the counts of a learner. How many rows are in use is none of them: the rows tell.
+COUNTS = {
+    "seen": keeping.SEEN,
+    "mistakes": keeping.MISTAKES,
+    "updates": keeping.UPDATES,
+    "sum_tau": keeping.TAU,
+    "averaged": keeping.AVERAGED,
+    "passes": keeping.PASSES,
+    "quiet": keeping.QUIET,
+    "sq_norm": keeping.SQ_NORM,
+    "tokens": sequences.TOKENS,
+    "wrong_tokens": sequences.WRONG_TOKENS,
+    "sq_radius": sequences.SQ_RADIUS,
+}
+MOST, LARGEST = 2**53, sys.float_info.max
+LIMITS = {"sum_tau": (0, LARGEST), "sq_radius": (0, LARGEST), "sq_norm": (-LARGEST, LARGEST)}
+NARROW = [np.dtype(kind) for kind in ("i1", "i2", "i4", "f4", "f8")]  # types that weights are stored in
+LISTS = {"mistakes": np.int64, "token_mistakes": np.int64, "validation_errors": np.float64}  # of a report, by pass
+
+
+class Reading(NamedTuple):
+    """How tokens were read from files: what is needed to read others in the same way."""
+
+    columns: list[str]  # as they stand in a line; of CoNLL-U those that were read
+    target: str  # the one that has the labels
+    names: dict[str, str]  # what templates call columns, where that is something else
+    conllu: bool
+    tabs: bool  # whether columns are separated by tabs only, so that there may be blanks in them
+
+
+@dataclass
+class SavedTagger:
+    """A tagger as it is saved, with the parameters of a `SequenceTagger`.
+
+    In `params` a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``, and features are texts. `report`
+    says what happened in the last fit: n_iter, converged, mistakes, token_mistakes, validation_errors. `reading` is
+    there if it was trained on files; `trained` is anything else worth knowing, ready for JSON.
+    """
+
+    estimator: ClassVar[str] = "SequenceTagger"
+    params: dict[str, Any]
+    tagger: Tagger
+    report: dict[str, Any] = field(default_factory=dict)
+    reading: Reading | None = None
+    trained: dict[str, Any] = field(default_factory=dict)
+
+
+# -- packing ----------------------------------------------------------------------------------------------------------
+
+
+def packed(saved: SavedTagger, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
+    """A tagger as settings and arrays."""
+    tagger = saved.tagger
+    learner, plan = tagger.learner, tagger.plan
+    if learner is None or not learner.labels:
+        raise ValueError("the tagger has seen no labels: there is nothing to save")
+    params = {name: to_json(value, name) for name, value in saved.params.items()}
+    _check_rule(params)
+    labels, tensors = pack_classes(_array_of(learner.labels))
+    vocabulary, arrays = _pack_weights(tagger, drop_zeros)
+    meta, lists, others = vocabulary.state()
+    for number, texts in enumerate(lists.values()):
+        tensors |= pack(texts, f"vocabulary.{number}")
+    report = {**saved.report}
+    tensors |= {f"report.{name}": np.array(report.pop(name, ()), dtype=kind) for name, kind in LISTS.items()}
+    tensors |= arrays | {f"vocabulary.{name}": array for name, array in others.items()}
+    settings: dict[str, Any] = {
+        "perceptrons": __version__,
+        "estimator": saved.estimator,
+        "params": params,
+        "labels": {"number": len(learner.labels), **labels},
+        "plan": {name: to_json(value, name) for name, value in plan._asdict().items()},
+        "scheme": learner.scheme,
+        "candidates": list(tagger.candidates),
+        "counts": {name: to_json(float(learner.counts[at]), name) for name, at in COUNTS.items()},
+        "vocabulary": {"state": meta, "lists": list(lists), "arrays": list(others)},
+        "report": {name: to_json(value, name) for name, value in report.items()},
+        "trained": {name: to_json(value, name) for name, value in saved.trained.items()},
+    }
+    if saved.reading is not None:
+        settings["reading"] = saved.reading._asdict()
+    return settings, tensors
+
+
+def _check_rule(params: dict[str, Any]) -> None:
+    """Refuse a rule whose formula is not in this package."""
+    if "rule" in params:
+        rule_from(from_json(params["rule"]))
+
+
+def _array_of(labels: list[Any]) -> Array:
+    """Labels as an array that `pack_classes` takes."""
+    if all(isinstance(label, str) for label in labels):
+        return np.array([str(label) for label in labels], dtype=object)
+    array = np.array(labels)
+    if array.ndim != 1 or array.dtype.kind not in "biuf" or array.tolist() != labels:
+        raise ValueError(f"labels such as {labels[0]!r} cannot be saved: use strings or numbers")
+    return array
+
+
+def _pack_weights(tagger: Tagger, drop_zeros: bool) -> tuple[Any, Tensors]:
+    """The vocabulary, and weights that are not zero with their positions.
+
+    Lines are what rows of weights are without padding: histories, then features in the order of their rows. `rows` has
+    1 + the line of each feature among those of features, 0 for none. Without zeros, features that no step has left a
+    weight of are left out, and nothing is lost: a feature that is not known has no weight either.
+    """
+    learner, vocabulary = tagger.learner, tagger.vocabulary
+    used, width, size = learner.used, learner.w.shape[1], len(learner.labels)
+    w, kept = learner.w[:used], learner.kept[:used]
+    filled = w != 0 if not learner.averaged else (w != 0) | (kept != 0)
+    rows = learner.rows[: vocabulary.n_features]
+    if drop_zeros:
+        mask = (rows != 0) & filled.any(axis=1)[rows]
+        vocabulary, rows = vocabulary.kept(mask), rows[mask]
+    histories = 1 + links_of(learner.order, width, np.arange(size))
+    lines = np.full(used, -1)
+    lines[histories] = np.arange(len(histories))
+    features = np.sort(rows[rows != 0])
+    lines[features] = len(histories) + np.arange(len(features))
+    at, label = np.nonzero(filled)
+    there = lines[at] >= 0
+    at, label = at[there], label[there]
+    positions = lines[at] * size + label  # these increase: lines are in the order of rows
+    wide = (len(histories) + len(features)) * size > 2**32
+    tensors = {
+        "rows": np.where(rows != 0, lines[rows] - len(histories) + 1, 0).astype(np.uint32),
+        "index": positions.astype(np.uint64 if wide else np.uint32),
+        "w": narrow(w[at, label]),
+    }
+    return vocabulary, tensors | ({"kept": narrow(kept[at, label])} if learner.averaged else {})
+
+
+def narrow(values: Array) -> Array:
+    """The same numbers in the narrowest type that has them all: many rules make whole ones only.
+
+    >>> narrow(np.array([1.0, -3.0])).dtype, narrow(np.array([0.1])).dtype
+    (dtype('int8'), dtype('float64'))
+    """
+    for kind in NARROW:
+        with np.errstate(invalid="ignore", over="ignore"):
+            cast = values.astype(kind)
+        if np.array_equal(cast, values):
+            return cast
+    return values  # NaN, which is refused when it is written
+
+
+# -- unpacking --------------------------------------------------------------------------------------------------------
+
+
+def unpacked(found: dict[str, Any], tensors: Tensors) -> SavedTagger:
+    """The tagger that `packed` was given; everything is checked before it is used."""
+    settings = Settings(found)
+    settings.choice("estimator", [SavedTagger.estimator])
+    params = settings.any("params")
+    if not isinstance(params, dict):
+        raise ValueError("params must be an object")
+    _check_rule(params)
+    labels = settings.part("labels")
+    labels.choice("kind", ("objects", "numbers"))
+    names = unpack_classes(labels, tensors, labels.whole("number", 1, 2**31 - 1)).tolist()
+    tagger = Tagger(_vocabulary(settings.part("vocabulary"), tensors), _plan(settings.part("plan")))
+    tagger.candidates = tuple(_schemes(settings.any("candidates")))
+    scheme = settings.any("scheme")
+    tagger.learner = _learner(tagger, names, scheme if scheme is None else _schemes([scheme])[0], settings, tensors)
+    saved = SavedTagger(params, tagger)
+    saved.report = {name: from_json(value) for name, value in settings.part("report").found.items()}
+    for name, kind in LISTS.items():
+        saved.report[name] = take(tensors, f"report.{name}", np.dtype(kind).str, (None,)).tolist()
+    saved.trained = {name: from_json(value) for name, value in settings.part("trained").found.items()}
+    if "reading" in found:
+        saved.reading = _reading(settings.part("reading"))
+    if tensors:
+        raise ValueError(f"it has arrays that belong to nothing: {', '.join(sorted(tensors))}"[:200])
+    return saved
+
+
+def _vocabulary(settings: Settings, tensors: Tensors) -> Any:
+    named = {name: texts_of(settings, name) for name in ("lists", "arrays")}
+    lists = {name: unpack(tensors, f"vocabulary.{number}") for number, name in enumerate(named["lists"])}
+    arrays = {}
+    for name in named["arrays"]:
+        if f"vocabulary.{name}" not in tensors:
+            raise ValueError(f"there is no array 'vocabulary.{name}'"[:200])
+        arrays[name] = tensors.pop(f"vocabulary.{name}")
+    return from_state(settings.part("state").found, lists, arrays)
+
+
+def _plan(settings: Settings) -> Plan:
+    """How it learns and searches."""
+    scheme, beam = settings.any("scheme"), settings.any("beam")
+    eta = settings.number("eta", high=LARGEST)
+    if eta == 0.0:
+        raise ValueError("eta must be > 0")
+    return Plan(
+        rule=rule_from(settings.any("rule")),
+        readout=settings.choice("readout", READOUTS),
+        order=settings.whole("order", 0, 2),
+        scheme=scheme if scheme in (None, "auto") else _schemes([scheme])[0],
+        beam=beam if beam is None else settings.whole("beam", 1, 2**31 - 1),
+        update=settings.choice("update", UPDATES),
+        k_best=settings.whole("k_best", 1, 2**31 - 1),
+        eta=eta,
+    ).check()
+
+
+def _schemes(found: Any) -> list[str]:
+    if not isinstance(found, list) or not all(isinstance(each, str) and each in SCHEMES for each in found):
+        raise ValueError(f"schemes must be among {', '.join(SCHEMES)}, got {found!r}"[:200])
+    return found
+
+
+def _learner(
+    tagger: Tagger, labels: list[Any], scheme: str | None, settings: Settings, tensors: Tensors
+) -> SequenceLearner:
+    """The learner with these labels: compiled code trusts rows and positions."""
+    plan, averaged = tagger.plan, tagger.plan.readout == "averaged"
+    rows = take(tensors, "rows", "u4", (tagger.vocabulary.n_features,)).copy()
+    features = int(np.count_nonzero(rows))
+    if rows.max(initial=0) != features or (np.bincount(rows, minlength=1)[1:] != 1).any():
+        raise ValueError(f"rows must have each number from 1 to {features} once, and zeros")
+    size, width = len(labels), padded(len(labels))
+    first = 1 + n_links(plan.order, width)
+    used, height = first + features, n_links(plan.order, size) + features
+    if 16 * used * width > memory():
+        raise ValueError(f"its weights would take {16 * used * width:,} bytes, this machine has {memory():,}")
+    wide = "index" in tensors and tensors["index"].dtype == np.uint64
+    index = take(tensors, "index", "u8" if wide else "u4", (None,))
+    check_range("index", index, height * size)
+    if (index[1:] <= index[:-1]).any():
+        raise ValueError("index must increase")
+    line, label = (each.astype(np.intp) for each in np.divmod(index, index.dtype.type(size)))
+    places = np.concatenate([1 + links_of(plan.order, width, np.arange(size)), np.arange(first, used)])
+    w, kept = np.zeros((used, width)), np.zeros((used if averaged else 0, width))
+    w[places[line], label] = _floats(tensors, "w", len(index))
+    if averaged:
+        kept[places[line], label] = _floats(tensors, "kept", len(index))
+    rows[rows != 0] += np.uint32(first - 1)
+    learner = SequenceLearner(labels, 0, plan.order, averaged)
+    learner.restore((labels, scheme, w, kept, rows, _counts(settings.part("counts"), used)))
+    tagger._adopt(learner)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(learner.readout()[0]).all():
+            raise ValueError("its weights leave the range of floats")
+    return learner
+
+
+def _counts(settings: Settings, used: int) -> Array:
+    counts = np.zeros(SIZE)
+    for name, at in COUNTS.items():
+        counts[at] = settings.number(name, *LIMITS.get(name, (0, MOST)))
+    counts[USED_ROWS] = used
+    return counts
+
+
+def _floats(tensors: Tensors, name: str, length: int) -> Array:
+    """Numbers of any of the types that `narrow` makes."""
+    kind = tensors[name].dtype if name in tensors else NARROW[-1]
+    return take(tensors, name, kind.str if kind in NARROW else "f8", (length,)).astype(np.float64)
+
+
+def _reading(settings: Settings) -> Reading:
+    target, names = settings.any("target"), settings.any("names")
+    if not isinstance(names, dict) or not all(isinstance(text, str) for text in [target, *names, *names.values()]):
+        raise ValueError("names of columns must be text")
+    columns = texts_of(settings, "columns")
+    return Reading(columns, target, names, settings.flag("conllu"), settings.flag("tabs"))
+
+
+def texts_of(settings: Settings, name: str) -> list[str]:
+    """A list of text among settings."""
+    texts = settings.any(name)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"{name} must be a list of text, got {texts!r}"[:200])
+    return texts
