@@ -9,10 +9,10 @@ from typing import Any
 import click
 import numpy as np
 
-from perceptrons.cli import output, reading
+from perceptrons.cli import models, output, reading
 from perceptrons.data import Source
 from perceptrons.learn.streaming import fitting
-from perceptrons.store.saved import Saved, read
+from perceptrons.store.saved import Saved
 
 WIDEST = 12  # classes of which a whole table is printed
 MOST = 15  # lines of longer lists
@@ -100,7 +100,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
     \b
       perceptrons evaluate spam.perceptron test.csv
     """
-    saved = read(model)
+    saved = models.classifier(model, "tag evaluate")
     source = reading.for_model(data, given, saved)
     bar = output.Bar(source, as_json)
     try:

@@ -6,9 +6,8 @@ import os
 
 import click
 
-from perceptrons.cli import output
+from perceptrons.cli import models, output
 from perceptrons.cli.report import size
-from perceptrons.store.saved import read
 
 
 @click.command("export")
@@ -32,7 +31,7 @@ def command(model: str, path: str) -> None:
     from perceptrons.store import export_onnx
 
     output.spare(path, model)
-    saved = read(model)
+    saved = models.classifier(model)
     export_onnx(saved, path)
     click.echo(f"onnx: {path} ({size(os.path.getsize(path))})")
     click.echo(f"takes X of {saved.n_features:,} features" + _names(saved.encoding is not None))

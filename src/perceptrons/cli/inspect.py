@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import partial
 from typing import Any
 
 import click
@@ -33,17 +34,23 @@ def command(model: str, top: int, as_json: bool) -> None:
     """Show what MODEL is, how it was trained, and which features weigh most.
 
     Of two classes, a feature with a positive weight speaks for the second; of several, each class has weights of its
-    own. Kernels have no weights of features; support rows are counted instead.
+    own. Kernels have no weights of features; support rows are counted instead. Of taggers, each label has weights,
+    and each label after another.
 
     \b
       perceptrons inspect spam.perceptron --top 20
     """
     saved = read(model)
-    summary = describe(saved, model, top)
+    if isinstance(saved, Saved):
+        summary, tell = describe(saved, model, top), partial(show, saved)
+    else:
+        from perceptrons.cli.tagging import inspect as taggers
+
+        summary, tell = taggers.describe(saved, model, top), partial(taggers.show, saved)
     if as_json:
         output.as_json(summary)
     else:
-        show(saved, summary)
+        tell(summary)
 
 
 def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
@@ -150,8 +157,7 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
         budget = f", of at most {summary['budget']:,}" if summary["budget"] else ""
         facts.append(("support rows", f"{summary['support']:,}{budget} ({per_class})"))
     facts.append(("parameters", ", ".join(others)))
-    facts += _training(summary)
-    _print(facts)
+    print_facts(facts + facts_of_training(summary, "rows"))
     if "heaviest" in summary:
         _features(summary)
 
@@ -169,14 +175,14 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _training(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """How it was trained, and what came of it."""
-    trained, mistakes, rows = summary["trained"], summary["mistakes_of_passes"], summary["rows_of_passes"]
-    facts = []
+def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any]]:
+    """How it was trained, and what came of it. `what`: what examples are called."""
+    trained, mistakes, rows = summary["trained"], summary["mistakes_of_passes"], summary.get("rows_of_passes")
+    facts: list[tuple[str, Any]] = []
     if trained.get("files"):
         more = f" and {len(trained['files']) - 1} more" if len(trained["files"]) > 1 else ""
         first = "standard input" if trained["files"][0] == "-" else trained["files"][0]
-        facts.append(("trained on", f"{first}{more}" + (f", {rows:,} rows" if rows else "")))
+        facts.append(("trained on", f"{first}{more}" + (f", {rows:,} {what}" if rows else "")))
     when = [str(trained["date"])] if "date" in trained else []
     when += [f"in {output.seconds(trained['seconds'])}"] if "seconds" in trained else []
     when += [f"by perceptrons {trained['version']}"] if "version" in trained else []
@@ -190,10 +196,10 @@ def _training(summary: dict[str, Any]) -> list[tuple[str, str]]:
     errors = summary["held_out_errors"]
     if errors:
         facts.append(("held-out error", _listed([output.percent(error) for error in errors])))
-    counts = f"{summary['seen']:,} rows seen, {summary['mistakes']:,} mistakes, {summary['updates']:,} updates"
+    counts = f"{summary['seen']:,} {what} seen, {summary['mistakes']:,} mistakes, {summary['updates']:,} updates"
     facts.append(("in all", counts))
     if summary["margin_bound"] is not None:
-        facts.append(("proved", f"no hypothesis has a margin above {at_most(summary['margin_bound'])} on these rows"))
+        facts.append(("proved", f"no hypothesis has a margin above {at_most(summary['margin_bound'])} on these {what}"))
     return facts
 
 
@@ -206,7 +212,7 @@ def _listed(texts: list[str]) -> str:
     return ", ".join(parts) + (" in the passes" if len(texts) > 1 else " in the pass")
 
 
-def _print(facts: list[tuple[str, Any]]) -> None:
+def print_facts(facts: list[tuple[str, Any]]) -> None:
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         click.echo(f"{click.style(name.ljust(width), dim=True)}  {value}")
@@ -220,7 +226,7 @@ def _features(summary: dict[str, Any]) -> None:
     for entry in found[:SHOWN]:
         if other is None:
             click.echo(click.style(f"\nclass {entry['class']}", bold=True))
-        lines = [[_short(each["name"]), f"{each['weight']:+.6g}"] for each in entry["features"]]
+        lines = [[short(each["name"]), f"{each['weight']:+.6g}"] for each in entry["features"]]
         lines.append(["(intercept)", f"{entry['intercept']:+.6g}"])
         if other is not None:
             weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]
@@ -234,5 +240,5 @@ def _speaks(weight: float, negative: Any, positive: Any) -> Any:
     return "–" if weight == 0 else positive if weight > 0 else negative
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"

@@ -23,6 +23,7 @@ VERBS = {
     "plot": "Draw a model: boundary, mistakes, margins, proof.",
     "inspect": "Show what a model file holds.",
     "export": "Write a model in another format.",
+    "tag": "Learn to label the tokens of sentences, and do it.",
     "demo": "See it work, on data that is built in.",
 }
 NO, TROUBLE, UNDECIDED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141  # exit codes beside 0
@@ -36,25 +37,30 @@ OPTIONS = {  # that settings of sources are on the command line
 
 
 class Verbs(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A group whose commands are imported when they are called: `command` of the module of that name in `folder`."""
+
+    def __init__(self, *args: Any, verbs: dict[str, str], folder: str, **others: Any) -> None:
+        super().__init__(*args, **others)
+        self.verbs, self.folder = verbs, folder
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(VERBS)
+        return list(self.verbs)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
+        if name not in self.verbs:
             return None
-        from perceptrons.core import native
+        command: click.Command = importlib.import_module(f"{self.folder}.{name}").command
+        if not isinstance(command, click.Group):
+            from perceptrons.core import native
 
-        native.enable(announce)  # kernels that have been compiled before are called without importing Numba
-        command: click.Command = importlib.import_module(f"perceptrons.cli.{name}").command
+            native.enable(announce)  # kernels that have been compiled before are called without importing Numba
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         try:
             return super().resolve_command(context, args)
         except click.UsageError as error:
-            close = get_close_matches(args[0], VERBS, 1)
+            close = get_close_matches(args[0], self.verbs, 1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
             raise click.UsageError(error.message + meant, context) from None
 
@@ -67,11 +73,13 @@ class Verbs(click.Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl(list(self.verbs.items()))
 
 
 @click.group(
     cls=Verbs,
+    verbs=VERBS,
+    folder="perceptrons.cli",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, or yes; 1 no (certify); 2 trouble, with a message; 3 undecided (certify); "
     "130 interrupted, with what was finished kept; 141 nobody reads the output any more.",

@@ -9,12 +9,12 @@ from typing import Any
 import click
 import numpy as np
 
-from perceptrons.cli import output, reading
+from perceptrons.cli import models, output, reading
 from perceptrons.data import Source
 from perceptrons.data.atomic import replaced
 from perceptrons.learn.streaming import fitting
 from perceptrons.store.estimators import from_saved
-from perceptrons.store.saved import Saved, read
+from perceptrons.store.saved import Saved
 
 KINDS = ["boundary", "mistakes", "margins", "proof"]
 ENDINGS = ["png", "svg", "pdf"]
@@ -48,7 +48,7 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
     \b
       perceptrons plot m.perceptron test.svm -o boundary.png
     """
-    saved = read(model)
+    saved = models.classifier(model)
     if kind != "mistakes" and not data:
         raise click.UsageError(f"a picture of the kind {kind} needs rows: name files of data")
     try:

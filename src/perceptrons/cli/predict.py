@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import output, reading
+from perceptrons.cli import models, output, reading
 from perceptrons.data import Source
 from perceptrons.data.atomic import replaced
 from perceptrons.learn.streaming import fitting
-from perceptrons.store.saved import Saved, read
+from perceptrons.store.saved import Saved
 
 
 @click.command(
@@ -41,7 +41,7 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
       perceptrons predict spam.perceptron new.csv
       zcat new.svm.gz | perceptrons predict m.perceptron - --scores -o scores.txt
     """
-    saved = read(model)
+    saved = models.classifier(model, "tag predict")
     source = reading.for_model(data, given, saved, labels=False)
     output.spare(path, model, *source.paths)
     bar = output.Bar(source, quiet=path is None)

@@ -1,0 +1,132 @@
+"""What `perceptrons inspect` says of a tagger."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import click
+import numpy as np
+
+from perceptrons.cli import output
+from perceptrons.cli.report import settings, size
+from perceptrons.cli.tagging.report import how
+from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
+from perceptrons.core.sequences import TOKENS, WRONG_TOKENS
+from perceptrons.data.vocabulary import Templated
+from perceptrons.learn.tagging import Tagger
+from perceptrons.store.taggers import SavedTagger
+from perceptrons.store.values import to_json
+
+
+def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
+    """All that is known of a tagger, for machines."""
+    tagger, report = saved.tagger, saved.report
+    learner, vocabulary = tagger.learner, tagger.vocabulary
+    bound = float(learner.margin_bound)
+    features, labels, weights = learner.state_weights()
+    return {
+        "model": path,
+        "bytes": os.path.getsize(path),
+        "estimator": saved.estimator,
+        "params": settings(saved.params),
+        "plan": {name: to_json(value, name) for name, value in tagger.plan._asdict().items()},
+        "labels": [output.label(label) for label in tagger.labels],
+        "scheme": learner.scheme,
+        "reading": None if saved.reading is None else saved.reading._asdict(),
+        "features": vocabulary.n_features,
+        "features_with_weights": len(np.unique(features)),
+        "weights": len(weights),
+        "templates": _templates(vocabulary, features) if isinstance(vocabulary, Templated) else None,
+        "seen": int(learner.counts[SEEN]),
+        "mistakes": int(learner.counts[MISTAKES]),
+        "tokens_seen": int(learner.counts[TOKENS]),
+        "token_mistakes": int(learner.counts[WRONG_TOKENS]),
+        "updates": int(learner.counts[UPDATES]),
+        "margin_bound": bound if math.isfinite(bound) else None,
+        "passes": len(report["mistakes"]),
+        "converged": report.get("converged") is True,
+        "stopped": report.get("stop"),
+        "mistakes_of_passes": report["mistakes"],
+        "token_mistakes_of_passes": report["token_mistakes"],
+        "rows_of_passes": saved.trained.get("sentences"),
+        "held_out_errors": report["validation_errors"],
+        "trained": saved.trained,
+        "strongest": _strongest(tagger, top, features, labels, weights),
+        "transitions": _transitions(tagger, top),
+    }
+
+
+def _templates(vocabulary: Templated, weighty: Any) -> list[dict[str, Any]]:
+    """How many features each template has made, and of how many a weight is not 0."""
+    made_by = vocabulary.state()[2]["keys"][:, 0]
+    n = len(vocabulary.templates)
+    made, heavy = (np.bincount(each, minlength=n).tolist() for each in (made_by, made_by[np.unique(weighty)]))
+    return [
+        {"template": str(template), "features": all_of, "with_weights": some}
+        for template, all_of, some in zip(vocabulary.templates, made, heavy, strict=True)
+    ]
+
+
+def _strongest(tagger: Tagger, top: int, features: Any, labels: Any, weights: Any) -> list[dict[str, Any]]:
+    """Of each label the features whose weights are largest, whatever their sign."""
+    found = []
+    for number, label in enumerate(tagger.labels):
+        here = np.flatnonzero(labels == number)
+        best = here[np.lexsort((features[here], -np.abs(weights[here])))][:top]
+        names = tagger.vocabulary.names(features[best].tolist())
+        told = [{"feature": name, "weight": weight} for name, weight in zip(names, weights[best].tolist(), strict=True)]
+        found.append({"label": output.label(label), "features": told})
+    return found
+
+
+def _transitions(tagger: Tagger, top: int) -> list[dict[str, Any]]:
+    """The weights of labels after others that are largest, whatever their sign."""
+    labels, weights = [output.label(label) for label in tagger.labels], tagger.learner.transition_weights()
+    before, after = np.nonzero(weights)
+    sizes = weights[before, after]
+    best = np.argsort(-np.abs(sizes), kind="stable")[:top]
+    return [{"from": labels[before[i]], "to": labels[after[i]], "weight": float(sizes[i])} for i in best.tolist()]
+
+
+def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
+    """The same for people."""
+    from perceptrons.cli.inspect import LONGEST, SHOWN, facts_of_training, print_facts, short
+
+    labels, templates = summary["labels"], summary["templates"]
+    output.heading(f"{summary['model']}: {summary['estimator']}, {size(summary['bytes'])}")
+    listed = ", ".join(map(str, labels[:SHOWN])) + (", …" if len(labels) > SHOWN else "")
+    facts: list[tuple[str, Any]] = [("labels", f"{len(labels):,} ({listed})"), ("scheme", summary["scheme"] or "none")]
+    if saved.reading is not None:
+        columns = [
+            f"{name}={saved.reading.names[name]}" if name in saved.reading.names else name
+            for name in saved.reading.columns
+        ]
+        kind = "CoNLL-U, " if saved.reading.conllu else ""
+        facts.append(("columns", f"{kind}{', '.join(columns)}; labels in {saved.reading.target!r}"))
+    counted = f"{summary['features']:,}, of which {summary['features_with_weights']:,} have weights"
+    by = f"by {len(templates)} templates" if templates else "given by name"
+    facts += [("features", f"{counted}; {by}"), ("learning", how(tagger_settings(saved)))]
+    print_facts(facts + facts_of_training(summary, "sentences"))
+    if templates:
+        click.echo()
+        lines = [[each["template"], f"{each['features']:,}", f"{each['with_weights']:,}"] for each in templates]
+        output.table(["template", "features", "with weights"], lines)
+    click.echo("\nstrongest features of each label")
+    lines = []
+    for entry in summary["strongest"][:SHOWN]:
+        for at, each in enumerate(entry["features"]):
+            lines.append(["" if at else entry["label"], short(each["feature"]), f"{each['weight']:+.6g}"])
+    output.table(["label", "feature".ljust(LONGEST // 2), "weight"], lines, left=2)
+    if len(labels) > SHOWN:
+        click.echo(f"… and {len(labels) - SHOWN:,} more labels; --json has all")
+    if summary["transitions"]:
+        click.echo("\nstrongest transitions")
+        lines = [[each["from"], each["to"], f"{each['weight']:+.6g}"] for each in summary["transitions"]]
+        output.table(["label", "then", "weight"], lines, left=2)
+
+
+def tagger_settings(saved: SavedTagger) -> dict[str, Any]:
+    """Rule, readout and search in force."""
+    return saved.tagger.plan._asdict()

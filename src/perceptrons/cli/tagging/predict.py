@@ -1,0 +1,153 @@
+"""`perceptrons tag predict`: the labels of tokens, added to the files that have them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import pairwise
+from typing import Any
+
+import click
+import numpy as np
+
+from perceptrons.cli import models, output
+from perceptrons.cli.reading import options
+from perceptrons.cli.tagging import reading
+from perceptrons.data import files
+from perceptrons.data.atomic import replaced
+from perceptrons.data.conll import CONLLU, with_labels
+from perceptrons.data.files import DataError
+from perceptrons.data.tokens import Lines, Tokens
+from perceptrons.learn.tagging import Tagger
+from perceptrons.store.taggers import SavedTagger
+
+
+@click.command("predict", epilog="Files are read as those were that the model was trained on; labels may be missing.")
+@click.argument("model", metavar="MODEL")
+@reading.ARGUMENT
+@click.option(
+    *("-o", "--output", "path"),
+    type=click.Path(dir_okay=False),
+    callback=output.target,
+    help="Write to a file, complete or not at all.",
+)
+@click.option("--tokens", "plain", is_flag=True, help="Read a sentence a line, its words separated by blanks.")
+@click.option("--k-best", type=click.IntRange(1, 1000), help="Print the K best labellings, each below its score.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a sentence, with tokens and labels.")
+@click.option("--target", metavar="COLUMN", help="CoNLL-U: the column to put labels into.  [default: as trained]")
+@options(reading.OPTIONS)
+def command(
+    model: str, data: tuple[str, ...], path: str | None, plain: bool, k_best: int | None, as_json: bool, **given: Any
+) -> None:
+    """Label the tokens of FILE by MODEL.
+
+    Each line is printed with the label as a further column, after that of known labels if there is one, as conlleval
+    reads it. In CoNLL-U the label takes the place of what is in its column; all else stays as it is.
+
+    \b
+      perceptrons tag predict chunks.tagger new.txt -o labelled.txt
+      echo "the cat sleeps" | perceptrons tag predict pos.tagger - --tokens
+    """
+    saved = models.tagger(model, "predict")
+    if plain:
+        paths, tokens, column = files.expand(data), _words(data, saved), None
+    else:
+        text = reading.for_model(data, given, saved, labels=False)
+        paths, tokens = text.paths, text.tokens
+        column = CONLLU.index(text.reading.target) if text.reading.conllu else None
+    output.spare(path, model, *paths)
+    if tokens.n_tokens == 0:
+        raise DataError(f"{files.display(paths)} has no tokens")
+    target = replaced(path) if path is not None else nullcontext(sys.stdout.buffer)
+    with target as file:
+        for piece in pieces(saved.tagger, tokens, column, k_best, as_json):
+            file.write(piece)
+        file.flush()
+    if path is not None and not as_json:
+        click.echo(f"labels of {tokens.n_sequences:,} sentences, {tokens.n_tokens:,} tokens: {path}", err=True)
+
+
+def _words(data: tuple[str, ...], saved: SavedTagger) -> Tokens:
+    """A sentence a line; blank lines are passed over."""
+    needed = saved.tagger.vocabulary.columns
+    if len(needed) != 1:
+        what = f"the columns {', '.join(needed)}" if needed else "features that no file has"
+        raise click.UsageError(f"--tokens reads words only, and the model needs {what}")
+    sentences = []
+    for path in files.expand(data):
+        try:
+            with files.open_binary(path) as stream:
+                for number, line in enumerate(stream.read().splitlines(), start=1):
+                    try:
+                        sentences += [line.decode().split()] if line.strip() else []
+                    except UnicodeDecodeError:
+                        raise DataError(f"{path}:{number}: the line is not UTF-8") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{path} cannot be read: {error}") from error
+    return Tokens.of(sentences, needed)
+
+
+def pieces(tagger: Tagger, tokens: Tokens, column: int | None, k: int | None, as_json: bool) -> Iterator[bytes]:
+    """What is written, sentence by sentence or all at once."""
+    names = [str(label) for label in tagger.labels]
+    lines = tokens.lines or _lines(tokens)
+    if k is None:
+        codes, _ = tagger.predict(tokens)
+        labels = [names[code] for code in codes.tolist()]
+        if not as_json:
+            yield with_labels(lines, labels, column)
+            return
+    else:
+        examples = tagger.vocabulary.sequences(tokens, grow=False)
+        found, scores = tagger.learner.k_best(examples, k)
+    words = _column(tokens)
+    for i, (begin, end) in enumerate(pairwise(tokens.bounds.tolist())):
+        if k is None:
+            yield _object({"tokens": words[begin:end], "labels": labels[begin:end]})
+            continue
+        best = [
+            ([names[code] for code in found[j, begin:end].tolist()], score)
+            for j, score in enumerate(scores[i].tolist())
+            if score > -np.inf
+        ]
+        if as_json:
+            told = [{"labels": each, "score": score} for each, score in best]
+            yield _object({"tokens": words[begin:end], "labellings": told})
+            continue
+        sentence = _sentence(lines, begin, end)
+        for number, (each, score) in enumerate(best, start=1):
+            yield f"# labelling {number} of {len(best)}, score {score!r}\n".encode()
+            yield with_labels(sentence, each, column).strip(b"\r\n") + b"\n\n"
+
+
+def _object(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, ensure_ascii=False).encode() + b"\n"
+
+
+def _column(tokens: Tokens) -> list[str]:
+    """The first column, token by token."""
+    codes, types = next(iter(tokens.columns.values()))
+    return [types[code] for code in codes.tolist()]
+
+
+def _lines(tokens: Tokens) -> Lines:
+    """Tokens as text: one a line, and a blank line after each sentence."""
+    words, ends = _column(tokens), set(tokens.bounds.tolist())
+    parts = [word.encode() for word in words]
+    gaps = [1 + (number in ends) for number in range(1, len(parts) + 1)]
+    stops = np.cumsum([len(part) + gap for part, gap in zip(parts, gaps, strict=True)])
+    text = b"".join(part + b"\n" * gap for part, gap in zip(parts, gaps, strict=True))
+    closes = stops - gaps
+    begins = np.concatenate([[0], stops[:-1]])
+    return Lines(text, begins.astype(np.uint64), closes.astype(np.uint64))
+
+
+def _sentence(lines: Lines, begin: int, end: int) -> Lines:
+    """The lines of some tokens that follow each other, with what stands before them."""
+    first = int(lines.ends[begin - 1]) if begin else 0
+    text = lines.text[first : int(lines.ends[end - 1])]
+    shift = np.uint64(first)
+    return Lines(text, lines.begins[begin:end] - shift, lines.ends[begin:end] - shift)

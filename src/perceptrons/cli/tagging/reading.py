@@ -1,0 +1,219 @@
+"""How sentences are read: options that the verbs of `tag` share, and the tokens that they stand for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+from perceptrons.data import files
+from perceptrons.data.conll import CONLLU, read_conll
+from perceptrons.data.files import DataError
+from perceptrons.data.templates import SETS, Template, parse, resolve
+from perceptrons.data.tokens import Tokens
+from perceptrons.data.vocabulary import Named
+from perceptrons.learn.tagging import Labels, labels_in
+from perceptrons.store.taggers import Reading, SavedTagger
+
+
+def pairs(context: Any, parameter: Any, text: str | None) -> list[tuple[str, str]] | None:
+    """Names of columns separated by commas; of each its name in the file, and the one that templates have for it."""
+    if text is None:
+        return None
+    found = [each.strip().partition("=")[::2] for each in text.split(",")]
+    if not all(column for column, _ in found):
+        raise click.BadParameter(f"expected names separated by commas, such as word,pos,chunk, got {text!r}")
+    return [(column, name or column) for column, name in found]
+
+
+ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="FILE...")
+COLUMNS = click.option(
+    "--columns",
+    callback=pairs,
+    metavar="A,B,…",
+    help="Names of columns, in order. CoNLL-U: form=word,… to rename some.",
+)
+FORMAT = click.option("--format", type=click.Choice(["conll", "conllu"]), help="By default told by names: .conllu.")
+TABS = click.option("--tabs", is_flag=True, help="Columns are separated by tabs, and may have blanks in them.")
+OPTIONS = [COLUMNS, FORMAT, TABS]
+
+
+class Text(NamedTuple):
+    """Sentences of files, and the column that has their labels."""
+
+    tokens: Tokens
+    reading: Reading
+    paths: list[str]
+    name: str  # for people
+
+    @property
+    def labels(self) -> Callable[[Any], Labels]:
+        """What gives the labels, once it is known where sentences begin."""
+        found = labels_in(self.tokens, self.target)
+        return lambda bounds: found
+
+    @property
+    def target(self) -> str:
+        return self.reading.names.get(self.reading.target, self.reading.target)
+
+
+def templates(given: str) -> str | list[Template]:
+    """A ready set of templates by its name, or those of a file, a line each."""
+    if given in SETS:
+        return given
+    if not os.path.isfile(given):
+        raise click.BadParameter(
+            f"there is neither a ready set nor a file called {given!r}; sets: {', '.join(SETS)}",
+            param_hint="--features",
+        )
+    with open(given, encoding="utf-8") as file:
+        lines = [line.partition("#")[0].strip() for line in file]
+    found = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            found += [parse(line)] if line else []
+            resolve(found or ["word[0]"])  # each once
+        except DataError as error:
+            raise DataError(f"{given}:{number}: {error}") from None
+    if not found:
+        raise DataError(f"{given} has no templates: expected one a line, such as word[0] or word[-1] & word[0]")
+    return found
+
+
+def for_training(data: tuple[str, ...], given: dict[str, Any], needed: list[str]) -> Text:
+    """The sentences to learn from, with the columns that templates need."""
+    paths, conllu = files.expand(data), is_conllu(data, given)
+    asked, target = given["columns"], given["target"]
+    if conllu:
+        target = target or "upos"
+        if asked is None or all(column in CONLLU for column, _ in asked):
+            reading = _of_conllu(target, dict(asked or ()), needed)
+        else:
+            raise click.UsageError(f"columns of CoNLL-U have names, {', '.join(CONLLU)}: --columns form=word,… renames")
+    else:
+        columns = None if asked is None else [column for column, _ in asked]
+        if columns is None:  # as many as there are
+            tokens = read_conll(paths, separator="\t" if given["tabs"] else None, conllu=False)
+            columns = list(tokens.columns)
+        names = {column: name for column, name in asked or () if name != column}
+        reading = Reading(columns, target or columns[-1], names, False, given["tabs"])
+        if reading.target not in columns:
+            raise DataError(f"there is no column {reading.target!r} of labels: the columns are {', '.join(columns)}")
+        if asked is None:
+            return checked(Text(tokens, reading, paths, files.display(paths)), needed)
+    return checked(_read(paths, reading, needed, labels=True, more=False), needed)
+
+
+def like_training(data: tuple[str, ...], text: Text, needed: list[str]) -> Text:
+    """Sentences of other files, read in the same way."""
+    return _read(files.expand(data), text.reading, needed, labels=True, more=False)
+
+
+def for_model(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger, labels: bool) -> Text:
+    """Sentences for a model; with their labels, or whether they have any or not."""
+    vocabulary, known = saved.tagger.vocabulary, saved.reading
+    if isinstance(vocabulary, Named):
+        raise ValueError(
+            "the features of this model were made by the program that trained it, not by templates: files have none. "
+            "Use perceptrons.load in such a program"
+        )
+    needed, asked = list(vocabulary.columns), given["columns"]
+    conllu = is_conllu(data, given, known is not None and known.conllu)
+    target = given.get("target") or (known.target if known is not None and known.conllu == conllu else "")
+    if conllu:
+        if target not in CONLLU:
+            raise click.UsageError(f"say which column of CoNLL-U has the labels with --target: {', '.join(CONLLU)}")
+        same = known is not None and known.conllu and asked is None
+        names = dict(asked or ()) if known is None or not same else dict(known.names)
+        reading = _of_conllu(target, names, needed)
+    else:
+        columns = [column for column, _ in asked or ()]
+        names = {column: name for column, name in asked or () if name != column}
+        if asked is None:
+            like = known is not None and not known.conllu
+            columns = list(known.columns) if known is not None and like else saved.params.get("columns") or needed
+            names = dict(known.names) if known is not None and like else {}
+        tabs = given["tabs"] or (known is not None and known.tabs)
+        reading = Reading(list(columns), target or columns[-1], names, False, tabs)
+    return _read(files.expand(data), reading, needed, labels=labels, more=True)
+
+
+def _of_conllu(target: str, asked: dict[str, str], needed: list[str]) -> Reading:
+    """CoNLL-U calls words form and parts of speech upos and xpos; templates often call them word and pos."""
+    usual = {"word": "form", "pos": "xpos" if target == "upos" else "upos"}
+    known = {name: column for column, name in asked.items()}
+    names = {}
+    for name in needed:
+        column = known.get(name) or (name if name in CONLLU else usual.get(name, ""))
+        if column not in CONLLU:
+            raise DataError(
+                f"templates need a column {name!r}, and CoNLL-U has {', '.join(CONLLU)}: "
+                f"say which it is, for instance with --columns feats={name}"
+            )
+        names[column] = name
+    if target not in CONLLU:
+        raise DataError(f"there is no column {target!r} of labels: CoNLL-U has {', '.join(CONLLU)}")
+    return Reading([*names, target], target, {c: name for c, name in names.items() if c != name}, True, False)
+
+
+def _read(paths: list[str], reading: Reading, needed: list[str], *, labels: bool, more: bool) -> Text:
+    """The columns that are needed, by the names that templates have for them; `more`: others may follow them."""
+    names = {column: reading.names.get(column, column) for column in reading.columns}
+    for name in needed:
+        if name not in names.values():
+            raise DataError(f"templates need a column {name!r}: the columns are {', '.join(names.values())}")
+    only = [column for column, name in names.items() if name in needed or (labels and column == reading.target)]
+    columns = reading.columns
+    if more and not reading.conllu:
+        columns = columns[: 1 + max(columns.index(column) for column in only)]
+    separator = "\t" if reading.tabs else None
+    tokens = read_conll(
+        paths, None if reading.conllu else columns, only=only, separator=separator, conllu=reading.conllu, more=more
+    )
+    renamed = tokens.renamed({column: names[column] for column in only})
+    return Text(renamed, reading, paths, files.display(paths))
+
+
+def checked(text: Text, needed: list[str]) -> Text:
+    """Refuse features that are made of what is to be predicted."""
+    if text.target in needed:
+        raise DataError(
+            f"features are made of the column {text.target!r}, which has the labels: "
+            "name another --target, or other --features"
+        )
+    return text
+
+
+def is_conllu(data: tuple[str, ...], given: dict[str, Any], default: bool = False) -> bool:
+    """Whether files are CoNLL-U: as they are called, or as is said."""
+    if given["format"] is not None:
+        return bool(given["format"] == "conllu")
+    paths = files.expand(data)
+    kinds = {files.kind(path) == ".conllu" for path in paths}
+    if len(kinds) > 1:
+        raise DataError("some files are called .conllu, some are not: say what they are with --format")
+    return kinds == {True} or (default and paths == [files.STDIN])
+
+
+def line_of(text: Text, sentence: int) -> str:
+    """Where a sentence begins, for messages."""
+    lines = text.tokens.lines
+    if len(text.paths) > 1 or lines is None:
+        return f"sentence {sentence + 1}"
+    before = lines.text.count(b"\n", 0, int(lines.begins[int(text.tokens.bounds[sentence])]))
+    return f"{text.name}:{before + 1}"
+
+
+def unknown(text: Text, saved: SavedTagger) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+    """Which tokens are words that were not in the training files; None where that is not known."""
+    vocabulary = saved.tagger.vocabulary
+    column = "word" if "word" in vocabulary.columns else vocabulary.columns[0]
+    words = vocabulary.state()[1].get(column)
+    if words is None or saved.trained.get("drop_zeros"):  # some have been dropped
+        return None
+    codes, types = text.tokens.labels(column)
+    known = set(words)
+    return np.array([word not in known for word in types], dtype=bool)[codes]

@@ -1,0 +1,116 @@
+"""What `perceptrons tag train` says when it is done."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from perceptrons.cli import output
+from perceptrons.cli.report import WHY, chosen, rule_text, settings, size
+from perceptrons.core.keeping import UPDATES
+from perceptrons.learn.common import at_most
+from perceptrons.store.taggers import SavedTagger
+
+
+@dataclass
+class Result:
+    """A tagger, and what is said about its training."""
+
+    saved: SavedTagger
+    data: str
+    training: float | None  # error of the final model on the sentences learned from
+    held_out: float | None
+
+
+def describe(result: Result, path: str, learning: float, total: float) -> dict[str, Any]:
+    """All that is known of a training, for machines."""
+    saved, report, trained = result.saved, result.saved.report, result.saved.trained
+    tagger = saved.tagger
+    learner, mistakes, wrong = tagger.learner, report["mistakes"], report["token_mistakes"]
+    sentences, tokens = max(1, trained["sentences"]), max(1, trained["tokens"])
+    bound = float(learner.margin_bound)
+    return {
+        "data": result.data,
+        "sentences": trained["sentences"],
+        "tokens": trained["tokens"],
+        "labels": [output.label(label) for label in tagger.labels],
+        "scheme": learner.scheme,
+        "templates": len(tagger.vocabulary.templates),
+        "features": tagger.vocabulary.n_features,
+        "features_with_weights": int(np.count_nonzero(learner.rows)),
+        "params": settings(saved.params),
+        "passes": len(mistakes),
+        "sentence_mistakes": mistakes,
+        "token_mistakes": wrong,
+        "online_sentence_error": [count / sentences for count in mistakes],
+        "online_token_error": [count / tokens for count in wrong],
+        "training_error": result.training,
+        "held_out_error": result.held_out,
+        "held_out_errors": report["validation_errors"],
+        "converged": report["converged"],
+        "stopped": report["stop"],
+        "updates": int(learner.counts[UPDATES]),
+        "margin_bound": bound if math.isfinite(bound) else None,
+        "seconds": total,
+        "training_seconds": learning,
+        "tokens_per_second": max(1, len(mistakes)) * trained["tokens"] / learning,
+        "model": path,
+        "bytes": os.path.getsize(path),
+    }
+
+
+def show(result: Result, summary: dict[str, Any]) -> None:
+    """The same for people."""
+    labels, mistakes, wrong = summary["labels"], summary["sentence_mistakes"], summary["token_mistakes"]
+    output.heading(f"{summary['data']}: {summary['sentences']:,} sentences, {summary['tokens']:,} tokens")
+    listed = ", ".join(map(str, labels[:6])) + (", …" if len(labels) > 6 else "")
+    scheme = f", scheme {summary['scheme']}" if summary["scheme"] else ", no scheme"
+    click.echo(f"{len(labels)} labels ({listed}){scheme}")
+    features = f"{summary['templates']} templates, {summary['features']:,} features"
+    click.echo(f"{features}, {summary['features_with_weights']:,} with weights")
+    click.echo(how(result.saved.params) + "\n")
+    held = summary["held_out_errors"]
+    head = ["pass", "sentences wrong", "tokens wrong", "of all tokens"] + (["held-out error"] if held else [])
+    lines: list[list[str]] = []
+    for number in chosen(len(mistakes)):
+        line = [f"{number + 1}", f"{mistakes[number]:,}", f"{wrong[number]:,}"]
+        line.append(output.percent(summary["online_token_error"][number]))
+        lines.append(line + ([output.percent(held[number])] if number < len(held) else [""] * bool(held)))
+        if number + 1 < len(mistakes) and number + 1 not in chosen(len(mistakes)):
+            lines.append(["…"] + [""] * (len(head) - 1))
+    if lines:  # none where the first pass was interrupted
+        output.table(head, lines, left=0)
+        click.echo()
+    told = []
+    if summary["training_error"] is not None:
+        told.append(f"training error {click.style(output.percent(summary['training_error']), bold=True)} of tokens")
+    if summary["held_out_error"] is not None:
+        told.append(f"held-out error {click.style(output.percent(summary['held_out_error']), bold=True)}")
+    else:
+        told.append("no held-out data: see --validation")
+    click.echo("final model: " + ", ".join(told))
+    word = click.style("converged", fg="green") if summary["converged"] else "not converged"
+    reason = WHY.get(summary["stopped"], "")
+    passes = f"{len(mistakes)} pass{'es' if len(mistakes) != 1 else ''}"
+    click.echo(f"{word} after {passes}" + (f": {reason}" if reason else "") + f"; {summary['updates']:,} updates")
+    if summary["margin_bound"] is not None:
+        bound = at_most(summary["margin_bound"])
+        click.echo(f"proved: no hypothesis has a margin above {bound} on these sentences")
+    speed, spent = f"{summary['tokens_per_second']:,.0f} tokens/s", output.seconds(summary["training_seconds"])
+    click.echo(f"{speed} in passes, which took {spent} of {output.seconds(summary['seconds'])} in all")
+    click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
+
+
+def how(params: dict[str, Any]) -> str:
+    """Rule, readout and search in a few words."""
+    parts = [f"rule {rule_text(params['rule'])}", f"readout {params['readout']}", f"order {params['order']}"]
+    if params.get("beam") is not None:
+        parts.append(f"beam {params['beam']}, steps at {params['update'].replace('_', ' ')}")
+    if params.get("k_best", 1) > 1:
+        parts.append(f"{params['k_best']} best")
+    return ", ".join(parts)
