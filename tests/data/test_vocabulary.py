@@ -124,6 +124,7 @@ def test_take():
     taken = sequences.take([2, 1, 0, 2])
     assert rows(taken) == [[4, 1], [0, 1], [2, 3], [4, 1]] and taken.bounds.tolist() == [0, 1, 1, 3, 4]
     assert (taken.n_tokens, taken.n_sequences, taken.values) == (4, 4, None) and sequences.take([]).n_tokens == 0
+    assert rows(sequences.take(np.array([False, True, True]))) == [[4, 1]]
     named = Named().sequences([[{"a": 2}], [{"b": 3, "c": 1}]], grow=True)
     assert named.take([1]).values.tolist() == [3.0, 1.0]
 

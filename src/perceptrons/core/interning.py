@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perceptrons.core.bits import PLAIN, U, eight
+from perceptrons.core.bits import PLAIN, U, eight, product
 from perceptrons.core.compile import Kernel
 from perceptrons.core.deferred import register_jitable
 from perceptrons.core.rows import prefetch
@@ -30,9 +30,9 @@ FIRST_MARKER = int(EDGE) - 2 * FARTHEST  # codes of values are below
 
 @register_jitable(**PLAIN)
 def mixed(h, word):
-    """A hash of a hash and one more word. Every bit of the result depends on every one of both."""
-    h = (h ^ word) * ODD
-    return h ^ (h >> U(32))
+    """A hash of a hash and one more word: both halves of a product, so that every bit matters to the lowest ones."""
+    high, low = product(h ^ word, ODD)
+    return high ^ low
 
 
 @register_jitable(**PLAIN)

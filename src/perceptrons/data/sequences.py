@@ -36,7 +36,7 @@ class Sequences(NamedTuple):
         return len(self.bounds) - 1
 
     def take(self, order: npt.ArrayLike) -> Sequences:
-        """The sequences of these numbers, copied."""
+        """The sequences of these numbers, or those that a mask marks, copied."""
         tokens, bounds = spans(self.bounds, order)
         features, indptr = spans(self.indptr, tokens)
         values = None if self.values is None else readonly(self.values[features])
@@ -49,7 +49,8 @@ def spans(ends: Ends, order: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], Ends]
     >>> spans(np.array([0, 2, 2, 5], np.uint64), [2, 0])
     (array([2, 3, 4, 0, 1]), array([0, 3, 5], dtype=uint64))
     """
-    chosen: npt.NDArray[Any] = np.asarray(order, dtype=np.intp)
+    given: npt.NDArray[Any] = np.asarray(order)
+    chosen = np.flatnonzero(given) if given.dtype == bool else given.astype(np.intp)
     signed = ends.astype(np.intp)
     begins, sizes = signed[:-1][chosen], np.diff(signed)[chosen]
     found = np.zeros(len(chosen) + 1, dtype=np.intp)

@@ -86,7 +86,7 @@ class Tokens:
         return codes, types
 
     def take(self, order: npt.ArrayLike) -> Tokens:
-        """The sentences of these numbers, copied."""
+        """The sentences of these numbers, or those that a mask marks, copied."""
         positions, bounds = spans(self.bounds, order)
         columns = {}
         for name, (codes, types) in self.columns.items():
