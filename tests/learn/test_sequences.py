@@ -7,6 +7,7 @@ from naive_sequences import START, STOP, NaiveTagger
 
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.core.sequences import USED_ROWS, WRONG_TOKENS
+from perceptrons.data.arrays import readonly
 from perceptrons.data.sequences import Sequences
 from perceptrons.learn.sequences import SequenceLearner
 from perceptrons.rules import PA, PA1, PA2, Margin, Plain
@@ -27,10 +28,10 @@ def sequences(X):
     tokens = [token for x in X for token in x]
     values = np.array([value for token in tokens for value in token.values()], dtype=np.float64)
     return Sequences(
-        np.array([name for token in tokens for name in token], dtype=np.uint32),
-        None if (values == 1).all() else values,
-        np.cumsum([0, *map(len, tokens)]).astype(np.uint64),
-        np.cumsum([0, *map(len, X)]).astype(np.uint64),
+        readonly(np.array([name for token in tokens for name in token], dtype=np.uint32)),
+        None if (values == 1).all() else readonly(values),
+        readonly(np.cumsum([0, *map(len, tokens)]).astype(np.uint64)),
+        readonly(np.cumsum([0, *map(len, X)]).astype(np.uint64)),
     )
 
 
