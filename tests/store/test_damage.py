@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from hostile import ODD, changed, leaves
 from safetensors.numpy import save as foreign
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
@@ -189,30 +190,6 @@ def test_settings_that_are_no_json_or_endless(parts, path):
     deep = "[" * 100_000 + "]" * 100_000
     for text in ("", "{", "null", "[]", "NaN", '{"a": ' + "9" * 10_000 + "}", deep, '{"params": ' + deep + "}"):
         refused(path, forged(text, tensors), "cannot be read")
-
-
-def leaves(value, way=()):
-    """The ways to all entries of settings."""
-    yield way
-    if isinstance(value, dict | list):
-        for key in value if isinstance(value, dict) else range(len(value)):
-            yield from leaves(value[key], (*way, key))
-
-
-def changed(settings, way, value):
-    new = copy.deepcopy(settings)
-    place = new
-    for key in way[:-1]:
-        place = place[key]
-    if value is KeyError:
-        del place[way[-1]]
-    else:
-        place[way[-1]] = value
-    return new
-
-
-ODD = (KeyError, None, True, -1, 0.5, 2**70, 1e308, "x", [], {}, {"float": "nan"}, {"float": "x"}, {"tuple": 3})
-ODD += ({"dict": [[[], 1]]}, [[]], {"rule": "pickle"})
 
 
 @pytest.mark.parametrize("name", ["voted", "kernel", "budget"])
