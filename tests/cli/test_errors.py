@@ -2,7 +2,7 @@
 
 import pytest
 
-VERBS = ["train", "predict", "evaluate", "certify", "plot", "inspect", "export", "demo"]
+VERBS = ["train", "predict", "evaluate", "certify", "plot", "inspect", "export", "tag", "demo"]
 
 
 def refused(done, *parts):
