@@ -64,7 +64,7 @@ def test_ready_sets(name):
         (lambda: word[1000], r"word\[1000\]: expected a whole number from -255 to 255"),
         (lambda: column("a b"), r"a column's name has neither blanks nor any of"),
         (lambda: pos.ngrams(0, -1, 1), r"ngrams takes n of at least 1, got 0"),
-        (lambda: resolve("chunks"), r"a list of templates or one of chunking, pos, ner, got 'chunks'"),
+        (lambda: resolve("chunks"), r"a list of templates or one of chunking, pos, ner, crf\+\+, got 'chunks'"),
         (lambda: resolve([word[0], "word[0]"]), r"the template word\[0\] is given twice"),
         (lambda: resolve([]), r"there must be at least one template"),
         (lambda: resolve([5]), r"a template must be made of columns or given as text, got 5"),

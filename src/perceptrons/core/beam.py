@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perceptrons.core.deferred import overload, register_jitable
-from perceptrons.core.lattice import LOWEST, Second, is_a, pair_of, start_of, stop_of
+from perceptrons.core.lattice import CALLED, LOWEST, Second, is_a, pair_of, start_of, stop_of
 from perceptrons.core.rows import JIT, ONE, U
 
 
@@ -37,7 +37,7 @@ def merge(order, width, t, links, scores, marks, room):
     """
 
 
-@overload(merge, jit_options=JIT)
+@overload(merge, jit_options=CALLED)
 def _merge(order, width, t, links, scores, marks, room):
     wide = is_a(order, Second)
 
@@ -66,7 +66,7 @@ def _merge(order, width, t, links, scores, marks, room):
     return extended
 
 
-@register_jitable(**JIT)
+@register_jitable(**CALLED)
 def keep_best(width, t, groups, emit, scores, marks, room):
     """Of the groups' beginnings, whose scores are in room, keep the best at t; updates scores and marks in place."""
     labels = U(room.shape[1])
@@ -95,9 +95,11 @@ def keep_best(width, t, groups, emit, scores, marks, room):
                 marks[t, width + kept] = U(room[U(2) * g + ONE, c])
                 kept += ONE
     marks[t, U(2) * width] = kept
+    if kept == U(0):  # nothing is allowed: then anything will do
+        scores[t, 0], marks[t, 0], marks[t, width] = LOWEST, 0, 0
 
 
-@register_jitable(**{**JIT, "forceinline": False})
+@register_jitable(**CALLED)
 def beam_search(order, width, n, emit, links, scores, marks, room):
     """The beams of n ≥ 1 tokens; fills scores and marks. The score of STOP is in the last one's."""
     labels = U(links.shape[1])
@@ -128,7 +130,7 @@ def best_of(width, t, scores, marks):
     return best
 
 
-@register_jitable(**JIT)
+@register_jitable(**CALLED)
 def trace(width, t, b, marks, path):
     """The labels of beginning b at t; fills path[: t + 1]."""
     for back in range(t + ONE):
@@ -140,7 +142,7 @@ def score_at(order, t, n, gold, begin, emit, links):
     """What label t of the right sequence of n tokens adds to its score, with that of STOP for the last."""
 
 
-@overload(score_at, jit_options=JIT)
+@overload(score_at, jit_options=CALLED)
 def _score_at(order, t, n, gold, begin, emit, links):
     wide = is_a(order, Second)
 
@@ -157,7 +159,7 @@ def _score_at(order, t, n, gold, begin, emit, links):
     return added
 
 
-@register_jitable(**{**JIT, "forceinline": False})
+@register_jitable(**CALLED)
 def violation(order, search, n, gold, begin, emit, links, scores, marks):
     """How many tokens long the beginnings are that a step is made for: the best one, and the right one. 0: no step.
 

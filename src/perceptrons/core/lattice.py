@@ -20,8 +20,8 @@ from perceptrons.core.deferred import overload, register_jitable
 from perceptrons.core.rows import JIT, ONE, U, prefetch
 
 LANES = 8  # labels are padded to a multiple of it
-FOUR = U(4)
 LOWEST = -np.inf
+CALLED = {**JIT, "forceinline": False}  # for what is large: inlined, it would take seconds more to compile
 
 
 class Zeroth(NamedTuple):
@@ -70,10 +70,10 @@ def pair_of(labels, before, previous):
 
 
 def emissions(indices, values, indptr, rows, w, begin, n, emit, near):
-    """Scores of n tokens from number `begin` on; fills emit. `near` is room for the rows of one token."""
+    """Scores of n tokens from number `begin` on; fills emit. `near` has room for the rows of one and eight more."""
 
 
-@overload(emissions, jit_options=JIT)
+@overload(emissions, jit_options=CALLED)
 def _emissions(indices, values, indptr, rows, w, begin, n, emit, near):
     from numba import types
 
@@ -87,17 +87,16 @@ def _emissions(indices, values, indptr, rows, w, begin, n, emit, near):
                     row = rows[indices[p]]
                     near[m] = row
                     m += U(row != 0)
+                for q in range(m, m + U(LANES)):
+                    near[q] = 0  # the row of zeros
                 for c in range(labels):
                     emit[t, c] = 0.0
-                whole = m - m % FOUR
-                for q in range(U(0), whole, FOUR):
+                for q in range(U(0), m, U(LANES)):  # eight a turn: the sums go through memory
                     a, b, d, e = U(near[q]), U(near[q + ONE]), U(near[q + U(2)]), U(near[q + U(3)])
+                    f, g, h, i = U(near[q + U(4)]), U(near[q + U(5)]), U(near[q + U(6)]), U(near[q + U(7)])
                     for c in range(labels):
-                        emit[t, c] += w[a, c] + w[b, c] + w[d, c] + w[e, c]
-                for q in range(whole, m):
-                    a = U(near[q])
-                    for c in range(labels):
-                        emit[t, c] += w[a, c]
+                        one, two = w[a, c] + w[b, c] + w[d, c] + w[e, c], w[f, c] + w[g, c] + w[h, c] + w[i, c]
+                        emit[t, c] += one + two
 
         return ones
 
@@ -114,7 +113,7 @@ def _emissions(indices, values, indptr, rows, w, begin, n, emit, near):
     return several
 
 
-@register_jitable(**JIT)
+@register_jitable(**CALLED)
 def rows_ahead(indices, indptr, rows, w, begin, n):
     """Prefetch the weights of n tokens from number `begin` on."""
     labels = U(w.shape[1])
@@ -162,7 +161,7 @@ def best_labels(order, n, emit, links, delta, path):
     """The best labels of n ≥ 1 tokens; fills path[:n], uses delta. Returns their score."""
 
 
-@overload(best_labels, jit_options={**JIT, "forceinline": False})
+@overload(best_labels, jit_options=CALLED)
 def _best_labels(order, n, emit, links, delta, path):
     """delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second order, delta[t, p·S + c]
     that of those that end in p, c. Where they come from is found on the way back, for the labels that are chosen
@@ -235,7 +234,7 @@ def _best_labels(order, n, emit, links, delta, path):
 # -- the k best sequences ---------------------------------------------------------------------------------------------
 
 
-@register_jitable(**JIT)
+@register_jitable(**CALLED)
 def insert(scores, marks, t, at, k, score, mark):
     """Put a score into a list of k that falls, after its equals; updates scores and marks in place."""
     r = k - ONE
@@ -250,7 +249,7 @@ def k_best(order, k, n, emit, links, delta, marks, paths, totals):
     are."""
 
 
-@overload(k_best, jit_options={**JIT, "forceinline": False})
+@overload(k_best, jit_options=CALLED)
 def _k_best(order, k, n, emit, links, delta, marks, paths, totals):
     """As `best_labels`, with a list of the k best in place of the best (delta and marks have k columns for each);
     marks say which entry of the lists at the token before an entry comes from. The last line of both is for whole

@@ -19,6 +19,7 @@ from perceptrons.core.compile import Kernel, is_finite
 from perceptrons.core.deferred import overload, register_jitable
 from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, SEEN, SQ_NORM, TAU, UPDATES
 from perceptrons.core.lattice import (
+    CALLED,
     Lists,
     Second,
     Zeroth,
@@ -38,7 +39,7 @@ from perceptrons.core.rows import JIT, ONE, U
 TOKENS, WRONG_TOKENS, USED_ROWS, SQ_RADIUS, SIZE = range(keeping.SIZE, keeping.SIZE + 5)
 
 FREE = U(0xFFFFFFFFFFFFFFFF)  # of a place in the table of differences
-SWEEPS, ENOUGH = 200, 1e-12  # of coordinate ascent: at most so many, and the relative change that ends it
+SWEEPS, ENOUGH = 1000, 1e-12  # of coordinate ascent: at most so many, and the relative change that ends it
 
 
 class How(NamedTuple):
@@ -81,7 +82,7 @@ def place(keys, key):
     return at
 
 
-@register_jitable(**JIT)
+@register_jitable(**CALLED)
 def add(row, label, labels, amount, j, keys, changes, used, filled):
     """Δφ_j[row, label] += amount; updates the table in place, returns how many of its places are filled."""
     key = row * labels + label
@@ -103,7 +104,7 @@ def add_histories(order, n, m, t, label, last, before, labels, amount, j, keys, 
     """
 
 
-@overload(add_histories, jit_options=JIT)
+@overload(add_histories, jit_options=CALLED)
 def _add_histories(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
     if is_a(order, Zeroth):
 
@@ -136,9 +137,9 @@ def _value(values, p):
     return (lambda values, p: 1.0) if isinstance(values, types.NoneType) else (lambda values, p: values[p])
 
 
-@register_jitable(**{**JIT, "forceinline": False})
+@register_jitable(**CALLED)
 def difference(
-    indices, values, indptr, gold, begin, n, m, how, rows, labels, path, j, keys, changes, used, filled, counts
+    indices, values, indptr, gold, begin, n, m, order, rows, labels, path, j, keys, changes, used, filled, counts
 ):
     """Δφ_j = φ(right) − φ(path), of the first m of n tokens; updates the table, rows and counts in place.
 
@@ -161,7 +162,6 @@ def difference(
                 filled = add(row, y, labels, amount, j, keys, changes, used, filled)
                 filled = add(row, z, labels, -amount, j, keys, changes, used, filled)
         if y != z or right != wrong or right_before != wrong_before:
-            order = how.order
             filled = add_histories(order, n, m, t, y, right, right_before, labels, 1.0, j, keys, changes, used, filled)
             filled = add_histories(order, n, m, t, z, wrong, wrong_before, labels, -1.0, j, keys, changes, used, filled)
         right_before, wrong_before, right, wrong = right, wrong, y, z
@@ -171,7 +171,7 @@ def difference(
 # -- steps ------------------------------------------------------------------------------------------------------------
 
 
-@register_jitable(**JIT)
+@register_jitable(**CALLED)
 def gram(k, w, keys, changes, used, filled, inner, margins):
     """Inner products of the differences with each other and with w; fills inner and margins."""
     labels = U(w.shape[1])
@@ -190,8 +190,8 @@ def gram(k, w, keys, changes, used, filled, inner, margins):
                     inner[i, j] += x * changes[at, j]
 
 
-@register_jitable(**{**JIT, "forceinline": False})
-def lengths(how, k, inner, margins, costs, alphas):
+@register_jitable(**CALLED)
+def lengths(rule, target, k, inner, margins, costs, alphas):
     """The lengths of the steps along k differences; fills alphas.
 
     One is the rule's own: τ with the cost in the place of 1. Several minimise ‖w′ − w‖² under all constraints
@@ -205,11 +205,11 @@ def lengths(how, k, inner, margins, costs, alphas):
         for i in range(k):
             if inner[i, i] == 0.0:
                 continue
-            margin = margins[i] - how.target * (costs[i] - 1.0)
+            margin = margins[i] - target * (costs[i] - 1.0)
             for j in range(k):
                 if j != i:
                     margin += alphas[j] * inner[i, j]
-            new = tau(how.rule, margin, inner[i, i], 1.0)
+            new = tau(rule, margin, inner[i, i], 1.0)
             change, largest = max(change, abs(new - alphas[i])), max(largest, new)
             alphas[i] = new
         if change <= ENOUGH * largest:
@@ -220,7 +220,7 @@ def links_moved(order, row, label, change, labels, links):
     """A weight of a history has changed; updates links in place."""
 
 
-@overload(links_moved, jit_options=JIT)
+@overload(links_moved, jit_options=CALLED)
 def _links_moved(order, row, label, change, labels, links):
     def narrow(order, row, label, change, labels, links):
         links[row, label] += change
@@ -234,8 +234,8 @@ def _links_moved(order, row, label, change, labels, links):
     return wide if is_a(order, Second) else narrow
 
 
-@register_jitable(**{**JIT, "forceinline": False})
-def move(how, k, keys, changes, used, filled, alphas, w, kept, links, counts):
+@register_jitable(**CALLED)
+def move(order, eta, averaged, k, keys, changes, used, filled, alphas, w, kept, links, counts):
     """One step along Σ α_i·Δφ_i; updates w, kept, links and counts in place."""
     labels, histories = U(w.shape[1]), U(links.shape[0])
     for q in range(filled):
@@ -244,67 +244,66 @@ def move(how, k, keys, changes, used, filled, alphas, w, kept, links, counts):
             step += alphas[i] * changes[at, i]
         if step == 0.0:
             continue
-        step *= how.eta
+        step *= eta
         row, label = keys[at] // labels, keys[at] % labels
         old = w[row, label]
         w[row, label] = old + step
         counts[SQ_NORM] += step * (2.0 * old + step)
-        if how.averaged:
+        if averaged:
             kept[row, label] += step * counts[AVERAGED]
         if row <= histories:
-            links_moved(how.order, row - ONE, label, step, labels, links)
+            links_moved(order, row - ONE, label, step, labels, links)
 
 
 # -- search -----------------------------------------------------------------------------------------------------------
 
 
-def find(how, n, emit, links, delta, marks, room, paths, totals):
+def find(order, search, n, emit, links, delta, marks, room, paths, totals):
     """The best labels of n ≥ 1 tokens; fills paths, a line or as many as `Lists` asks for; returns how many."""
 
 
-@overload(find, jit_options=JIT)
-def _find(how, n, emit, links, delta, marks, room, paths, totals):
-    search = how.types[3]
+@overload(find, jit_options=CALLED)
+def _find(order, search, n, emit, links, delta, marks, room, paths, totals):
     if is_a(search, Beam):
 
-        def beam(how, n, emit, links, delta, marks, room, paths, totals):
-            width = U(how.search.width)
-            beam_search(how.order, width, n, emit, links, delta, marks, room)
+        def beam(order, search, n, emit, links, delta, marks, room, paths, totals):
+            width = U(search.width)
+            beam_search(order, width, n, emit, links, delta, marks, room)
             trace(width, n - ONE, best_of(width, n - ONE, delta, marks), marks, paths[0])
             return ONE
 
         return beam
     if is_a(search, Lists):
 
-        def lists(how, n, emit, links, delta, marks, room, paths, totals):
-            return k_best(how.order, U(how.search.k), n, emit, links, delta, marks, paths, totals)
+        def lists(order, search, n, emit, links, delta, marks, room, paths, totals):
+            return k_best(order, U(search.k), n, emit, links, delta, marks, paths, totals)
 
         return lists
 
-    def viterbi(how, n, emit, links, delta, marks, room, paths, totals):
-        totals[0] = best_labels(how.order, n, emit, links, delta, paths[0])
+    def viterbi(order, search, n, emit, links, delta, marks, room, paths, totals):
+        totals[0] = best_labels(order, n, emit, links, delta, paths[0])
         return ONE
 
     return viterbi
 
 
-def compared(how, n, gold, begin, emit, links, delta, marks, paths):
+def compared(order, search, n, gold, begin, emit, links, delta, marks, paths):
     """How many tokens of the sequence a step is made for; of a beam, puts the wrong beginning into paths[0]."""
 
 
-@overload(compared, jit_options=JIT)
-def _compared(how, n, gold, begin, emit, links, delta, marks, paths):
-    if is_a(how.types[3], Beam):
+@overload(compared, jit_options=CALLED)
+def _compared(order, search, n, gold, begin, emit, links, delta, marks, paths):
+    if is_a(search, Beam):
 
-        def beam(how, n, gold, begin, emit, links, delta, marks, paths):
-            width = U(how.search.width)
-            m = violation(how.order, how.search, n, gold, begin, emit, links, delta, marks)
+        def beam(order, search, n, gold, begin, emit, links, delta, marks, paths):
+            width = U(search.width)
+            m = violation(order, search, n, gold, begin, emit, links, delta, marks)
             if m > U(0):
                 trace(width, m - ONE, best_of(width, m - ONE, delta, marks), marks, paths[0])
             return m
 
         return beam
-    return lambda how, n, gold, begin, emit, links, delta, marks, paths: n
+    return lambda order, search, n, gold, begin, emit, links, delta, marks, paths: n
 
 
 @Kernel
@@ -329,7 +328,7 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
         if n == U(0):
             continue
         emissions(indices, values, indptr, rows, w, begin, n, emit, near)
-        found = find(how, n, emit, links, delta, marks, room, paths, totals)
+        found = find(how.order, how.search, n, emit, links, delta, marks, room, paths, totals)
         wrong = 0.0
         for t in range(n):
             wrong += paths[0, t] != gold[begin + t]
@@ -341,19 +340,19 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
                 for c in range(labels):
                     emit[t, c] += how.target
                 emit[t, U(gold[begin + t])] -= how.target
-            found = find(how, n, emit, links, delta, marks, room, paths, totals)
+            found = find(how.order, how.search, n, emit, links, delta, marks, room, paths, totals)
             wrong = 1.0
-        if wrong == 0.0:
+        if wrong == 0.0 and found == ONE:  # the right labels make no constraint, but others of the k best may
             continue
-        m = compared(how, n, gold, begin, emit, links, delta, marks, paths)
+        m = compared(how.order, how.search, n, gold, begin, emit, links, delta, marks, paths)
         filled = U(0)
         for j in range(found):
             filled, costs[j] = difference(
-                indices, values, indptr, gold, begin, n, m, how, rows, labels, paths[j], j, keys, changes, used,
+                indices, values, indptr, gold, begin, n, m, how.order, rows, labels, paths[j], j, keys, changes, used,
                 filled, counts
             )  # fmt: skip
         gram(found, w, keys, changes, used, filled, inner, margins)
-        lengths(how, found, inner, margins, costs, alphas)
+        lengths(how.rule, how.target, found, inner, margins, costs, alphas)
         total, sq_norm = 0.0, 0.0
         for j in range(found):
             total += alphas[j]
@@ -365,13 +364,16 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
             counts[UPDATES] += 1.0
             counts[TAU] += how.eta * total
             counts[SQ_RADIUS] = max(counts[SQ_RADIUS], sq_norm)
-            move(how, found, keys, changes, used, filled, alphas, w, kept, links, counts)
+            move(how.order, how.eta, how.averaged, found, keys, changes, used, filled, alphas, w, kept, links, counts)
+            if not is_finite(counts[SQ_NORM]):
+                counts[OVERFLOW] = i + 1.0
+                return
         for p in range(filled):
             keys[U(used[p])] = FREE
 
 
 @Kernel
-def tag(indices, values, indptr, bounds, how, rows, w, links, work, out):
+def tag(indices, values, indptr, bounds, order, search, rows, w, links, work, out):
     """The best labels of all tokens; fills out."""
     emit, paths = work.emit, work.paths
     count = U(bounds.size) - ONE
@@ -382,13 +384,13 @@ def tag(indices, values, indptr, bounds, how, rows, w, links, work, out):
             rows_ahead(indices, indptr, rows, w, bounds[i + ONE], bounds[i + U(2)] - bounds[i + ONE])
         if n > U(0):
             emissions(indices, values, indptr, rows, w, begin, n, emit, work.near)
-            find(how, n, emit, links, work.delta, work.marks, work.room, paths, work.small[3])
+            find(order, search, n, emit, links, work.delta, work.marks, work.room, paths, work.small[3])
             for t in range(n):
                 out[begin + t] = paths[0, t]
 
 
 @Kernel
-def tag_lists(indices, values, indptr, bounds, how, rows, w, links, work, out, scores):
+def tag_lists(indices, values, indptr, bounds, order, search, rows, w, links, work, out, scores):
     """The k best labellings of each sequence; fills out, the best first, and scores, −∞ where there is none."""
     emit, paths = work.emit, work.paths
     for i in range(U(bounds.size) - ONE):
@@ -400,7 +402,7 @@ def tag_lists(indices, values, indptr, bounds, how, rows, w, links, work, out, s
             scores[i, 0] = 0.0
             continue
         emissions(indices, values, indptr, rows, w, begin, n, emit, work.near)
-        found = k_best(how.order, U(how.search.k), n, emit, links, work.delta, work.marks, paths, scores[i])
+        found = k_best(order, U(search.k), n, emit, links, work.delta, work.marks, paths, scores[i])
         for j in range(found):
             for t in range(n):
                 out[j, begin + t] = paths[j, t]

@@ -210,29 +210,44 @@ def resolve(features: str | Iterable[Any]) -> list[Template]:
     return found
 
 
-def _chunking() -> list[Template]:
+def _crfpp() -> list[Template]:
     word, pos = column("word"), column("pos")
     tags = [template for n in (1, 2, 3) for template in pos.ngrams(n, -2, 2)]
     return [*word.window(-2, 2), word[-1] & word[0], word[0] & word[1], *tags]
 
 
+def _chunking() -> list[Template]:
+    word, pos = column("word"), column("pos")
+    before, here, after = (word[at].lower() for at in (-1, 0, 1))
+    affixes = [*(here.prefix(n) for n in range(1, 4)), *(here.suffix(n) for n in range(1, 5))]
+    mixed = [here & pos[-1], here & pos[0], here & pos[1], before & pos[0], after & pos[0]]
+    return [*_crfpp(), before, here, after, word[0].shape(), *affixes, *mixed]
+
+
 def _pos() -> list[Template]:
     word = column("word")
-    here = word[0]
-    affixes = [*(here.prefix(n) for n in range(1, 5)), *(here.suffix(n) for n in range(1, 6))]
-    looks = [here.lower(), here.shape(), here.short_shape(), here.has_digit(), here.has_hyphen(), here.is_title()]
-    around = [word[at].suffix(n) for at in (-1, 1) for n in (2, 3)]
-    return [*word.window(-2, 2), *looks, *affixes, word[-1] & here, here & word[1], *around]
+    far, before, here, after, further = (word[at].lower() for at in range(-2, 3))
+    looks = [word[0], *(getattr(word[0], look)() for look in ("shape", "has_digit", "has_hyphen", "is_title"))]
+    shapes = [word[at].short_shape() for at in (-1, 0, 1)]
+    affixes = [*(here.prefix(n) for n in range(1, 6)), *(here.suffix(n) for n in range(1, 7))]
+    endings = [around.suffix(n) for around in (before, after) for n in (2, 3)]
+    pairs = [before & here, here & after, before & after, far & before, after & further]
+    mixed = [here.suffix(3) & before, here.suffix(3) & after]
+    mixed += [here.suffix(2) & around.suffix(2) for around in (before, after)]
+    shape_pairs = [shapes[0] & shapes[1], shapes[1] & shapes[2]]
+    return [far, before, here, after, further, *looks, *shapes, *affixes, *endings, *pairs, *mixed, *shape_pairs]
 
 
 def _ner() -> list[Template]:
     word, pos = column("word"), column("pos")
-    here = word[0]
+    before, here, after = (word[at].lower() for at in (-1, 0, 1))
     affixes = [change(n) for change in (here.prefix, here.suffix) for n in range(1, 5)]
-    shapes = [word[at].shape() for at in (-1, 0, 1)]
+    shapes = [word[at].short_shape() for at in (-1, 0, 1)]
+    shapes += [word[at].shape() for at in (-1, 0, 1)] + [shapes[0] & shapes[1], shapes[1] & shapes[2]]
+    pairs = [before & here, here & after, before & after]
     tags = [*pos.window(-2, 2), *pos.ngrams(2, -2, 2)]
-    return [*word.window(-2, 2), here.lower(), *affixes, *shapes, here.short_shape(), *tags]
+    return [*word.window(-2, 2), before, here, after, *pairs, *affixes, *shapes, *tags]
 
 
-# Templates ready for use, by task. Columns: word and pos; for "pos" word only.
-SETS: dict[str, list[Template]] = {"chunking": _chunking(), "pos": _pos(), "ner": _ner()}
+# Templates ready for use, by task, and those of CRF++'s example of chunking. Columns: word and pos; of "pos" word only.
+SETS: dict[str, list[Template]] = {"chunking": _chunking(), "pos": _pos(), "ner": _ner(), "crf++": _crfpp()}

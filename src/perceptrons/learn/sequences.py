@@ -127,9 +127,12 @@ class SequenceLearner:
         """One pass in this order; returns how many sequences were labelled wrong."""
         before = self.counts.copy()
         self._read = None
+        # A perceptron with margin looks for what is closest to being preferred; others for what is preferred.
+        augmented = isinstance(self.rule, Margin)
+        how = How(self.rule, demands(self.rule), ORDERS[self.order], self.search, augmented, self.eta, self.averaged)
         sequences.learn.for_rule(self.rule)(
             *(examples.indices, examples.values, examples.indptr, examples.bounds, codes, order),
-            *(self._how(self.search), self.rows, self.w, self.kept, self.links, self.counts),
+            *(how, self.rows, self.w, self.kept, self.links, self.counts),
             room(examples, self.search, self.order, self.w.shape[1], learning=True),
         )
         if self.counts[OVERFLOW]:
@@ -137,11 +140,6 @@ class SequenceLearner:
         self.counts[PASSES] += 1
         self.counts[QUIET] = self.counts[UPDATES] == before[UPDATES]
         return int(self.counts[MISTAKES] - before[MISTAKES])
-
-    def _how(self, search: Any) -> How:
-        # A perceptron with margin looks for what is closest to being preferred; others for what is preferred.
-        augmented = isinstance(self.rule, Margin)
-        return How(self.rule, demands(self.rule), ORDERS[self.order], search, augmented, self.eta, self.averaged)
 
     def confirms(self, examples: Sequences, codes: Codes) -> bool:
         """Whether the hypothesis in force labels everything right."""
@@ -212,8 +210,8 @@ class SequenceLearner:
 
     def _labels(self, examples: Sequences, w: Floats, links: Floats, search: Any) -> Codes:
         out = np.zeros(examples.n_tokens, dtype=np.uint32)
-        sequences.tag.for_rule(self.rule)(
-            *(examples.indices, examples.values, examples.indptr, examples.bounds, self._how(search)),
+        sequences.tag(
+            *(examples.indices, examples.values, examples.indptr, examples.bounds, ORDERS[self.order], search),
             *(self.rows, w, links, room(examples, search, self.order, w.shape[1]), out),
         )
         return out
@@ -225,8 +223,8 @@ class SequenceLearner:
         search = Lists(k)
         out = np.zeros((k, examples.n_tokens), dtype=np.uint32)
         scores = np.empty((examples.n_sequences, k))
-        sequences.tag_lists.for_rule(self.rule)(
-            *(examples.indices, examples.values, examples.indptr, examples.bounds, self._how(search)),
+        sequences.tag_lists(
+            *(examples.indices, examples.values, examples.indptr, examples.bounds, ORDERS[self.order], search),
             *(self.rows, w, links, room(examples, search, self.order, w.shape[1]), out, scores),
         )
         return out, scores
@@ -249,7 +247,7 @@ def room(examples: Sequences, search: Any, order: int, width: int, learning: boo
         delta=np.empty((longest + 1, states)),
         marks=np.zeros(marks, dtype=np.uint32),
         room=np.empty((2 * groups, width)),
-        near=np.empty(int(np.diff(examples.indptr).max(initial=0)), dtype=np.uint32),
+        near=np.empty(int(np.diff(examples.indptr).max(initial=0)) + LANES, dtype=np.uint32),
         paths=np.zeros((k, longest), dtype=np.uint32),
         keys=np.full(places, FREE, dtype=np.uint64),
         changes=np.empty((places, k)),

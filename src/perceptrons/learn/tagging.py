@@ -234,7 +234,7 @@ class Tagger:
         first, candidates = self.learner is None, self.candidates
         if first:
             self.learner = self._new_learner(sorted(set(announced)))
-        before = self.learner.snapshot() if _extreme(examples.values) else None
+        before = self.learner.snapshot() if self._may_overflow(examples.values) else None
         self._adopt(self.learner)
         self.learner.grow(self.vocabulary.n_features)
         try:
@@ -272,6 +272,13 @@ class Tagger:
             wrong += self.learner.learn(examples, labels.among(current), order)
         return wrong
 
+    def _may_overflow(self, values: npt.NDArray[np.float64] | None) -> bool:
+        """Whether sums could leave the range of floats: most often they cannot, and no copy of weights is needed."""
+        low, high = MODERATE
+        sizes = np.abs(values) if values is not None and len(values) else np.ones(1)
+        moderate = low < sizes.min() and sizes.max() < high and low < self.plan.eta < high
+        return not moderate or type(self.plan.rule).__module__ != rules.__name__
+
     def _in_force(self, labels: list[Any]) -> str | None:
         if self.plan.scheme != "auto":
             return self.plan.scheme
@@ -284,11 +291,3 @@ class Tagger:
         """Numbers of labels, and where sequences begin and end."""
         examples = self.vocabulary.sequences(X, grow=False)
         return self.learner.predict(examples), examples.bounds
-
-
-def _extreme(values: npt.NDArray[np.float64] | None) -> bool:
-    """Whether values could take sums out of the range of floats."""
-    if values is None or not len(values):
-        return False
-    sizes = np.abs(values)
-    return bool(sizes.max() > MODERATE[1] or sizes.min() < MODERATE[0])

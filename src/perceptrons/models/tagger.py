@@ -46,7 +46,7 @@ class SequenceTagger(RuleParameters, BaseEstimator):
 
     Parameters
     ----------
-    features : None, {"chunking", "pos", "ner"} or list of templates, default=None
+    features : None, {"chunking", "pos", "ner", "crf++"} or list of templates, default=None
         None: tokens come with their features, as dicts such as ``{"word": "the", "is_upper": False, "bias": 1.0}`` or
         lists of strings. Else tokens are strings, or tuples of `columns`, and features are made by templates such as
         ``"word[-1] & word[0]"`` or ``perceptrons.data.column("word")[0].suffix(3)``, or by a ready set of them.
@@ -63,7 +63,7 @@ class SequenceTagger(RuleParameters, BaseEstimator):
         How many labels before a label it is scored with.
     scheme : {"auto", None, "BIO", "BILOU", "BIOES"}, default="auto"
         Labels that may follow each other. "auto" recognises a scheme that all training labels obey. What a scheme
-        forbids is never predicted.
+        forbids is never predicted, unless all labellings of a sequence are forbidden.
     beam : int or None, default=None
         None: exact search (Viterbi). Else so many beginnings are kept at each token.
     update : {"max_violation", "early"}, default="max_violation"
