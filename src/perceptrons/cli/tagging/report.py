@@ -91,9 +91,10 @@ def show(result: Result, summary: dict[str, Any]) -> None:
         told.append(f"training error {click.style(output.percent(summary['training_error']), bold=True)} of tokens")
     if summary["held_out_error"] is not None:
         told.append(f"held-out error {click.style(output.percent(summary['held_out_error']), bold=True)}")
-    else:
+    elif not held:
         told.append("no held-out data: see --validation")
-    click.echo("final model: " + ", ".join(told))
+    if told:
+        click.echo("final model: " + ", ".join(told))
     word = click.style("converged", fg="green") if summary["converged"] else "not converged"
     reason = WHY.get(summary["stopped"], "")
     passes = f"{len(mistakes)} pass{'es' if len(mistakes) != 1 else ''}"

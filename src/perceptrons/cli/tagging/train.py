@@ -168,9 +168,11 @@ def report_of(run: Run, corpus: Corpus) -> dict[str, Any]:
 
 
 def held_out_error(run: Run, patience: int | None) -> float | None:
-    """Of the hypothesis that is kept: with patience the best, else the last."""
+    """Of the hypothesis that is kept: with patience the best, else the last; None if it was interrupted before."""
     errors = run.validation_errors
-    return None if not errors else min(errors) if patience is not None else errors[-1]
+    if patience is not None and errors:
+        return min(errors)
+    return errors[-1] if errors and len(errors) == run.n_iter else None
 
 
 def share_of(validation: str | None) -> float | None:
