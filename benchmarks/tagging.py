@@ -63,9 +63,8 @@ def chunking(folder: Path) -> None:
     tagged = first[0].vocabulary.sequences(test, grow=False)
     first[0].learner.predict(tagged)
     times = sorted(seconds(lambda: first[0].learner.predict(tagged)) for _ in range(9))
-    print(
-        f"{'tagging, features ready, one core: million tokens a second':<80} {test.n_tokens / times[4] / 1e6:10.2f}   >= 1"
-    )
+    speed = test.n_tokens / times[4] / 1e6
+    print(f"{'tagging, features ready, one core: million tokens a second':<82} {speed:8.2f}   >= 1")
     if importlib.util.find_spec("pycrfsuite") is None:
         print("python-crfsuite is not installed: its rows are left out")
         return

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from perceptrons.core import sequences
 from perceptrons.core.beam import Beam
-from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, PASSES, QUIET, SQ_NORM, TAU, UPDATES
+from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, PASSES, QUIET, TAU, UPDATES
 from perceptrons.core.lattice import LANES, First, Lists, Second, Viterbi, Zeroth
 from perceptrons.core.sequences import FREE, SIZE, SQ_RADIUS, USED_ROWS, How, Work
 from perceptrons.data.sequences import Sequences
@@ -150,14 +150,22 @@ class SequenceLearner:
 
     def gives_up(self, tol: float) -> bool:
         """Whether the margin is proved to be below tol, relative to the longest step."""
-        return bool(self.counts[TAU]) and self.margin_bound < tol * float(np.sqrt(self.counts[SQ_RADIUS]))
+        return self.margin_bound <= tol * float(np.sqrt(self.counts[SQ_RADIUS]))
 
     @property
     def margin_bound(self) -> float:
-        """Proved: no hypothesis has a larger margin. w = Σ τ·Δφ, so u·w ≥ γ·Στ for a unit u that has the margin γ."""
-        if not self.counts[TAU]:
+        """No hypothesis has a larger margin: ‖w‖/Στ, rounded outward.
+
+        w = Σ τ·Δφ, so u·w ≥ γ·Στ for a unit u that has the margin γ on all Δφ. Each of k updates rounds w by
+        at most ε·‖w‖ ≤ ε·R·Στ, the sum Στ by ε of itself.
+        """
+        total = float(self.counts[TAU])
+        if total == 0.0:
             return float("inf")
-        return float(np.sqrt(max(0.0, self.counts[SQ_NORM])) / self.counts[TAU])
+        w = self.w[: self.used]
+        w, epsilon, roundings = w[w != 0.0], np.finfo(np.float64).eps, self.counts[UPDATES] + 4
+        length = np.linalg.norm(w / total) * (1 + (w.size + roundings) * epsilon)
+        return float(length + roundings * epsilon * np.sqrt(self.counts[SQ_RADIUS]))
 
     @property
     def state(self) -> str:

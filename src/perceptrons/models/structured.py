@@ -111,6 +111,7 @@ class StructuredPerceptron(RuleParameters, BaseEstimator):
     (True, [[0]])
     """
 
+    _unit = "structures"  # what pictures of mistakes count
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "problem": "no_validation",  # the learner says what is wrong with it
         "readout": [StrOptions(set(READOUTS))],
@@ -176,9 +177,9 @@ class StructuredPerceptron(RuleParameters, BaseEstimator):
             train(learner, material, run, seed=seed, max_iter=self.max_iter, tol=self.tol, report=report)
         except KeyboardInterrupt:
             if run.n_iter:
-                self._commit(learner, run)
+                self._commit(learner, run, len(X))
             raise
-        self._commit(learner, run)
+        self._commit(learner, run, len(X))
         if run.stop in ("margin", "stuck"):
             warnings.warn(self._stopped(run), ConvergenceWarning, stacklevel=3)
         return self
@@ -212,11 +213,12 @@ class StructuredPerceptron(RuleParameters, BaseEstimator):
         learner.adopt(**settings)
         run = Run(stop="stream")
         run.mistakes.append(learner.learn(X, Y, range(len(X))))
-        self._commit(learner, run)
+        self._commit(learner, run, len(X))
         return self
 
-    def _commit(self, learner: StructuredLearner, run: Run) -> None:
-        self._learner = learner
+    def _commit(self, learner: StructuredLearner, run: Run, n_rows: int) -> None:
+        """Become the fitted model; `n_rows` is the number of structures in each pass."""
+        self._learner, self._n_rows = learner, n_rows
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
         self.mistakes_ = np.array(run.mistakes, dtype=np.int64)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
-from perceptrons.core.sequences import WRONG_TOKENS
+from perceptrons.core.sequences import SIZE, TOKENS, WRONG_TOKENS
 from perceptrons.data.tokens import Tokens
 from perceptrons.data.vocabulary import Named, Templated
 from perceptrons.learn import Progress, Run
@@ -38,9 +38,9 @@ class SequenceTagger(RuleParameters, BaseEstimator):
     rules step further or earlier.
 
     Guarantee: if some unit u has ``u·(φ(x, y) − φ(x, y′)) ≥ γ`` for all wrong y′, and no such difference is longer
-    than R, there are at most ``(R/γ)²`` updates, in any order. How many labellings there are does not enter. With
-    beam search this holds because steps are made only where the model prefers a wrong beginning to the right one
-    (Huang, Fayong & Guo 2012).
+    than R, there are at most ``(R/γ)²`` updates, in any order. How many labellings there are does not enter. With a
+    beam, beginnings of sequences count as sequences do: steps are made only where the model prefers a wrong beginning
+    to the right one, because without such a violation the proof fails (Huang, Fayong & Guo 2012).
 
     It has the interface of `sklearn_crfsuite.CRF`, and learns from streams as well: `partial_fit`.
 
@@ -108,7 +108,8 @@ class SequenceTagger(RuleParameters, BaseEstimator):
     n_seen_, n_mistakes_, n_updates_ : int
         Sequences processed, those labelled wrong at the time, and steps, over all passes and calls.
     margin_bound_ : float
-        Proved: no weights of length 1 prefer the right labels by more, for all sequences seen.
+        Proved: no weights of length 1 prefer the right labels by more, for all sequences seen; with a beam, for all
+        their beginnings too.
 
     Examples
     --------
@@ -122,6 +123,7 @@ class SequenceTagger(RuleParameters, BaseEstimator):
     (True, ['DET', 'NOUN', 'VERB'])
     """
 
+    _unit = "tokens"  # what pictures of mistakes count
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: COMMON[name] for name in SHARED},
         "features": [None, str, "array-like"],
@@ -251,9 +253,9 @@ class SequenceTagger(RuleParameters, BaseEstimator):
             )
         except KeyboardInterrupt:
             if run.n_iter:
-                self._commit(tagger, run, corpus.wrong_tokens)
+                self._commit(tagger, run, corpus.wrong_tokens, corpus.examples.n_tokens)
             raise
-        self._commit(tagger, run, corpus.wrong_tokens)
+        self._commit(tagger, run, corpus.wrong_tokens, corpus.examples.n_tokens)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -270,16 +272,16 @@ class SequenceTagger(RuleParameters, BaseEstimator):
             if getattr(plan, name) != getattr(tagger.plan, name):
                 raise ValueError(f"{name} was changed after learning had begun: call fit, or change it back")
         labels = self._labels(X, y)
-        before = None if tagger.learner is None else tagger.learner.counts[WRONG_TOKENS]
+        before = np.zeros(SIZE) if tagger.learner is None else tagger.learner.counts.copy()
         tagger.plan = plan
         mistakes = tagger.learn_once(self._given(tagger, X), labels, [] if classes is None else list(classes))
-        wrong = int(tagger.learner.counts[WRONG_TOKENS] - (before or 0))
-        self._commit(tagger, Run(mistakes=[mistakes], stop="stream"), [wrong])
+        wrong, tokens = (tagger.learner.counts - before)[[WRONG_TOKENS, TOKENS]].astype(int).tolist()
+        self._commit(tagger, Run(mistakes=[mistakes], stop="stream"), [wrong], tokens)
         return self
 
-    def _commit(self, tagger: Tagger, run: Run, wrong_tokens: list[int]) -> None:
-        """Become the fitted model."""
-        self._tagger = tagger
+    def _commit(self, tagger: Tagger, run: Run, wrong_tokens: list[int], n_tokens: int) -> None:
+        """Become the fitted model; `n_tokens` is the number of tokens in each pass."""
+        self._tagger, self._n_rows = tagger, n_tokens
         self.n_iter_, self.converged_ = run.n_iter, run.converged
         self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
         self.token_mistakes_ = np.array(wrong_tokens, dtype=np.int64)

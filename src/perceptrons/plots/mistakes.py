@@ -25,6 +25,8 @@ class MistakesDisplay:
         Shares of the held-out rows.
     kept : int or None
         The pass whose hypothesis early stopping went back to.
+    unit : str
+        What is counted: rows, tokens or structures.
 
     Attributes
     ----------
@@ -52,18 +54,26 @@ class MistakesDisplay:
         n_rows: int,
         validation_errors: npt.NDArray[np.float64],
         kept: int | None = None,
+        unit: str = "rows",
     ) -> None:
         self.mistakes, self.n_rows, self.validation_errors, self.kept = mistakes, n_rows, validation_errors, kept
+        self.unit = unit
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, count: bool = False, ax: Any = None) -> Self:
-        """Draw the last `fit` of a Perceptron or PassiveAggressiveClassifier; mistakes as shares, or as counts."""
+        """Draw the last `fit` of an estimator; mistakes as shares, or as counts. Those of taggers are tokens."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "mistakes_"):
             raise TypeError(f"{type(estimator).__name__} does not count its mistakes: there is no mistakes_")
-        errors = estimator.validation_errors_
-        kept = len(errors) - int(np.argmin(errors[::-1])) if estimator.early_stopping and len(errors) else None
-        display = cls(mistakes=estimator.mistakes_, n_rows=estimator._n_rows, validation_errors=errors, kept=kept)
+        errors = getattr(estimator, "validation_errors_", np.empty(0))
+        stopped = getattr(estimator, "early_stopping", False) and len(errors)
+        display = cls(
+            mistakes=getattr(estimator, "token_mistakes_", estimator.mistakes_),
+            n_rows=estimator._n_rows,
+            validation_errors=errors,
+            kept=len(errors) - int(np.argmin(errors[::-1])) if stopped else None,
+            unit=getattr(estimator, "_unit", "rows"),
+        )
         return display.plot(ax, count=count)
 
     def plot(self, ax: Any = None, *, count: bool = False) -> Self:
@@ -73,7 +83,7 @@ class MistakesDisplay:
         passes = np.arange(1, len(self.mistakes) + 1)
         few = len(passes) <= FEW
         values = self.mistakes if count else self.mistakes / self.n_rows
-        label = f"mistakes during the pass ({self.n_rows:,} training rows)"
+        label = f"mistakes during the pass ({self.n_rows:,} training {self.unit})"
         marks = {"marker": "o" if few else None, "markersize": 5, "linewidth": 1.6 if len(passes) <= MANY else 0.8}
         (self.mistakes_,) = ax.plot(passes, values, "-", color=style.COLOURS[1], label=label, clip_on=not few, **marks)
         self.held_out_: Any = None
@@ -81,7 +91,7 @@ class MistakesDisplay:
         self.held_out_ax_ = ax
         if len(self.validation_errors):
             self._plot_held_out(passes[: len(self.validation_errors)], count, {**marks, "marker": "s" if few else None})
-        ax.set(xlabel="pass", ylabel="mistakes" if count else "share of rows")
+        ax.set(xlabel="pass", ylabel="mistakes" if count else f"share of {self.unit}")
         highest = [values.max()] if self.held_out_ax_ is not ax else [values.max(), *self.validation_errors]
         ax.set_ylim(0, 1.08 * max(highest) or 1.0)
         last = f"{self.mistakes[-1]:,} mistake{'' if self.mistakes[-1] == 1 else 's'}"
@@ -92,7 +102,7 @@ class MistakesDisplay:
             ax.xaxis.get_major_locator().set_params(integer=True)
         if not count:
             ax.yaxis.set_major_formatter(_percent)
-        note = None if self.held_out_ else "No rows were held out: how it does on new rows is not known."
+        note = None if self.held_out_ else f"No {self.unit} were held out: how it does on new {self.unit} is not known."
         lines = [line for line in (self.mistakes_, self.held_out_, self.kept_) if line is not None]
         self.legend_ = style.legend_below(ax, note, handles=lines)
         return self
@@ -101,10 +111,10 @@ class MistakesDisplay:
         """The error after each pass; it is a share, so counts have it on an axis of its own."""
         if count:
             self.held_out_ax_ = self.ax_.twinx()
-            self.held_out_ax_.set(ylabel="share of held-out rows")
+            self.held_out_ax_.set(ylabel=f"share of held-out {self.unit}")
             self.held_out_ax_.yaxis.set_major_formatter(_percent)
         errors, ax = self.validation_errors, self.held_out_ax_
-        label = "error on held-out rows after the pass" + (" (right axis)" if count else "")
+        label = f"error on held-out {self.unit} after the pass" + (" (right axis)" if count else "")
         (self.held_out_,) = ax.plot(
             passes, errors, "--", color=style.COLOURS[0], label=label, clip_on=not marks["marker"], **marks
         )

@@ -138,6 +138,7 @@ def _to_saved_tagger(model: Any, params: dict[str, Any]) -> SavedTagger:
         "mistakes": model.mistakes_,
         "token_mistakes": model.token_mistakes_,
         "validation_errors": model.validation_errors_,
+        "n_tokens": model._n_rows,
     }
     return SavedTagger(params, model._tagger, report)
 
@@ -154,7 +155,8 @@ def from_saved_tagger(saved: SavedTagger) -> Any:
     model._validate_params()
     model._plan()
     run = Run(list(report["mistakes"]), list(report["validation_errors"]), report.get("converged") is True)
-    model._commit(saved.tagger, run, list(report["token_mistakes"]))
+    n_tokens = _whole(report.get("n_tokens", 0), "n_tokens")
+    model._commit(saved.tagger, run, list(report["token_mistakes"]), n_tokens)
     return model
 
 

@@ -116,13 +116,14 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         "files": [os.path.abspath(name) if name != STDIN else name for name in text.paths],
         "sentences": corpus.n_rows,
         "tokens": corpus.examples.n_tokens,
-        "drop_zeros": given["drop_zeros"],
         "seconds": round(learned - begun, 3),
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "version": __version__,
     }
     write(saved, path, drop_zeros=given["drop_zeros"])
-    wrong = None if interrupted else float(np.mean(tagger.learner.predict(corpus.examples) != corpus.codes))
+    wrong = None
+    if not interrupted and (as_json or not quiet):
+        wrong = float(np.mean(tagger.learner.predict(corpus.examples) != corpus.codes))
     result = Result(saved, text.name, wrong, held_out_error(run, given["patience"]))
     summary = describe(result, path, learned - learning, time.perf_counter() - begun)
     if as_json:
@@ -164,6 +165,7 @@ def report_of(run: Run, corpus: Corpus) -> dict[str, Any]:
         "mistakes": run.mistakes,
         "token_mistakes": corpus.wrong_tokens[: run.n_iter],
         "validation_errors": run.validation_errors,
+        "n_tokens": corpus.examples.n_tokens,
     }
 
 
