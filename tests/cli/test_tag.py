@@ -241,7 +241,7 @@ def test_the_k_best(folder, taggers, run):
 # -- what is said of models -------------------------------------------------------------------------------------------
 
 
-def test_evaluation_is_that_of_the_library(folder, taggers, run, ask):
+def test_evaluation_is_that_of_the_library(folder, taggers, tmp_path, run, ask):
     tokens = read_conll(folder / "test.txt")
     for name, file in (("chunks", "test.txt"), ("upos", "test.conllu"), ("words", "test.txt.gz")):
         told = ask("tag", "evaluate", taggers[name], folder / file)
@@ -254,6 +254,8 @@ def test_evaluation_is_that_of_the_library(folder, taggers, run, ask):
         new = [line.split()[0] in ("Paris", "bird") for line in _tokens(folder)]
         wrong = np.array([y for x in model.predict(tokens) for y in x]) != [x.split()[2] for x in _tokens(folder)]
         assert told["unknown_words"] == {"tokens": sum(new), "accuracy": pytest.approx(1 - wrong[new].mean())}
+    perceptrons.save(model, tmp_path / "less", drop_zeros=True)
+    assert ask("tag", "evaluate", tmp_path / "less", folder / "test.txt", *COLUMNS)["unknown_words"] is None
     out = run("tag", "evaluate", taggers["chunks"], folder / "test.txt").out
     assert "F1" in out and "unknown words right" in out and "(weighted)" in out and "taken for" in out
     out = run("tag", "evaluate", taggers["chunks"], folder / "test.txt", "--columns", "word,chunk,pos").out

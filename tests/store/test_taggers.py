@@ -135,6 +135,10 @@ def test_without_scikit_learn(models, path):
     again = read(path)
     assert (again.reading, again.trained, again.params) == (saved.reading, saved.trained, saved.params)
     assert load(path).n_seen_ == model.n_seen_
+    settings, tensors = read_file(path)
+    for name, value in (("columns", []), ("columns", "word"), ("target", "none"), ("names", {"a": 1}), ("tabs", 0)):
+        write_file(path, changed(settings, ("reading", name), value), tensors)
+        refused(path)
     code = (
         "import sys, perceptrons.store.taggers, perceptrons.cli.tag, perceptrons.cli.tagging.inspect\n"
         "from perceptrons.cli.tagging import evaluate, predict, train\n"

@@ -286,6 +286,8 @@ def _reading(settings: Settings) -> Reading:
     if not isinstance(names, dict) or not all(isinstance(text, str) for text in [target, *names, *names.values()]):
         raise ValueError("names of columns must be text")
     columns = texts_of(settings, "columns")
+    if target not in columns:
+        raise ValueError(f"there is no column {target!r} of labels among {', '.join(columns)}"[:200])
     return Reading(columns, target, names, settings.flag("conllu"), settings.flag("tabs"))
 
 

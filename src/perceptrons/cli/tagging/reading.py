@@ -212,7 +212,7 @@ def unknown(text: Text, saved: SavedTagger) -> np.ndarray[Any, np.dtype[np.bool_
     vocabulary = saved.tagger.vocabulary
     column = "word" if "word" in vocabulary.columns else vocabulary.columns[0]
     words = vocabulary.state()[1].get(column)
-    if words is None or saved.trained.get("drop_zeros"):  # some have been dropped
+    if words is None or saved.tagger.learner.rows.all():  # those of which no feature has a weight have been dropped
         return None
     codes, types = text.tokens.labels(column)
     known = set(words)
