@@ -164,7 +164,8 @@ class SequenceLearner:
             return float("inf")
         w = self.w[: self.used]
         w, epsilon, roundings = w[w != 0.0], np.finfo(np.float64).eps, self.counts[UPDATES] + 4
-        length = np.linalg.norm(w / total) * (1 + (w.size + roundings) * epsilon)
+        squares = np.sort(np.square(w / total))  # in whatever order rows are: a model file may have another
+        length = np.sqrt(squares.sum()) * (1 + (w.size + roundings) * epsilon)
         return float(length + roundings * epsilon * np.sqrt(self.counts[SQ_RADIUS]))
 
     @property
