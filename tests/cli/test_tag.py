@@ -283,6 +283,14 @@ def test_inspect(folder, taggers, tmp_path, run, ask):
     assert done.code == 2 and "files have none" in done.err
 
 
+def test_mistakes_are_drawn(taggers, tmp_path, run):
+    pytest.importorskip("matplotlib")
+    assert run("plot", taggers["chunks"], "--kind", "mistakes", "-o", tmp_path / "a.svg").code == 0
+    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+    done = run("plot", taggers["chunks"], "--kind", "margins", "-o", tmp_path / "b.svg")
+    assert refused(done, "holds a SequenceTagger, which cannot do this")
+
+
 def test_models_that_a_program_has_saved(folder, taggers, tmp_path, run):
     model = SequenceTagger("chunking", columns=["word", "pos"], max_iter=3, random_state=5)
     perceptrons.save(model.fit(read_conll(folder / "train.txt"), "chunk"), tmp_path / "m")

@@ -13,8 +13,8 @@ from perceptrons.cli import models, output, reading
 from perceptrons.data import Source
 from perceptrons.data.atomic import replaced
 from perceptrons.learn.streaming import fitting
-from perceptrons.store.estimators import from_saved
-from perceptrons.store.saved import Saved
+from perceptrons.store.estimators import from_saved, from_saved_tagger
+from perceptrons.store.saved import Saved, read
 
 KINDS = ["boundary", "mistakes", "margins", "proof"]
 ENDINGS = ["png", "svg", "pdf"]
@@ -48,7 +48,7 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
     \b
       perceptrons plot m.perceptron test.svm -o boundary.png
     """
-    saved = models.classifier(model)
+    saved = read(model) if kind == "mistakes" else models.classifier(model)
     if kind != "mistakes" and not data:
         raise click.UsageError(f"a picture of the kind {kind} needs rows: name files of data")
     try:
@@ -58,17 +58,19 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
             'pictures need matplotlib, which is not installed: pip install "perceptrons[plots]"'
         ) from None
     matplotlib.use("Agg")
-    figure = drawn(kind, saved, None if kind == "mistakes" else reading.for_model(data, given, saved))
+    if isinstance(saved, Saved):
+        figure = drawn(kind, from_saved(saved), None if kind == "mistakes" else reading.for_model(data, given, saved))
+    else:
+        figure = drawn(kind, from_saved_tagger(saved), None)
     with replaced(path) as file:
         figure.savefig(file, format=os.path.splitext(path)[1].lower().lstrip("."), dpi=130, bbox_inches="tight")
     click.echo(f"{kind}: {path}")
 
 
-def drawn(kind: str, saved: Saved, source: Source | None) -> Any:
-    """The figure."""
+def drawn(kind: str, model: Any, source: Source | None) -> Any:
+    """The figure of an estimator."""
     from perceptrons.plots import BoundaryDisplay, MarginsDisplay, MistakesDisplay, ProofDisplay
 
-    model = from_saved(saved)
     if source is None:
         if len(model.mistakes_) == 0:
             raise ValueError("the model does not know its mistakes pass by pass: it was not trained by fit or train")
@@ -78,13 +80,13 @@ def drawn(kind: str, saved: Saved, source: Source | None) -> Any:
         raise ValueError(f"{source.name} has no labels to draw: name their column with --target")
     if model.classes_.dtype.kind == "f" and y.dtype.kind == "f" and not (y % 1).any():  # legends say 1, not 1.0
         model.classes_, y = model.classes_.astype(np.int64), y.astype(np.int64)
-    X = fitting(rows, saved.n_features).matrix()
+    X = fitting(rows, model.n_features_in_).matrix()
     # Rows come without names of columns: scikit-learn would complain about that.
-    vars(model).pop("feature_names_in_", None)
+    names = vars(model).pop("feature_names_in_", None)
     if kind == "boundary":
         display: Any = BoundaryDisplay.from_estimator(model, X, y)
-        if saved.n_features == 2 and saved.feature_names is not None:
-            display.ax_.set(xlabel=saved.feature_names[0], ylabel=saved.feature_names[1])
+        if names is not None and len(names) == 2:
+            display.ax_.set(xlabel=names[0], ylabel=names[1])
     elif kind == "margins":
         display = MarginsDisplay.from_estimator(model, X, y)
     else:
