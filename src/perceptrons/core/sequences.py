@@ -267,9 +267,9 @@ def _find(order, search, n, emit, links, delta, marks, room, paths, totals):
     if is_a(search, Beam):
 
         def beam(order, search, n, emit, links, delta, marks, room, paths, totals):
-            width = U(search.width)
-            beam_search(order, width, n, emit, links, delta, marks, room)
-            trace(width, n - ONE, best_of(width, n - ONE, delta, marks), marks, paths[0])
+            beam_search(order, U(search.width), n, emit, links, delta, marks, room)
+            best = best_of(U(delta.shape[1]), n - ONE, delta, marks)
+            trace(order, n - ONE, best, links, delta, marks, paths[0])
             return ONE
 
         return beam
@@ -296,10 +296,10 @@ def _compared(order, search, n, gold, begin, emit, links, delta, marks, paths):
     if is_a(search, Beam):
 
         def beam(order, search, n, gold, begin, emit, links, delta, marks, paths):
-            width = U(search.width)
             m = violation(order, search, n, gold, begin, emit, links, delta, marks)
             if m > U(0):
-                trace(width, m - ONE, best_of(width, m - ONE, delta, marks), marks, paths[0])
+                best = best_of(U(delta.shape[1]), m - ONE, delta, marks)
+                trace(order, m - ONE, best, links, delta, marks, paths[0])
             return m
 
         return beam

@@ -245,7 +245,8 @@ def room(examples: Sequences, search: Any, order: int, width: int, learning: boo
     entries = int(np.diff(examples.indptr[examples.bounds]).max(initial=0))
     states, k, marks, groups = width ** max(1, order), 1, (1, 1), 1
     if isinstance(search, Beam):
-        states, marks, groups = search.width, (longest, 2 * search.width + 1), search.width if order == 2 else 1
+        states = padded(search.width + 1)
+        marks, groups = (longest, 3 * states + 1), states if order == 2 else 2
     elif isinstance(search, Lists):
         states, k = states * search.k, search.k
         marks = longest + 1, states
@@ -255,7 +256,7 @@ def room(examples: Sequences, search: Any, order: int, width: int, learning: boo
         emit=np.empty((longest, width)),
         delta=np.empty((longest + 1, states)),
         marks=np.zeros(marks, dtype=np.uint32),
-        room=np.empty((2 * groups, width)),
+        room=np.empty((groups, width)),
         near=np.empty(int(np.diff(examples.indptr).max(initial=0)) + LANES, dtype=np.uint32),
         paths=np.zeros((k, longest), dtype=np.uint32),
         keys=np.full(places, FREE, dtype=np.uint64),
@@ -265,9 +266,9 @@ def room(examples: Sequences, search: Any, order: int, width: int, learning: boo
     )
 
 
-def padded(n_labels: int) -> int:
-    """Columns for so many labels: whole vectors."""
-    return -(-max(1, n_labels) // LANES) * LANES
+def padded(n: int) -> int:
+    """Columns for so many labels, or beginnings: whole vectors."""
+    return -(-max(1, n) // LANES) * LANES
 
 
 def n_links(order: int, width: int) -> int:
