@@ -6,7 +6,7 @@ import pytest
 from naive_sequences import START, STOP, NaiveTagger
 
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
-from perceptrons.core.sequences import USED_ROWS, WRONG_TOKENS
+from perceptrons.core.steps import USED_ROWS, WRONG_TOKENS
 from perceptrons.data.arrays import readonly
 from perceptrons.data.sequences import Sequences
 from perceptrons.learn.sequences import SequenceLearner

@@ -11,7 +11,8 @@ from perceptrons.core import sequences
 from perceptrons.core.beam import Beam
 from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, PASSES, QUIET, TAU, UPDATES
 from perceptrons.core.lattice import LANES, First, Lists, Second, Viterbi, Zeroth
-from perceptrons.core.sequences import FREE, SIZE, SQ_RADIUS, USED_ROWS, How, Work
+from perceptrons.core.sequences import How, Work
+from perceptrons.core.steps import FREE, SIZE, SQ_RADIUS, USED_ROWS
 from perceptrons.data.sequences import Sequences
 from perceptrons.learn.common import overflow
 from perceptrons.learn.schemes import allowed

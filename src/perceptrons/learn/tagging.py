@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons import rules
-from perceptrons.core.sequences import WRONG_TOKENS
+from perceptrons.core.steps import WRONG_TOKENS
 from perceptrons.data.files import DataError
 from perceptrons.data.sequences import Sequences, spans
 from perceptrons.data.tokens import Tokens

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
-from perceptrons.core.sequences import SIZE, TOKENS, WRONG_TOKENS
+from perceptrons.core.steps import SIZE, TOKENS, WRONG_TOKENS
 from perceptrons.data.tokens import Tokens
 from perceptrons.data.vocabulary import Named, Templated
 from perceptrons.learn import Progress, Run

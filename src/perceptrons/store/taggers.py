@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from perceptrons import __version__
-from perceptrons.core import keeping, sequences
-from perceptrons.core.sequences import SIZE, USED_ROWS
+from perceptrons.core import keeping, steps
+from perceptrons.core.steps import SIZE, USED_ROWS
 from perceptrons.data.vocabulary import from_state
 from perceptrons.learn.schemes import SCHEMES
 from perceptrons.learn.sequences import SequenceLearner, links_of, n_links, padded
@@ -30,9 +30,9 @@ COUNTS = {
     "passes": keeping.PASSES,
     "quiet": keeping.QUIET,
     "sq_norm": keeping.SQ_NORM,
-    "tokens": sequences.TOKENS,
-    "wrong_tokens": sequences.WRONG_TOKENS,
-    "sq_radius": sequences.SQ_RADIUS,
+    "tokens": steps.TOKENS,
+    "wrong_tokens": steps.WRONG_TOKENS,
+    "sq_radius": steps.SQ_RADIUS,
 }
 MOST, LARGEST = 2**53, sys.float_info.max
 LIMITS = {"sum_tau": (0, LARGEST), "sq_radius": (0, LARGEST), "sq_norm": (-LARGEST, LARGEST)}

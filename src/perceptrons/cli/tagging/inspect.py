@@ -13,7 +13,7 @@ from perceptrons.cli import output
 from perceptrons.cli.report import settings, size
 from perceptrons.cli.tagging.report import how
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
-from perceptrons.core.sequences import TOKENS, WRONG_TOKENS
+from perceptrons.core.steps import TOKENS, WRONG_TOKENS
 from perceptrons.data.vocabulary import Templated
 from perceptrons.learn.tagging import Tagger
 from perceptrons.store.taggers import SavedTagger
