@@ -45,10 +45,10 @@ def ask(run):
 @pytest.fixture(scope="session")
 def command():
     """The command as a process: arguments of `subprocess`, and its environment."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    environment.pop("NO_COLOR", None)
 
     def start(*args, **settings):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        environment.pop("NO_COLOR", None)
         words = [sys.executable, "-m", "perceptrons", *map(str, args)]
         return subprocess.Popen(words, env=environment, **settings)
 

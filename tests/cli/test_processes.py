@@ -76,11 +76,28 @@ def test_no_color_is_heeded(command, models, files):
     assert b"no such file" in seen and b"\x1b" not in seen
 
 
-def test_a_reader_that_goes_away_is_no_trouble(command, models, noisy):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_is_no_trouble(unbuffered, command, models, noisy, monkeypatch):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     with command("predict", models["two"], *[noisy] * 30, stdout=PIPE, stderr=PIPE) as process:
         assert process.stdout.readline().strip() in (b"1", b"-1")
         process.stdout.close()
         assert process.stderr.read() == b"" and process.wait(timeout=60) == 141
+
+
+def test_output_is_whole_or_an_error(command, models, noisy, tmp_path):
+    """Even without buffers of Python's own, where the system may write a part of what it is given."""
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
+    run = f"import os, sys; {limit}; os.execv(sys.argv[1], sys.argv[1:])"
+    words = [sys.executable, "-c", run, sys.executable, "-m", "perceptrons", "predict", models["two"], noisy]
+    for unbuffered in ("", "1"):
+        with open(tmp_path / "out", "wb") as out:
+            environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+            done = subprocess.run(list(map(str, words)), stdout=out, stderr=PIPE, env=environment, check=False)
+        assert (done.returncode, done.stderr.strip()) == (2, b"error: standard output: File too large")
+    done = subprocess.run(list(map(str, [*words, "-o", tmp_path / "new"])), stderr=PIPE, check=False)
+    assert (done.returncode, done.stderr.strip()) == (2, f"error: {tmp_path}/new: File too large".encode())
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
 def test_pipes(shell, models, files):

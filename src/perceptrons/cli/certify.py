@@ -99,7 +99,8 @@ def certified(
         why = str(error)
     saved = path if verdict.separable is not None else None
     if saved is not None:
-        write(verdict, saved, {"data": name, "options": told(given), "columns": columns})
+        with output.naming(saved):
+            write(verdict, saved, {"data": name, "options": told(given), "columns": columns})
     if as_json:
         about = {"data": name, **described(verdict), "features": width}
         output.as_json({**about, "mistakes": _bound(bound), "certificate": saved})

@@ -32,7 +32,8 @@ def command(model: str, path: str) -> None:
 
     output.spare(path, model)
     saved = models.classifier(model)
-    export_onnx(saved, path)
+    with output.naming(path):
+        export_onnx(saved, path)
     click.echo(f"onnx: {path} ({size(os.path.getsize(path))})")
     click.echo(f"takes X of {saved.n_features:,} features" + _names(saved.encoding is not None))
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from perceptrons import __version__
+from perceptrons.cli.streams import Named, abandon, guard
 
 # Verbs and what `perceptrons --help` says of them: that must not import them.
 VERBS = {
@@ -68,7 +69,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(context)
         except BrokenPipeError:  # the reader of our output has gone, as `head` does; click would say 1, which is no
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            abandon()
             sys.exit(UNREAD)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -107,6 +108,7 @@ def announce() -> None:
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command; errors that a user can do something about are one line, without a traceback."""
     colours = False if os.environ.get("NO_COLOR") else None  # None: on terminals
+    guard()
     try:
         sys.exit(group.main(args, prog_name="perceptrons", standalone_mode=False, color=colours))
     except click.ClickException as error:
@@ -118,6 +120,8 @@ def main(args: list[str] | None = None) -> NoReturn:
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("PERCEPTRONS_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and error.filename == Named.told:
+            abandon()
         click.echo(f"{click.style('error', fg='red', bold=True)}: {_line(error)}", err=True, color=colours)
         sys.exit(TROUBLE)
 

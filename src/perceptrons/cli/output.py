@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import click
 import numpy as np
 
+from perceptrons.data.atomic import replaced
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 EVERY = 0.1  # seconds between two states of the bar
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # what only writing runs into, and the system names no file for
 
 
 def target(context: Any, parameter: Any, path: str | None) -> str | None:
@@ -33,6 +38,30 @@ def spare(path: str | None, *inputs: str) -> None:
     for each in inputs:
         if os.path.exists(each) and os.path.samefile(path, each):
             raise click.UsageError(f"{path} is read, and would be replaced: write to another file")
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Where there is no room left for a file, say for which."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = path
+        raise
+
+
+@contextmanager
+def written(path: str | None) -> Iterator[BinaryIO]:
+    """The file to write results to, there whole or not at all; without a path standard output."""
+    if path is not None:
+        with naming(path), replaced(path) as file:
+            yield file
+    elif sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+    else:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
 
 
 def as_json(content: dict[str, Any]) -> None:

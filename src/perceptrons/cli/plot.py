@@ -11,7 +11,6 @@ import numpy as np
 
 from perceptrons.cli import models, output, reading
 from perceptrons.data import Source
-from perceptrons.data.atomic import replaced
 from perceptrons.learn.streaming import fitting
 from perceptrons.store.estimators import from_saved, from_saved_tagger
 from perceptrons.store.saved import Saved, read
@@ -62,7 +61,7 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
         figure = drawn(kind, from_saved(saved), None if kind == "mistakes" else reading.for_model(data, given, saved))
     else:
         figure = drawn(kind, from_saved_tagger(saved), None)
-    with replaced(path) as file:
+    with output.written(path) as file:
         figure.savefig(file, format=os.path.splitext(path)[1].lower().lstrip("."), dpi=130, bbox_inches="tight")
     click.echo(f"{kind}: {path}")
 

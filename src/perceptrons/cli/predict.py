@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from perceptrons.cli import models, output, reading
 from perceptrons.data import Source
-from perceptrons.data.atomic import replaced
 from perceptrons.learn.streaming import fitting
 from perceptrons.store.saved import Saved
 
@@ -46,9 +43,8 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
     output.spare(path, model, *source.paths)
     bar = output.Bar(source, quiet=path is None)
     done = 0
-    target = replaced(path) if path is not None else nullcontext(sys.stdout.buffer)
     try:
-        with target as file:
+        with output.written(path) as file:
             for text, n_rows in lines(saved, source, scores, as_json):
                 file.write(text.encode("utf-8", "surrogateescape"))
                 file.flush()

@@ -109,7 +109,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "version": __version__,
     }
-    write(saved, path, drop_zeros=given["drop_zeros"])
+    with output.naming(path):
+        write(saved, path, drop_zeros=given["drop_zeros"])
     summary = describe(result, source, path, learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)

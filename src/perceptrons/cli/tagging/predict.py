@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +15,6 @@ from perceptrons.cli import models, output
 from perceptrons.cli.reading import options
 from perceptrons.cli.tagging import reading
 from perceptrons.data import files
-from perceptrons.data.atomic import replaced
 from perceptrons.data.conll import CONLLU, with_labels
 from perceptrons.data.files import DataError
 from perceptrons.data.tokens import Lines, Tokens
@@ -61,11 +58,9 @@ def command(
     output.spare(path, model, *paths)
     if tokens.n_tokens == 0:
         raise DataError(f"{files.display(paths)} has no tokens")
-    target = replaced(path) if path is not None else nullcontext(sys.stdout.buffer)
-    with target as file:
+    with output.written(path) as file:
         for piece in pieces(saved.tagger, tokens, column, k_best, as_json):
             file.write(piece)
-        file.flush()
     if path is not None and not as_json:
         click.echo(f"labels of {tokens.n_sequences:,} sentences, {tokens.n_tokens:,} tokens: {path}", err=True)
 

@@ -120,7 +120,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "version": __version__,
     }
-    write(saved, path, drop_zeros=given["drop_zeros"])
+    with output.naming(path):
+        write(saved, path, drop_zeros=given["drop_zeros"])
     wrong = None
     if not interrupted and (as_json or not quiet):
         wrong = float(np.mean(tagger.learner.predict(corpus.examples) != corpus.codes))
