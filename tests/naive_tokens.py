@@ -13,7 +13,7 @@ def read(content, names, separator=None, conllu=False, more=False):
     """Sentences of a file as lists of tuples of strings."""
     if content.startswith(b"\xef\xbb\xbf"):
         content = content[3:]
-    sentences, sentence = [], []
+    sentences, sentence, columns = [], [], None
     for number, line in enumerate(content.split(b"\n"), start=1):
         if line.endswith(b"\r"):
             line = line[:-1]
@@ -22,14 +22,21 @@ def read(content, names, separator=None, conllu=False, more=False):
         if not line.strip(b" \t") or (not conllu and first == b"-DOCSTART-"):
             sentences.append(sentence)
             sentence = []
-        elif conllu and (line.startswith(b"#") or re.search(rb"[-.]", fields[0])):
-            continue
+        elif conllu and (line.startswith(b"#") or re.fullmatch(rb"[0-9]+[-.][0-9]+", fields[0])):
+            if len(fields) > 1 or line.startswith(b"#"):
+                continue
+            raise Refused(number, f"1 column, expected {len(names)}")
+        elif conllu and len(fields) > 1 and re.fullmatch(rb"[0-9]*", fields[0]) is None:
+            raise Refused(number, f"id {fields[0].decode()!r} is no number, range (3-4) or empty node (5.1)")
         else:
             wrong = [k for k, field in enumerate(fields[: len(names)]) if not field]
             if wrong:
                 raise Refused(number, f"column {wrong[0] + 1} ({names[wrong[0]]}) is empty")
             if len(fields) < len(names) or (len(fields) > len(names) and not more):
                 raise Refused(number, f"{len(fields)} column{'s' * (len(fields) > 1)}, expected {len(names)}")
+            columns = columns or len(fields)
+            if len(fields) != columns:
+                raise Refused(number, f"{len(fields)} column{'s' * (len(fields) > 1)}, expected {columns} as before")
             sentence.append(tuple(field.decode() for field in fields[: len(names)]))
     return [each for each in [*sentences, sentence] if each]
 

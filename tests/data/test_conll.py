@@ -26,6 +26,9 @@ ROWS = [
     b"5\tcat\tN\r\n",
     b"\tx\ty\n",
     b"6\tx\n",
+    b"a-1\tx\ty\n",
+    b"1-2-3\tx\ty\n",
+    b".5\tx\ty\n",
     b"7",
 ]
 
@@ -171,6 +174,12 @@ def test_standard_input(monkeypatch):
         (b"a b\n", {"separator": " ", "conllu": True}, r"separated by tabs, got separator=' '"),
         (b"a b\n", {"columns": ["word"], "conllu": True}, r"there is no column 'word': the columns are id, form"),
         (b"a,,b\n", {"columns": ["x", "y", "z"], "separator": ","}, r"train\.txt:1: column 2 \(y\) is empty"),
+        (
+            b"8-" + b"\t_" * 9,
+            {"conllu": True},
+            r"train\.txt:1: id '8-' is no number, range \(3-4\) or empty node \(5\.1\)",
+        ),
+        (b"a b\n\na b c\n", {"columns": ["x"], "more": True}, r"train\.txt:3: 3 columns, expected 2 as before"),
         (b"\x1f\x8bdamaged", {}, r"train\.txt cannot be read"),
     ],
 )

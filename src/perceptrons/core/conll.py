@@ -8,7 +8,8 @@ from perceptrons.core.deferred import register_jitable
 
 TAB, FEED, RETURN, SPACE, COMMENT, MINUS, DOT = 9, 10, 13, 32, 35, 45, 46
 BLANKS = 10  # in place of a separator: runs of spaces and tabs. (A line feed: no byte of a line is.)
-FINE, WRONG_COUNT, EMPTY = range(3)  # why a text is refused
+FINE, WRONG_COUNT, UNEVEN, EMPTY, WRONG_ID = range(5)  # why a text is refused
+TOKEN, PASSED_OVER, REFUSED = range(3)  # what a line is that is not blank
 DOCUMENT = (45, 68, 79, 67, 83, 84, 65, 82, 84, 45)  # -DOCSTART-
 NOT_WANTED = 0xFFFFFFFF
 ONE = U(1)
@@ -39,17 +40,30 @@ def begins_document(text, p, end, separator):
 
 
 @register_jitable(**PLAIN)
-def is_passed_over(text, p, end, separator, conllu):
-    """Whether a line that is not blank has no token: a comment, a range of words or an empty node; or -DOCSTART-."""
-    if not conllu:
-        return text[p] == MINUS and begins_document(text, p, end, separator)
-    if text[p] == COMMENT:
-        return True
-    while p < end and text[p] != TAB:
-        if text[p] == MINUS or text[p] == DOT:
-            return True
+def after_digits(text, p):
+    """Where the digits from text[p] on end; a line feed must follow."""
+    while 48 <= text[p] <= 57:
         p += ONE
-    return False
+    return p
+
+
+@register_jitable(**PLAIN)
+def line_is(text, p, end, separator, conllu):
+    """What a line is that is not blank. No tokens: comments, ranges of words (3-4), empty nodes (5.1); -DOCSTART-."""
+    if not conllu:
+        return PASSED_OVER if text[p] == MINUS and begins_document(text, p, end, separator) else TOKEN
+    if text[p] == COMMENT:
+        return PASSED_OVER
+    stop = p
+    while stop < end and text[stop] != TAB:
+        stop += ONE
+    if stop == p or stop == end:  # whose columns are wrong
+        return TOKEN
+    middle = after_digits(text, p)
+    if middle == stop:
+        return TOKEN
+    two = middle > p and (text[middle] == MINUS or text[middle] == DOT) and middle + ONE < stop
+    return PASSED_OVER if two and after_digits(text, middle + ONE) == stop else REFUSED
 
 
 @Kernel
@@ -57,7 +71,8 @@ def split(text, begin, end, separator, conllu, wanted, more, begins, lengths, li
     """Find the tokens of text[begin:end], whole lines; fills the five arrays after `more` and updates counts.
 
     wanted: for each column the row of `begins` and `lengths` that it goes to, or NOT_WANTED. more: lines may have
-    further columns. Sentences end at blank lines, at -DOCSTART- and at the end. counts: tokens, sentences.
+    further columns, all as many as the first. Sentences end at blank lines, at -DOCSTART- and at the end. counts:
+    tokens, sentences, columns of the first token.
     Returns why it stopped, where the line of the fault begins, and how many columns it has, or which is empty.
     """
     n, done = U(counts[0]), U(counts[1])
@@ -73,11 +88,14 @@ def split(text, begin, end, separator, conllu, wanted, more, begins, lengths, li
         blank = p == last
         if separator != BLANKS:
             p = line
-        passed_over = not blank and is_passed_over(text, p, last, separator, conllu)
-        if (blank or (passed_over and not conllu)) and n > bounds[done]:
+        what = PASSED_OVER if blank else line_is(text, p, last, separator, conllu)
+        passed_over = what == PASSED_OVER
+        if what == REFUSED:
+            return WRONG_ID, line, U(0)
+        if passed_over and (blank or not conllu) and n > bounds[done]:
             done += ONE
             bounds[done] = n
-        if blank or passed_over:
+        if passed_over:
             continue
         line_begins[n], line_ends[n] = line, last
         k = U(0)
@@ -108,6 +126,10 @@ def split(text, begin, end, separator, conllu, wanted, more, begins, lengths, li
                 p += ONE
         if k < n_columns or (k > n_columns and not more):
             return WRONG_COUNT, line, k
+        if n == U(0):
+            counts[2] = k
+        elif k != counts[2]:
+            return UNEVEN, line, k
         n += ONE
     if n > bounds[done]:
         done += ONE

@@ -23,6 +23,10 @@ BOM = b"\xef\xbb\xbf"
 LEAST = 1 << 12  # slots of a table of strings
 
 
+class ColumnsError(DataError):
+    """A line that has not the columns which it should have."""
+
+
 class File(NamedTuple):
     """A file's part of a text."""
 
@@ -57,7 +61,7 @@ def read_conll(
         Whether the files are CoNLL-U: ten columns, comments, ranges (3-4) and empty nodes (5.1) passed over. By
         default they are if their names end in .conllu.
     more : bool, default=False
-        Whether lines may have further columns after those named.
+        Whether lines may have further columns after those named, all of them as many.
 
     Lines that begin with -DOCSTART- are passed over. `lines` of what is returned has the text itself.
     """
@@ -118,11 +122,11 @@ def _text(paths: list[str]) -> tuple[bytes, list[File]]:
             with files.open_binary(path) as stream:
                 piece = stream.read()
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path} cannot be read: {error}") from error
+            raise DataError(f"{files.display([path])} cannot be read: {error}") from error
         piece = piece.removeprefix(BOM)
         if piece and not piece.endswith(b"\n"):
             piece += b"\n"
-        parts.append(File("standard input" if path == files.STDIN else path, at, at + len(piece)))
+        parts.append(File(files.display([path]), at, at + len(piece)))
         if len(paths) > 1:
             piece += b"\n"  # sentences of two files stay two
         pieces.append(piece)
@@ -152,7 +156,7 @@ def _parsed(
     wanted = np.array([read.index(name) if name in read else conll.NOT_WANTED for name in names], dtype=np.uint32)
     begins, lengths = np.empty((len(read), room), dtype=np.uint64), np.empty((len(read), room), dtype=np.uint32)
     line_begins, line_ends = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
-    bounds, counts = np.zeros(room + 1, dtype=np.uint64), np.zeros(2, dtype=np.uint64)
+    bounds, counts = np.zeros(room + 1, dtype=np.uint64), np.zeros(3, dtype=np.uint64)
     whole = np.frombuffer(text, dtype=np.uint8)
     for part in parts:
         how = part.begin, part.end, separator, conllu, wanted, more
@@ -161,9 +165,12 @@ def _parsed(
             number = text.count(b"\n", part.begin, int(line)) + 1
             if why == conll.EMPTY:
                 raise DataError(f"{part.path}:{number}: column {k + 1} ({names[k]}) is empty")
-            expected = f"{len(names)} ({', '.join(names)})"
-            raise DataError(f"{part.path}:{number}: {k} column{'s' if k != 1 else ''}, expected {expected}")
-    n, n_sequences = counts.tolist()
+            if why == conll.WRONG_ID:
+                given = text[int(line) : text.index(b"\t", int(line))].decode(errors="replace")
+                raise DataError(f"{part.path}:{number}: id {given!r} is no number, range (3-4) or empty node (5.1)")
+            expected = f"{len(names)} ({', '.join(names)})" if why == conll.WRONG_COUNT else f"{counts[2]} as before"
+            raise ColumnsError(f"{part.path}:{number}: {k} column{'s' if k != 1 else ''}, expected {expected}")
+    n, n_sequences, _ = counts.tolist()
     columns = {}
     for row, name in enumerate(read):
         codes, homes = _interned(whole, begins[row, :n], lengths[row, :n])
