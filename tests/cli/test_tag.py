@@ -360,10 +360,40 @@ def test_columns_that_are_not_there(folder, taggers, tmp_path, run):
     (tmp_path / "t").write_text("gender[0]")
     assert refused(run(*universal[:-1], tmp_path / "t"), "need a column 'gender'", "--columns feats=gender")
     done = run("tag", "predict", taggers["chunks"], folder / "test.conllu")
-    assert refused(done, "which column of CoNLL-U has the labels with --target")
+    assert refused(done, "with --target which column of CoNLL-U the labels are to be put into: id, form")
+    done = run("tag", "evaluate", taggers["chunks"], folder / "test.conllu")
+    assert refused(done, "with --target which column of CoNLL-U has the labels: id, form")
     assert refused(run(*train, folder / "train.conllu"), "say what they are with --format")
     assert refused(run(*train[:2], tmp_path / "none.txt", *train[3:]), "no such file")
     assert [each.name for each in tmp_path.iterdir()] == ["t"]
+
+
+def test_words_are_never_taken_for_labels(folder, taggers, tmp_path, run, ask):
+    """Nor is another column than the one that a model was trained on, where files are of another format."""
+    text = folder / "test.txt"
+    done = run("tag", "evaluate", taggers["upos"], text)
+    assert refused(
+        done, "which column has the labels: the columns are word, pos, chunk", "trained on 'upos'", "--target"
+    )
+    for options in (["--target", "chunk"], ["--columns", "word,pos,upos"]):
+        assert ask("tag", "evaluate", taggers["upos"], text, *options)["unknown_labels"] == []
+    told = ask("tag", "evaluate", taggers["upos"], text, "--columns", "word,upos,pos")
+    assert told["unknown_labels"] == ["DT", "IN", "NN", "NNP", "VB"]
+    bare = run("tag", "predict", taggers["upos"], folder / "bare.txt")
+    assert bare.out == run("tag", "predict", taggers["chunks"], folder / "bare.txt").out
+    (tmp_path / "words.txt").write_text("the\ncat\n")
+    words = ["tag", "evaluate", taggers["words"], tmp_path / "words.txt", "--columns", "word"]
+    assert refused(run(*words), "which column has the labels: the columns are word, the model")
+    assert refused(run(*words, "--target", "word"), "which column has the labels")
+
+
+def test_labels_are_there_in_all_lines_or_in_none(taggers, tmp_path, run):
+    some = tmp_path / "some.txt"
+    some.write_text("the DT B-NP\n\ncat NN\n")
+    assert refused(run("tag", "predict", taggers["chunks"], some), f"{some}:3: 2 columns, expected 3 as before")
+    some.write_text("the cat sleeps\nRome\n")
+    done = run("tag", "predict", taggers["words"], some)
+    assert refused(done, f"{some}:2: 1 column, expected 3 as before", "read with --tokens")
 
 
 @pytest.mark.parametrize(

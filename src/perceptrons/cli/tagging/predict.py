@@ -15,7 +15,7 @@ from perceptrons.cli import models, output
 from perceptrons.cli.reading import options
 from perceptrons.cli.tagging import reading
 from perceptrons.data import files
-from perceptrons.data.conll import CONLLU, with_labels
+from perceptrons.data.conll import CONLLU, ColumnsError, with_labels
 from perceptrons.data.files import DataError
 from perceptrons.data.tokens import Lines, Tokens
 from perceptrons.learn.tagging import Tagger
@@ -52,7 +52,12 @@ def command(
     if plain:
         paths, tokens, column = files.expand(data), _words(data, saved), None
     else:
-        text = reading.for_model(data, given, saved, labels=False)
+        try:
+            text = reading.for_model(data, given, saved, labels=False)
+        except ColumnsError as error:
+            if len(saved.tagger.vocabulary.columns) > 1:
+                raise
+            raise DataError(f"{error}; lines of words, a sentence each, are read with --tokens") from None
         paths, tokens = text.paths, text.tokens
         column = CONLLU.index(text.reading.target) if text.reading.conllu else None
     output.spare(path, model, *paths)
@@ -73,15 +78,16 @@ def _words(data: tuple[str, ...], saved: SavedTagger) -> Tokens:
         raise click.UsageError(f"--tokens reads words only, and the model needs {what}")
     sentences = []
     for path in files.expand(data):
+        name = files.display([path])
         try:
             with files.open_binary(path) as stream:
                 for number, line in enumerate(stream.read().splitlines(), start=1):
                     try:
                         sentences += [line.decode().split()] if line.strip() else []
                     except UnicodeDecodeError:
-                        raise DataError(f"{path}:{number}: the line is not UTF-8") from None
+                        raise DataError(f"{name}:{number}: the line is not UTF-8") from None
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path} cannot be read: {error}") from error
+            raise DataError(f"{name} cannot be read: {error}") from error
     return Tokens.of(sentences, needed)
 
 

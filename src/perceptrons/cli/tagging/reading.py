@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import click
@@ -121,24 +121,58 @@ def for_model(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger, 
             "Use perceptrons.load in such a program"
         )
     needed, asked = list(vocabulary.columns), given["columns"]
-    conllu = is_conllu(data, given, known is not None and known.conllu)
-    target = given.get("target") or (known.target if known is not None and known.conllu == conllu else "")
-    if conllu:
+    if is_conllu(data, given, known is not None and known.conllu):
+        target = given.get("target") or (known.target if known is not None else "")
         if target not in CONLLU:
-            raise click.UsageError(f"say which column of CoNLL-U has the labels with --target: {', '.join(CONLLU)}")
+            what = "has the labels" if labels else "the labels are to be put into"
+            raise click.UsageError(f"say with --target which column of CoNLL-U {what}: {', '.join(CONLLU)}")
         same = known is not None and known.conllu and asked is None
-        names = dict(asked or ()) if known is None or not same else dict(known.names)
-        reading = _of_conllu(target, names, needed)
+        names = dict(known.names) if known is not None and same else dict(asked or ())
+        return _read(files.expand(data), _of_conllu(target, names, needed), needed, labels=labels, more=True)
+    return _columns_for_model(files.expand(data), given, saved, needed, labels)
+
+
+def _columns_for_model(
+    paths: list[str], given: dict[str, Any], saved: SavedTagger, needed: list[str], labels: bool
+) -> Text:
+    """Sentences of columns: named on the command line, as in training, or as is usual for so many."""
+    known, asked, tokens = saved.reading, given["columns"], None
+    tabs = given["tabs"] or (known is not None and known.tabs)
+    if asked is not None:
+        columns = [column for column, _ in asked]
+        names = {column: name for column, name in asked if name != column}
+    elif known is not None and not known.conllu:
+        columns, names = list(known.columns), dict(known.names)
+    elif saved.params.get("columns"):
+        columns, names = list(saved.params["columns"]), {}
     else:
-        columns = [column for column, _ in asked or ()]
-        names = {column: name for column, name in asked or () if name != column}
-        if asked is None:
-            like = known is not None and not known.conllu
-            columns = list(known.columns) if known is not None and like else saved.params.get("columns") or needed
-            names = dict(known.names) if known is not None and like else {}
-        tabs = given["tabs"] or (known is not None and known.tabs)
-        reading = Reading(list(columns), target or columns[-1], names, False, tabs)
-    return _read(files.expand(data), reading, needed, labels=labels, more=True)
+        tokens = read_conll(paths, separator="\t" if tabs else None, conllu=False)
+        columns = list(tokens.columns)
+        names = {columns[0]: needed[0]} if len(needed) == 1 and needed[0] not in columns else {}
+        if columns == ["word", "tag"] and set(needed) == {"word", "pos"}:
+            names = {"tag": "pos"}
+    target = given.get("target") or (known.target if known is not None else columns[-1] if asked else "")
+    if labels and (target not in columns or names.get(target, target) in needed):
+        trained = f", the model was trained on {known.target!r}" if known is not None else ""
+        raise click.UsageError(
+            f"it is not known which column has the labels: the columns are {', '.join(columns)}{trained}. "
+            "Name them all with --columns, and that of the labels with --target"
+        )
+    reading = Reading(columns, target, names, False, tabs)
+    if tokens is None:
+        return _read(paths, reading, needed, labels=labels, more=True)
+    _check_columns([names.get(column, column) for column in columns], needed)
+    return Text(tokens.renamed(names), reading, paths, files.display(paths))
+
+
+def _check_columns(there: Iterable[str], needed: list[str]) -> None:
+    """Refuse columns without one that is needed."""
+    names = list(there)
+    for name in needed:
+        if name not in names:
+            raise DataError(
+                f"templates need a column {name!r}: the columns are {', '.join(names)}; --columns gives them names"
+            )
 
 
 def _of_conllu(target: str, asked: dict[str, str], needed: list[str]) -> Reading:
@@ -162,9 +196,7 @@ def _of_conllu(target: str, asked: dict[str, str], needed: list[str]) -> Reading
 def _read(paths: list[str], reading: Reading, needed: list[str], *, labels: bool, more: bool) -> Text:
     """The columns that are needed, by the names that templates have for them; `more`: others may follow them."""
     names = {column: reading.names.get(column, column) for column in reading.columns}
-    for name in needed:
-        if name not in names.values():
-            raise DataError(f"templates need a column {name!r}: the columns are {', '.join(names.values())}")
+    _check_columns(names.values(), needed)
     only = [column for column, name in names.items() if name in needed or (labels and column == reading.target)]
     columns = reading.columns
     if more and not reading.conllu:
