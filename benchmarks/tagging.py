@@ -107,7 +107,7 @@ def labels(tokens: Tokens) -> Labels:
 def passes(prepared: tuple[Tagger, Corpus, SequenceTagger]) -> None:
     """Ten passes, from zero weights."""
     tagger, corpus, _ = prepared
-    tagger.learner = tagger._new_learner(tagger.labels)
+    tagger.learner = tagger.new_learner(tagger.labels)
     tagger.learner.constrain("BIO")
     for number in range(PASSES):
         corpus.learn(tagger.learner, number, 1, 0, None, last=False)

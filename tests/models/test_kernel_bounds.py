@@ -53,7 +53,7 @@ def test_rows_of_weight_0_have_no_length():
 
 def test_a_warm_start_forgets_the_longest_row():
     settings = {**LINEAR, "tol": 1e-2, "warm_start": True, "fit_intercept": False}
-    model = KernelPerceptron(**settings).fit([[1e6, 0.0], [-1e6, 1.0]], [1, 0])
+    model = KernelPerceptron(**settings).fit([[1e4, 0.0], [-1e4, 1.0]], [1, 0])
     model.fit([[0.0, 1.0], [0.3, -1.0], [0.3, 1.0]], [1, 0, 1])
     assert model.converged_ and model._learner.radius < 10
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_sequences import NaiveTagger, dot, minus, phi
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from perceptrons import SequenceTagger
+from perceptrons.data import Tokens
 
 WORDS = ["a", "b", "c", "d", "e"]
 TAGS = ["D", "N", "V"]
@@ -51,8 +53,8 @@ def state(model):
 def assert_same(model, twin, Q):
     w = getattr(twin, model.readout)()
     assert model.state_features_ == {key[1:]: v for key, v in w.items() if key[0] == "feature" and v}
-    labels = set(model.classes_)
-    steps = {key[1:]: v for key, v in w.items() if key[0] == "step" and v and set(key[1:]) <= labels}
+    edges = {"start": None, "stop": None}
+    steps = {tuple(edges.get(x, x) for x in key[1:]): v for key, v in w.items() if key[0] == "step" and v}
     assert model.transition_features_ == steps
     assert model.classes_ == twin.labels and model.scheme_ == twin.scheme
     assert (model.n_seen_, model.n_mistakes_) == (len(twin.after), sum(twin.mistakes))
@@ -94,6 +96,7 @@ def test_labels_and_features_that_come_later(readout):
     assert model.classes_ == ["A", "B-X", "D", "N", "O", "V"]
 
 
+@pytest.mark.filterwarnings("ignore:labels have come")
 def test_schemes_that_come_and_go():
     """A scheme is in force from the first label on that begins something, until a sequence breaks it."""
     for stream in (
@@ -109,6 +112,7 @@ def test_schemes_that_come_and_go():
         assert state(SequenceTagger(readout="last").partial_fit(X, Y)) == state(model)
 
 
+@pytest.mark.filterwarnings("ignore:labels have come")
 @settings(max_examples=25)
 @given(cuts=st.sets(st.integers(1, N - 1)), late=st.booleans(), readout=st.sampled_from(["last", "averaged"]))
 def test_chunks_equal_one_pass(cuts, late, readout):
@@ -312,7 +316,7 @@ def test_sums_that_overflow_change_nothing(large):
 
 def test_settings_that_shape_the_model_cannot_change():
     X, Y = data(0)
-    for change in ({"order": 2}, {"readout": "last"}, {"scheme": None}):
+    for change in ({"order": 2}, {"readout": "last"}, {"scheme": None}, {"features": "pos"}):
         model = SequenceTagger().partial_fit(X, Y)
         before = state(model)
         with pytest.raises(ValueError, match=f"{next(iter(change))} was changed"):
@@ -335,6 +339,106 @@ def test_settings_that_shape_the_model_cannot_change():
 def test_settings_that_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         SequenceTagger(**settings).fit(*data(0))
+
+
+def test_steps_that_grow_and_grow_change_nothing():
+    """PA with steps far longer than the rule's own moves ever further."""
+    X, Y = data(0)
+    model = SequenceTagger(rule="pa1", eta0=1e6, order=2).set_params(rule__C=1e300)
+    X = numbered(X)
+    X[0] = [{**token, "half": 0.5} for token in X[0]]  # values, as in the other tests of this rule
+    before = state(model.partial_fit(X[:4], Y[:4]))
+    with pytest.raises(ValueError, match="overflow"):
+        model.partial_fit(X * 9, Y * 9)
+    assert state(model) == before
+    assert model.set_params(eta0=1.0).partial_fit(X, Y).n_seen_ == 4 + N
+
+
+def test_ctrl_c_while_room_is_made_changes_nothing(monkeypatch):
+    X, Y = data(0)
+    model, other = (SequenceTagger().partial_fit(X, Y) for _ in range(2))
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(model._tagger.learner), "grow", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit([[[f"new{i}"] for i in range(9)]], [["N"] * 9])
+    assert state(model) == state(other) and model.predict(X) == other.predict(X)
+    assert state(model.partial_fit(X, Y)) == state(other.partial_fit(X, Y))
+
+
+def test_a_pass_that_ctrl_c_came_too_late_for_counts(monkeypatch):
+    X, Y = data(0)
+    model = SequenceTagger(shuffle=False)
+    learner = type(SequenceTagger().partial_fit(X, Y)._tagger.learner)
+    learn = learner.learn
+
+    def interrupted(self, *args):
+        learn(self, *args)
+        if self.counts[0] == 2 * N:  # sequences seen
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(learner, "learn", interrupted)
+        model.fit(X, Y)
+    assert state(model) == state(SequenceTagger(shuffle=False, max_iter=2).fit(X, Y))
+    assert len(model.mistakes_) == len(model.token_mistakes_) == model.n_iter_ == 2
+
+
+def test_few_sequences_are_read_out_by_themselves():
+    X, Y = data(0)
+    own = [[[*token, *(f"{i} {t} {k}" for k in range(9))] for t, token in enumerate(x)] for i, x in enumerate(X)]
+    model = SequenceTagger(max_iter=2, random_state=0).fit(own, Y)
+    assert model._tagger.learner._read is None
+    one_by_one = [model.predict_single(x) for x in X]
+    assert model._tagger.learner._read is None
+    assert one_by_one == model.predict(X * 9)[:N] and model._tagger.learner._read is not None
+
+
+def test_labels_of_two_kinds_are_told_where_they_are():
+    for Y, place in (([["D"], ["N", 3]], "sequence 1, token 1"), ([["D"], ["N", None]], "sequence 1, token 1")):
+        with pytest.raises(ValueError, match=place):
+            SequenceTagger().fit([[["a"]], [["a"], ["b"]]], Y)
+    model = SequenceTagger().partial_fit([[["a"]]], [["D"]])
+    with pytest.raises(ValueError, match="all strings or all numbers"):
+        model.partial_fit([[["a"]]], [[1]])
+    with pytest.raises(ValueError, match="must be a list of labels, got None"):
+        model.partial_fit([[["a"]]], [None])
+
+
+def test_what_else_is_refused():
+    X, Y = data(0)
+    with pytest.raises(ValueError, match="held-out sequences must have tokens"):
+        SequenceTagger().fit(X, Y, [[]], [[]])
+    with pytest.raises(ValueError, match="take a search through every sequence"):
+        SequenceTagger(readout="voted").fit(X, Y)
+    with pytest.raises(ValueError, match="say in which order tokens have them"):
+        SequenceTagger(["b[0]", "a[0]"]).fit([[("x", "y")]], [["N"]])
+    assert (
+        SequenceTagger(["pos[0]", "word[0]"], max_iter=1)
+        .fit([[("x", "y"), ("x", "z")]], [["N", "V"]])
+        .state_features_["word[0]=x", "V"]
+    )
+    tokens = Tokens.of([[("x", "y")]], ["word", "pos"])
+    with pytest.raises(ValueError, match="features are made of the column 'pos'"):
+        SequenceTagger(["word[0]", "pos[-1]"]).fit(tokens, "pos")
+    with pytest.raises(NotFittedError):
+        SequenceTagger().partial_fit([], []).predict(X)
+
+
+def test_a_scheme_is_not_lost_without_a_word():
+    model = SequenceTagger().partial_fit([[["a"], ["b"]]], [["B-X", "I-X"]])
+    with pytest.warns(UserWarning, match="do not obey BIO"):
+        model.partial_fit([[["a"], ["b"]]], [["O", "I-X"]])
+    assert model.scheme_ is None
+
+
+def test_a_stop_by_tol_is_told():
+    X, Y = data(0)
+    with pytest.warns(ConvergenceWarning, match="margin relative to R is below tol"):
+        SequenceTagger(tol=0.5, random_state=0).fit(X, Y)
 
 
 # -- size -------------------------------------------------------------------------------------------------------------

@@ -161,20 +161,25 @@ def lengths(rule, target, k, inner, margins, costs, alphas):
             break
 
 
-def links_moved(order, row, label, change, labels, links):
-    """A weight of a history has changed; updates links in place."""
+def links_moved(order, row, label, labels, w, links):
+    """A weight of history `row` has changed; updates links in place, to what they would be if made anew of w."""
 
 
 @overload(links_moved, jit_options=CALLED)
-def _links_moved(order, row, label, change, labels, links):
-    def narrow(order, row, label, change, labels, links):
-        links[row, label] += change
+def _links_moved(order, row, label, labels, w, links):
+    def narrow(order, row, label, labels, w, links):
+        links[row, label] = w[ONE + row, label]
 
-    def wide(order, row, label, change, labels, links):
-        links[row, label] += change
+    def wide(order, row, label, labels, w, links):
+        first = pair_of(labels, U(0), U(0))
+        if row < first:
+            links[row, label] = w[ONE + row, label]
         if row < labels:  # the weight of the label before counts whatever stands before it
             for before in range(labels + ONE):
-                links[pair_of(labels, before, row), label] += change
+                pair = pair_of(labels, before, row)
+                links[pair, label] = w[ONE + pair, label] + w[ONE + row, label]
+        elif row >= first:
+            links[row, label] = w[ONE + row, label] + w[ONE + (row - first) % labels, label]
 
     return wide if is_a(order, Second) else narrow
 
@@ -197,4 +202,4 @@ def move(order, eta, averaged, k, keys, changes, used, filled, alphas, w, kept, 
         if averaged:
             kept[row, label] += step * counts[AVERAGED]
         if row <= histories:
-            links_moved(order, row - ONE, label, step, labels, links)
+            links_moved(order, row - ONE, label, labels, w, links)

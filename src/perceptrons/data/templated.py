@@ -213,8 +213,9 @@ class Templated:
         """Settings ready for JSON, lists of text that may be long, and arrays."""
         meta = {"kind": self.kind, "templates": [str(template) for template in self.templates]}
         keys = self._keys[: self.n_features].copy()
-        for t, views in enumerate(self._seen):
-            keys[keys[:, 0] == t, 1 + len(views) :] = 0  # what was never set
+        sizes = np.array([len(views) for views in self._seen])[keys[:, 0]]
+        for k in range(1, self._width):
+            keys[sizes < k, k] = 0  # what was never set
         return (
             meta,
             {str(view): list(known) for view, known in zip(self._views, self._values, strict=True)},

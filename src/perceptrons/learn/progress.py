@@ -26,10 +26,16 @@ class Progress:
         if now < self.next and not self.each and run.stop == "interrupted":
             return
         self.next = now + EVERY
-        held_out = f"held-out error {run.validation_errors[-1]:.2%}" if run.validation_errors else "no held-out rows"
+        unit = getattr(self.material, "unit", "rows")
+        held = getattr(self.material, "held_out_unit", unit)
+        told = "" if unit == "rows" else f" of {held}"
+        held_out = (
+            f"held-out error {run.validation_errors[-1]:.2%}{told}" if run.validation_errors else f"no held-out {unit}"
+        )
         share = run.mistakes[-1] / max(1, self.material.n_rows)
+        told = "" if unit == "rows" else f" of {unit}"
         print(
-            f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} mistakes ({share:.2%}), {held_out}, "
+            f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} mistakes ({share:.2%}{told}), {held_out}, "
             f"{learner.state}, {now - self.begun:.1f} s"
         )
 
@@ -68,4 +74,20 @@ def unconverged(name: str, learner: Any, run: Run, tol: float | None, max_iter: 
     return (
         f"{name} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
         f"Try {advice}, {other}."
+    )
+
+
+def stopped(name: str, unit: str, learner: Any, run: Run, tol: float | None) -> str:
+    """Why training over structures ended before it converged, where it was not for the number of passes."""
+    passes = f"{run.n_iter} pass{'' if run.n_iter == 1 else 'es'}"
+    if run.stop == "margin":
+        return (
+            f"{name} stopped after {passes} by tol={tol:g}: if these {unit} are separable at all, their margin "
+            f"relative to R is below tol (margin <= {at_most(learner.margin_bound)} with R = {learner.radius:.3g}). "
+            f"Mistakes: {run.mistakes[-1]} in the last pass. Try a smaller tol, or features that tell more."
+        )
+    return (
+        f"{name} stopped after {passes}: the last one made {run.mistakes[-1]} mistakes but no step, because the search "
+        "misses what scores higher, or because what was found has the same features as what is right. Try a wider "
+        f"search, or features that tell these {unit} apart."
     )

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from perceptrons.core import sequences
 from perceptrons.core.beam import Beam
-from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, PASSES, QUIET, TAU, UPDATES
+from perceptrons.core.keeping import AVERAGED, MISTAKES, OVERFLOW, QUIET, SEEN, TAU, UPDATES
 from perceptrons.core.lattice import LANES, First, Lists, Second, Viterbi, Zeroth
 from perceptrons.core.sequences import How, Work
-from perceptrons.core.steps import FREE, SIZE, SQ_RADIUS, USED_ROWS
+from perceptrons.core.steps import FREE, SIZE, SQ_RADIUS, TOKENS, USED_ROWS, WRONG_TOKENS
+from perceptrons.data.arrays import readonly
 from perceptrons.data.sequences import Sequences
 from perceptrons.learn.common import overflow
 from perceptrons.learn.schemes import allowed
@@ -21,6 +22,8 @@ from perceptrons.rules import Margin, demands
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint32]
 ORDERS = (Zeroth(), First(), Second())
+PART = 1_000_000  # tokens that a kernel is given at once
+SMALL = 4  # sequences with fewer features than rows over it are read out by themselves
 
 
 class SequenceLearner:
@@ -31,6 +34,7 @@ class SequenceLearner:
     hypotheses.
     """
 
+    tallies = SEEN, MISTAKES, UPDATES, TOKENS, WRONG_TOKENS  # counts of what was done, whatever hypothesis is kept
     origin = None  # where a run starts: from zeros
     burn_in = 0.0
     plan = ""
@@ -51,9 +55,16 @@ class SequenceLearner:
     ) -> None:
         """How to go on: the rule, the length of steps, the search."""
         self.rule, self.eta = rule, float(eta)
-        self.search: Any = Viterbi() if beam is None else Beam(beam, early)
-        if k_best > 1:
-            self.search = Lists(k_best)
+        self._beam = beam, early
+        self._k = k_best
+
+    @property
+    def search(self) -> Any:
+        """How the best labels are looked for; no beam is wider than there are states to keep."""
+        width, early = self._beam
+        if self._k > 1:
+            return Lists(self._k)
+        return Viterbi() if width is None else Beam(min(width, self.w.shape[1] ** max(1, self.order)), early)
 
     # -- room ---------------------------------------------------------------------------------------------------------
 
@@ -67,33 +78,37 @@ class SequenceLearner:
         return np.zeros((height, width)), np.zeros((height if self.averaged else 0, width))
 
     def grow(self, n_features: int) -> None:
-        """Make room for features that have come up."""
-        if n_features > len(self.rows):
-            rows = np.zeros(max(n_features, len(self.rows) * 3 // 2), dtype=np.uint32)
-            rows[: len(self.rows)] = self.rows
-            self.rows = rows
-        if self.used + n_features > len(self.w):
-            w, kept = self._zeros(self.used + len(self.rows), self.w.shape[1])
-            w[: self.used] = self.w[: self.used]
-            kept[: self.used] = self.kept[: self.used]
-            self.w, self.kept = w, kept
+        """Make room for features that have come up. Interrupted, it has changed nothing."""
+        if n_features <= len(self.rows):
+            return
+        rows = np.zeros(max(n_features, len(self.rows) * 3 // 2), dtype=np.uint32)
+        rows[: len(self.rows)] = self.rows
+        width, used = self.w.shape[1], self.used
+        w, kept = self._zeros(1 + n_links(self.order, width) + len(rows), width)
+        w[:used] = self.w[:used]
+        kept[:used] = self.kept[:used]
+        self.w, self.kept, self.rows = w, kept, rows
 
     def add_labels(self, labels: list[Any]) -> None:
-        """Make room for labels that have come up; `labels` are all, in order, those that were known among them."""
+        """Make room for labels that have come up; `labels` are all, in order, those that were known among them.
+
+        Interrupted, it has changed nothing.
+        """
         number = {label: code for code, label in enumerate(labels)}
         codes = np.array([number[label] for label in self.labels], dtype=np.intp)
-        old, new = self.w.shape[1], padded(len(labels))
-        first, shift = 1 + n_links(self.order, old), n_links(self.order, new) - n_links(self.order, old)
         known = np.arange(len(codes))
+        old, new, used = self.w.shape[1], padded(len(labels)), self.used
+        first, shift = 1 + n_links(self.order, old), n_links(self.order, new) - n_links(self.order, old)
         origins, histories = (1 + links_of(self.order, n, at) for n, at in ((old, known), (new, codes)))
         w, kept = self._zeros(len(self.w) + shift, new)
         for here, there in ((self.w, w), (self.kept, kept)):
             if len(here):
                 there[np.ix_(histories, codes)] = here[np.ix_(origins, known)]
-                there[first + shift : self.used + shift, codes] = here[first : self.used, known]
-        self.rows[self.rows != 0] += np.uint32(shift)
-        self.labels, self.w, self.kept = labels, w, kept
-        self.counts[USED_ROWS] += shift
+                there[first + shift : used + shift, codes] = here[first:used, known]
+        rows, counts = self.rows.copy(), self.counts.copy()
+        rows[rows != 0] += np.uint32(shift)
+        counts[USED_ROWS] += shift
+        self.labels, self.w, self.kept, self.rows, self.counts = labels, w, kept, rows, counts
         self.constrain(self.scheme)
 
     # -- what may follow what -----------------------------------------------------------------------------------------
@@ -126,32 +141,34 @@ class SequenceLearner:
 
     def learn(self, examples: Sequences, codes: Codes, order: npt.NDArray[np.uint32]) -> int:
         """One pass in this order; returns how many sequences were labelled wrong."""
-        before = self.counts.copy()
-        self._read = None
+        before, self._read = self.counts.copy(), None
         # A perceptron with margin looks for what is closest to being preferred; others for what is preferred.
-        augmented = isinstance(self.rule, Margin)
-        how = How(self.rule, demands(self.rule), ORDERS[self.order], self.search, augmented, self.eta, self.averaged)
-        sequences.learn.for_rule(self.rule)(
-            *(examples.indices, examples.values, examples.indptr, examples.bounds, codes, order),
-            *(how, self.rows, self.w, self.kept, self.links, self.counts),
-            room(examples, self.search, self.order, self.w.shape[1], learning=True),
-        )
-        if self.counts[OVERFLOW]:
-            raise overflow(f"at sequence {int(self.counts[OVERFLOW]) - 1}")
-        self.counts[PASSES] += 1
+        augmented, search, marker = isinstance(self.rule, Margin), self.search, ORDERS[self.order]
+        how = How(self.rule, demands(self.rule), marker, search, augmented, self.eta, self.averaged)
+        work = room(examples, search, self.order, self.w.shape[1], learning=True)
+        kernel = sequences.learn.for_rule(self.rule)
+        size = max(1, PART * examples.n_sequences // max(1, examples.n_tokens))
+        for begin in range(0, max(1, len(order)), size):  # in parts: Ctrl-C is heard between them
+            kernel(
+                *(examples.indices, examples.values, examples.indptr, examples.bounds, codes),
+                *(order[begin : begin + size], how, self.rows, self.w, self.kept, self.links, self.counts, work),
+            )
+            if self.counts[OVERFLOW]:
+                at, self.counts[OVERFLOW] = int(self.counts[OVERFLOW]) - 1, 0.0
+                raise overflow(f"at sequence {at}")
         self.counts[QUIET] = self.counts[UPDATES] == before[UPDATES]
         return int(self.counts[MISTAKES] - before[MISTAKES])
 
     def confirms(self, examples: Sequences, codes: Codes) -> bool:
         """Whether the hypothesis in force labels everything right."""
-        return bool((self._labels(examples, self.w, self.links, self.search) == codes).all())
+        return bool((self._labels(self.search, examples, self.rows, self.w, self.links) == codes).all())
 
     def converge(self) -> None:
         """A pass made no mistake."""
 
     def gives_up(self, tol: float) -> bool:
         """Whether the margin is proved to be below tol, relative to the longest step."""
-        return self.margin_bound <= tol * float(np.sqrt(self.counts[SQ_RADIUS]))
+        return self.margin_bound <= tol * self.radius
 
     @property
     def margin_bound(self) -> float:
@@ -167,7 +184,12 @@ class SequenceLearner:
         w, epsilon, roundings = w[w != 0.0], np.finfo(np.float64).eps, self.counts[UPDATES] + 4
         squares = np.sort(np.square(w / total))  # in whatever order rows are: a model file may have another
         length = np.sqrt(squares.sum()) * (1 + (w.size + roundings) * epsilon)
-        return float(length + roundings * epsilon * np.sqrt(self.counts[SQ_RADIUS]))
+        return float(length + 2 * roundings * epsilon * self.radius)
+
+    @property
+    def radius(self) -> float:
+        """R: the length of the longest difference stepped along."""
+        return float(np.sqrt(self.counts[SQ_RADIUS]))
 
     @property
     def state(self) -> str:
@@ -191,15 +213,34 @@ class SequenceLearner:
     # -- the readout --------------------------------------------------------------------------------------------------
 
     def readout(self) -> tuple[Floats, Floats]:
-        """The weights that predict, and their links. Averaged: the mean over all sequences after their steps,
-        ((T + 1)·w − Σ t·δ_t)/T."""
+        """The weights that predict, and their links."""
         if self._read is None:
-            total = self.counts[AVERAGED]
-            w = self.w[: self.used]
-            if self.averaged and total:
-                w = ((total + 1) * w - self.kept[: self.used]) / total
+            w = self._mean(slice(self.used))
             self._read = w, self._links(w)
         return self._read
+
+    def _mean(self, rows: Any) -> Floats:
+        """Rows of the readout. Averaged: the mean over all sequences after their steps, ((T + 1)·w − Σ t·δ_t)/T."""
+        total = self.counts[AVERAGED]
+        if not self.averaged or not total:
+            return np.asarray(self.w[rows])
+        return np.asarray(((total + 1) * self.w[rows] - self.kept[rows]) / total)
+
+    def _reading(self, examples: Sequences) -> tuple[Sequences, Codes, Floats, Floats]:
+        """Sequences as the readout sees them: their features, the rows of features, weights and links.
+
+        In a stream, few sequences come between two steps: then only their weights are read out.
+        """
+        if self._read is not None or SMALL * len(examples.indices) > self.used:
+            w, links = self.readout()
+            return examples, self.rows, w, links
+        features, indices = np.unique(examples.indices, return_inverse=True)
+        own = self.rows[features]
+        first, there = 1 + n_links(self.order, self.w.shape[1]), own != 0
+        rows = np.zeros(len(features), dtype=np.uint32)
+        rows[there] = np.arange(first, first + np.count_nonzero(there))
+        w = self._mean(np.concatenate([np.arange(first), own[there]]))
+        return examples._replace(indices=readonly(indices.astype(np.uint32))), rows, w, self._links(w)
 
     def state_weights(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
         """Features, labels and weights of the readout, where they are not 0."""
@@ -209,33 +250,38 @@ class SequenceLearner:
         return features[at], labels, weights[at, labels]
 
     def transition_weights(self) -> Floats:
-        """Weights of the readout of each label after another."""
-        size = len(self.labels)
-        return self.readout()[0][1 : 1 + size, :size]
+        """Weights of the readout of each label after another; the last row is START, the last column STOP."""
+        size, w = len(self.labels), self.readout()[0]
+        start, stop = (1 + self.w.shape[1] + more for more in (0, 1))
+        found = np.zeros((size + 1, size + 1))
+        found[:size, :size], found[size, :size], found[:size, size] = (
+            w[1 : 1 + size, :size],
+            w[start, :size],
+            w[stop, :size],
+        )
+        return found
 
     def predict(self, examples: Sequences) -> Codes:
         """The number of the best label of each token."""
         search = Viterbi() if isinstance(self.search, Lists) else self.search
-        return self._labels(examples, *self.readout(), search)
+        return self._labels(search, *self._reading(examples))
 
-    def _labels(self, examples: Sequences, w: Floats, links: Floats, search: Any) -> Codes:
+    def _labels(self, search: Any, examples: Sequences, rows: Codes, w: Floats, links: Floats) -> Codes:
         out = np.zeros(examples.n_tokens, dtype=np.uint32)
         sequences.tag(
             *(examples.indices, examples.values, examples.indptr, examples.bounds, ORDERS[self.order], search),
-            *(self.rows, w, links, room(examples, search, self.order, w.shape[1]), out),
+            *(rows, w, links, room(examples, search, self.order, w.shape[1]), out),
         )
         return out
 
     def k_best(self, examples: Sequences, k: int) -> tuple[Codes, Floats]:
-        """The k best labellings of each sequence: labels, of shape (k, tokens), and scores (sequences, k), −∞ for
-        none."""
-        w, links = self.readout()
-        search = Lists(k)
+        """The k best labellings of each sequence: labels (k, tokens) and scores (sequences, k), −∞ for none."""
+        examples, rows, w, links = self._reading(examples)
         out = np.zeros((k, examples.n_tokens), dtype=np.uint32)
         scores = np.empty((examples.n_sequences, k))
         sequences.tag_lists(
-            *(examples.indices, examples.values, examples.indptr, examples.bounds, ORDERS[self.order], search),
-            *(self.rows, w, links, room(examples, search, self.order, w.shape[1]), out, scores),
+            *(examples.indices, examples.values, examples.indptr, examples.bounds, ORDERS[self.order], Lists(k)),
+            *(rows, w, links, room(examples, Lists(k), self.order, w.shape[1]), out, scores),
         )
         return out, scores
 
@@ -244,6 +290,7 @@ def room(examples: Sequences, search: Any, order: int, width: int, learning: boo
     """Room for a pass over these sequences."""
     longest = int(np.diff(examples.bounds).max(initial=0))
     entries = int(np.diff(examples.indptr[examples.bounds]).max(initial=0))
+    widest = int(np.diff(examples.indptr[int(examples.bounds[0]) : int(examples.bounds[-1]) + 1]).max(initial=0))
     states, k, marks, groups = width ** max(1, order), 1, (1, 1), 1
     if isinstance(search, Beam):
         states = padded(search.width + 1)
@@ -258,7 +305,7 @@ def room(examples: Sequences, search: Any, order: int, width: int, learning: boo
         delta=np.empty((longest + 1, states)),
         marks=np.zeros(marks, dtype=np.uint32),
         room=np.empty((groups, width)),
-        near=np.empty(int(np.diff(examples.indptr).max(initial=0)) + LANES, dtype=np.uint32),
+        near=np.empty(widest + LANES, dtype=np.uint32),
         paths=np.zeros((k, longest), dtype=np.uint32),
         keys=np.full(places, FREE, dtype=np.uint64),
         changes=np.empty((places, k)),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perceptrons import rules
+from perceptrons.core.keeping import MISTAKES, SEEN, SQ_NORM
 from perceptrons.core.steps import WRONG_TOKENS
 from perceptrons.data.files import DataError
 from perceptrons.data.sequences import Sequences, spans
@@ -37,6 +39,11 @@ class Plan(NamedTuple):
 
     def check(self) -> Plan:
         """Refuse what does not go together."""
+        if self.readout not in READOUTS:
+            raise ValueError(
+                f"readout must be {' or '.join(map(repr, READOUTS))}, got {self.readout!r}: a vote, or a pocket, would "
+                "take a search through every sequence for each of many hypotheses"
+            )
         if self.scheme not in (None, "auto", *SCHEMES):
             raise ValueError(f"scheme must be 'auto', None or one of {', '.join(SCHEMES)}, got {self.scheme!r}")
         if self.k_best > 1 and not isinstance(self.rule, rules.PA | rules.PA1 | rules.PA2):
@@ -65,24 +72,41 @@ def labels_of(y: Any, bounds: npt.NDArray[np.uint64], name: str = "y") -> Labels
     """The labels of sequences, whose lengths must be these."""
     if isinstance(y, str | bytes) or not isinstance(y, Iterable):
         raise DataError(f"{name} must be a list of label sequences, got {y!r}"[:200])
-    sequences = [list(each) if not isinstance(each, str) else each for each in y]
+    sequences = [each if isinstance(each, str) else list(each) if isinstance(each, Iterable) else each for each in y]
     lengths = np.diff(bounds).astype(np.int64)
     if len(sequences) != len(lengths):
         raise DataError(f"X has {len(lengths)} sequences, {name} has {len(sequences)}")
     for number, (each, length) in enumerate(zip(sequences, lengths.tolist(), strict=True)):
-        if isinstance(each, str):
-            raise DataError(f"sequence {number} of {name} must be a list of labels, got the string {each!r}"[:200])
+        if not isinstance(each, list):
+            raise DataError(f"sequence {number} of {name} must be a list of labels, got {each!r}"[:200])
         if len(each) != length:
             raise DataError(f"sequence {number} has {length} tokens in X and {len(each)} labels in {name}")
     flat = list(chain.from_iterable(sequences))
     try:
-        names = sorted(set(flat))
-    except TypeError as error:
-        raise DataError(f"labels of {name} must be of one kind, such as strings: {error}") from error
-    if any(each is None or each != each for each in names):
-        raise DataError(f"labels of {name} must not be missing, got {names!r}"[:200])
+        distinct = list(dict.fromkeys(flat))
+    except TypeError:
+        distinct = flat  # some cannot be hashed
+    names = in_order(distinct, bounds, flat, name)
     codes = {each: code for code, each in enumerate(names)}
     return Labels(np.fromiter(map(codes.__getitem__, flat), dtype=np.uint32, count=len(flat)), names)
+
+
+def in_order(
+    names: list[Any], bounds: npt.NDArray[np.uint64], flat: list[Any], name: str, known: Sequence[Any] = ()
+) -> list[Any]:
+    """These labels and those known before, sorted. They must be of one kind; `flat` tells where one is that is not."""
+    first = next(iter([*known, *names]), "")
+    kind = next((kind for kind in (str, Real) if isinstance(first, kind)), type(first))
+    for label in names:
+        if label is None or not isinstance(label, kind) or label != label:
+            at = next((number for number, each in enumerate(flat) if each is label), 0)
+            sequence = int(np.searchsorted(bounds, at, side="right")) - 1
+            place = f"sequence {sequence}, token {at - int(bounds[sequence])}: " if flat else ""
+            raise DataError(
+                f"{place}labels of {name} must be all strings or all numbers, none of them missing, "
+                f"got {label!r} beside {first!r}"[:300]
+            )
+    return sorted({*known, *names})
 
 
 def labels_in(tokens: Tokens, column: str) -> Labels:
@@ -96,11 +120,14 @@ def labels_in(tokens: Tokens, column: str) -> Labels:
 class Corpus:
     """Sequences with their labels, as the material of a training run."""
 
+    unit, held_out_unit = "sequences", "tokens"
+
     def __init__(self, examples: Sequences, codes: Codes) -> None:
         self.examples, self.codes = examples, codes
         self.order = np.arange(examples.n_sequences, dtype=np.uint32)
         self.n_rows = examples.n_sequences
         self.wrong_tokens: list[int] = []  # of each pass
+        self.interrupted = False  # heard at the end of a pass
 
     def begin(self, learner: Any) -> None:
         """Before the first pass."""
@@ -111,10 +138,18 @@ class Corpus:
     def learn(
         self, learner: Any, number: int, lines: int, seed: int | None, tol: float | None, *, last: bool
     ) -> list[int]:
-        before = learner.counts[WRONG_TOKENS]
-        mistakes = learner.learn(self.examples, self.codes, orders_of(self.order, 1, seed, number)[0])
-        self.wrong_tokens.append(int(learner.counts[WRONG_TOKENS] - before))
-        return [mistakes]
+        if self.interrupted:
+            raise KeyboardInterrupt
+        before = learner.counts.copy()
+        try:
+            learner.learn(self.examples, self.codes, orders_of(self.order, 1, seed, number)[0])
+        except KeyboardInterrupt:
+            if learner.counts[SEEN] - before[SEEN] < self.n_rows:
+                raise
+            self.interrupted = True  # the pass is done, and counts
+        done = learner.counts - before
+        self.wrong_tokens.append(int(done[WRONG_TOKENS]))
+        return [int(done[MISTAKES])]
 
     def confirms(self, learner: Any) -> bool:
         return bool(learner.confirms(self.examples, self.codes))
@@ -126,7 +161,14 @@ class Corpus:
             raise ValueError(f"{self.n_rows} sequences are too few to hold out a share of {share:g}")
         chosen = random.permutation(self.n_rows)
         first, second = (self.take(np.sort(part)) for part in (chosen[held:], chosen[:held]))
+        for part in (first, second):
+            part.check("both parts of the sequences, learned from and held out,")
         return first, second
+
+    def check(self, name: str) -> None:
+        """Refuse a corpus without tokens."""
+        if self.examples.n_tokens == 0:
+            raise DataError(f"{name} must have tokens, got none")
 
     def take(self, order: npt.NDArray[Any]) -> Corpus:
         return Corpus(self.examples.take(order), self.codes[spans(self.examples.bounds, order)[0]])
@@ -144,13 +186,15 @@ class Tagger:
     def labels(self) -> list[Any]:
         return self.learner.labels if self.learner is not None else []
 
-    def _new_learner(self, labels: list[Any]) -> SequenceLearner:
+    def new_learner(self, labels: list[Any]) -> SequenceLearner:
+        """A learner that has seen nothing."""
         plan = self.plan
         learner = SequenceLearner(labels, self.vocabulary.n_features, plan.order, plan.readout == "averaged")
-        self._adopt(learner)
+        self.adopt(learner)
         return learner
 
-    def _adopt(self, learner: SequenceLearner) -> None:
+    def adopt(self, learner: SequenceLearner) -> None:
+        """Have a learner go on by the plan."""
         plan = self.plan
         learner.adopt(rule=plan.rule, eta=plan.eta, beam=plan.beam, early=plan.update == "early", k_best=plan.k_best)
 
@@ -174,21 +218,23 @@ class Tagger:
         """The corpus of X with labels y, for a learner that begins anew."""
         examples = self.vocabulary.sequences(X, grow=True)
         labels = y(examples.bounds)
-        if examples.n_tokens == 0:
-            raise DataError("X has no tokens: there is nothing to learn from")
+        corpus = Corpus(examples, labels.codes)
+        corpus.check("X")
         self._check_scheme(labels, examples.bounds)
-        self.learner = self._new_learner(labels.names)
+        self.learner = self.new_learner(labels.names)
         scheme = self.plan.scheme
         if scheme == "auto":
             scheme = recognised(labels.codes, examples.bounds, labels.names)
         self.candidates = (scheme,) if scheme is not None else ()
         self.learner.constrain(scheme)
-        return Corpus(examples, labels.codes)
+        return corpus
 
     def held_out(self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels]) -> Corpus:
         """Sequences to take errors on; labels that the learner does not know are never predicted."""
         examples = self.vocabulary.sequences(X, grow=False)
-        return Corpus(examples, y(examples.bounds).among(self.labels))
+        corpus = Corpus(examples, y(examples.bounds).among(self.labels))
+        corpus.check("held-out sequences")
+        return corpus
 
     def train(
         self, corpus: Corpus, run: Run, *, seed: int | None, max_iter: int, tol: float | None, held_out: Corpus | None,
@@ -214,37 +260,48 @@ class Tagger:
             report=report,
             one_by_one=True,
         )
+        if corpus.interrupted:
+            raise KeyboardInterrupt
 
-    def learn_once(self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels], announced: Sequence[Any] = ()) -> int:
+    def learn_once(
+        self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels], announced: Sequence[Any], plan: Plan
+    ) -> int:
         """Learn from sequences, once, in their order; returns how many were labelled wrong.
 
         Features, and labels, exist from the first sequence on that has them; and a scheme of labels is in force as
         long as all sequences so far obey it. So cutting a stream into other chunks changes nothing.
         """
-        mark, grown = self.vocabulary.mark(), False
+        mark, candidates, learner, old = self.vocabulary.mark(), self.candidates, self.learner, self.plan
+        before = None
         try:
             examples = self.vocabulary.sequences(X, grow=True)
             labels = y(examples.bounds)
             self._check_scheme(labels, examples.bounds)
-            known = sorted({*self.labels, *announced, *labels.names})
-            grown = True
-        finally:
-            if not grown:
-                self.vocabulary.back_to(mark)
-        first, candidates = self.learner is None, self.candidates
-        if first:
-            self.learner = self._new_learner(sorted(set(announced)))
-        before = self.learner.snapshot() if self._may_overflow(examples.values) else None
-        self._adopt(self.learner)
-        self.learner.grow(self.vocabulary.n_features)
+            known = in_order([*announced, *labels.names], examples.bounds, [], "y", self.labels)
+            self.plan = plan
+            if learner is None:
+                self.learner = self.new_learner(sorted(set(announced)))
+            elif self._may_overflow(examples.values):
+                before = learner.snapshot()
+            self.learner.grow(self.vocabulary.n_features)
+            self.adopt(self.learner)
+        except BaseException:
+            self._back(mark, candidates, learner, old, before)
+            raise
         try:
             return self._learn_segments(examples, labels, known, announced)
         except ValueError:
-            if before is not None:
-                self.learner.restore(before)
-            self.vocabulary.back_to(mark)
-            self.learner, self.candidates = None if first else self.learner, candidates
+            self._back(mark, candidates, learner, old, before)
             raise
+
+    def _back(self, mark: Any, candidates: tuple[str, ...], learner: Any, plan: Plan, before: Any) -> None:
+        """Be as before."""
+        if before is not None:
+            learner.restore(before)
+        self.vocabulary.back_to(mark)
+        self.learner, self.candidates, self.plan = learner, candidates, plan
+        if learner is not None:
+            self.adopt(learner)
 
     def _learn_segments(self, examples: Sequences, labels: Labels, known: list[Any], announced: Sequence[Any]) -> int:
         """Learn up to where a label or the scheme changes, make room, go on."""
@@ -268,16 +325,22 @@ class Tagger:
             in_force = self._in_force(current)
             if in_force != self.learner.scheme:
                 self.learner.constrain(in_force)
-            order = np.arange(begin, end, dtype=np.uint32)
-            wrong += self.learner.learn(examples, labels.among(current), order)
+            tokens_of = slice(int(bounds[begin]), int(bounds[end]))
+            codes = np.zeros(examples.n_tokens, dtype=np.uint32)
+            codes[tokens_of] = Labels(labels.codes[tokens_of], labels.names).among(current)
+            part = examples._replace(bounds=bounds[begin : end + 1])
+            wrong += self.learner.learn(part, codes, np.arange(end - begin, dtype=np.uint32))
         return wrong
 
     def _may_overflow(self, values: npt.NDArray[np.float64] | None) -> bool:
         """Whether sums could leave the range of floats: most often they cannot, and no copy of weights is needed."""
         low, high = MODERATE
-        sizes = np.abs(values) if values is not None and len(values) else np.ones(1)
-        moderate = low < sizes.min() and sizes.max() < high and low < self.plan.eta < high
-        return not moderate or type(self.plan.rule).__module__ != rules.__name__
+        sizes = np.abs(values[values != 0.0]) if values is not None else np.empty(0)
+        small = self.learner.counts[SQ_NORM] < high
+        moderate = low < sizes.min(initial=1.0) and sizes.max(initial=1.0) < high
+        # Steps of PA that go further than the rule says go too far, and then further.
+        short = low < self.plan.eta <= (1.0 if rules.demands(self.plan.rule) == 1.0 else high)
+        return not (small and moderate and short) or type(self.plan.rule).__module__ != rules.__name__
 
     def _in_force(self, labels: list[Any]) -> str | None:
         if self.plan.scheme != "auto":

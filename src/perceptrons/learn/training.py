@@ -131,9 +131,10 @@ def train(
             run.stop = "max_iter"
     finally:
         if best is not None:
-            counts = learner.counts[[SEEN, MISTAKES, UPDATES]]
+            tallies = list(getattr(learner, "tallies", (SEEN, MISTAKES, UPDATES)))
+            counts = learner.counts[tallies]
             learner.restore(best[1])
-            learner.counts[[SEEN, MISTAKES, UPDATES]] = counts  # what was done, not what is kept
+            learner.counts[tallies] = counts  # what was done, not what is kept
             run.converged = best[2]
 
 

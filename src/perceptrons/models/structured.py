@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons import rules
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.learn import Progress, Run, train
-from perceptrons.learn.common import at_most
+from perceptrons.learn.progress import stopped
 from perceptrons.learn.structured import READOUTS, Pairs, StructuredLearner
 from perceptrons.models.rule_parameters import COMMON, RuleParameters
 
@@ -87,7 +87,8 @@ class StructuredPerceptron(RuleParameters, BaseEstimator):
     n_search_errors_ : int
         Searches that ended with a structure that is worse than y by their own weights.
     margin_bound_ : float
-        Proved upper bound on γ, the margin by which any w of length 1 can keep y above all other structures.
+        Proved: no w of length 1 keeps y above all other structures by more; where the problem gives violations, above
+        all other partial structures.
 
     References
     ----------
@@ -181,25 +182,9 @@ class StructuredPerceptron(RuleParameters, BaseEstimator):
             raise
         self._commit(learner, run, len(X))
         if run.stop in ("margin", "stuck"):
-            warnings.warn(self._stopped(run), ConvergenceWarning, stacklevel=3)
+            text = stopped(type(self).__name__, "structures", learner, run, self.tol)
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return self
-
-    def _stopped(self, run: Run) -> str:
-        """Why training ended before it converged, where it was not for `max_iter`."""
-        passes = f"{run.n_iter} pass{'' if run.n_iter == 1 else 'es'}"
-        if run.stop == "margin":
-            size = f"{at_most(self.margin_bound_)} with R = {self._learner.radius:.3g}"
-            return (
-                f"StructuredPerceptron stopped after {passes} by tol={self.tol:g}: if these structures are separable "
-                f"at all, their margin relative to R is below tol (margin <= {size}). Mistakes: {run.mistakes[-1]} in "
-                "the last pass. Try a smaller tol, or features that tell more."
-            )
-        return (
-            f"StructuredPerceptron stopped after {passes}: the last one made {run.mistakes[-1]} mistakes but no step, "
-            "because the search misses better structures (n_search_errors_ counts them), or because y and the "
-            "structure found have equal features. Give the problem a wider search or a method violation, or features "
-            "that tell these structures apart."
-        )
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, Y: Any) -> Self:
@@ -248,7 +233,8 @@ class StructuredPerceptron(RuleParameters, BaseEstimator):
     def weights_(self) -> Any:
         """Weights of the readout: by name, where a name that has none weighs 0, or an array."""
         check_is_fitted(self)
-        return self._learner.weights
+        weights = self._learner.weights
+        return type(weights)(weights) if isinstance(weights, dict) else weights  # arrays cannot be written
 
     def _count(self, entry: int) -> int:
         check_is_fitted(self)

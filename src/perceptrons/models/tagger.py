@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -17,15 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons import rules
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.core.steps import SIZE, TOKENS, WRONG_TOKENS
+from perceptrons.data.templates import Template, resolve
 from perceptrons.data.tokens import Tokens
 from perceptrons.data.vocabulary import Named, Templated
 from perceptrons.learn import Progress, Run
 from perceptrons.learn.entities import EntityReport, entity_report
-from perceptrons.learn.tagging import READOUTS, Labels, Plan, Tagger, labels_in, labels_of
+from perceptrons.learn.progress import stopped
 from perceptrons.learn.tagging import UPDATES as WHERE
+from perceptrons.learn.tagging import Labels, Plan, Tagger, labels_in, labels_of
 from perceptrons.models.rule_parameters import COMMON, RuleParameters
 
 Bounds = npt.NDArray[np.uint64]
+USUAL = ("word", "pos", "chunk", "ner")  # columns in the order in which files of CoNLL have them
 SHARED = ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction")
 
 
@@ -34,13 +39,14 @@ class SequenceTagger(RuleParameters, BaseEstimator):
 
     Problem: find weights w under which the right labels y of each sequence x score higher than all others, where a
     labelling scores ``w·φ(x, y)``: the weights of each token's features with its label, and of each label with the
-    one before (`order`). Update, when the best labels ŷ are not the right ones: ``w += φ(x, y) − φ(x, ŷ)``; other
-    rules step further or earlier.
+    one before (`order`), the start and the end included. Update, when the best labels ŷ are not the right ones: ``w
+    += φ(x, y) − φ(x, ŷ)``; other rules step further or earlier.
 
-    Guarantee: if some unit u has ``u·(φ(x, y) − φ(x, y′)) ≥ γ`` for all wrong y′, and no such difference is longer
-    than R, there are at most ``(R/γ)²`` updates, in any order. How many labellings there are does not enter. With a
-    beam, beginnings of sequences count as sequences do: steps are made only where the model prefers a wrong beginning
-    to the right one, because without such a violation the proof fails (Huang, Fayong & Guo 2012).
+    Guarantee, for the rule "perceptron": if some unit u has ``u·(φ(x, y) − φ(x, y′)) ≥ γ`` for all wrong y′, and no
+    such difference is longer than R, there are at most ``(R/γ)²`` updates, in any order. How many labellings there are
+    does not enter. With a beam, beginnings of sequences count as sequences do: steps are made only where the model
+    prefers a wrong beginning to the right one, because without such a violation the proof fails (Huang, Fayong & Guo
+    2012).
 
     It has the interface of `sklearn_crfsuite.CRF`, and learns from streams as well: `partial_fit`.
 
@@ -51,8 +57,8 @@ class SequenceTagger(RuleParameters, BaseEstimator):
         lists of strings. Else tokens are strings, or tuples of `columns`, and features are made by templates such as
         ``"word[-1] & word[0]"`` or ``perceptrons.data.column("word")[0].suffix(3)``, or by a ready set of them.
     columns : list of str, optional
-        What the members of a token are, for instance ``["word", "pos"]``. By default those that the templates name,
-        in order.
+        What the members of a token are, for instance ``["word", "pos"]``. By default the columns that the templates
+        name, those of word, pos, chunk, ner in this order; other names must be given if there are several.
     rule : str or rule object, default="perceptron"
         How far a step goes. "perceptron"; "margin" looks for the labels with the highest score plus `beta` for each
         wrong one, so that right labels must win by their distance; "pa", "pa1", "pa2" are MIRA: the smallest step
@@ -128,7 +134,7 @@ class SequenceTagger(RuleParameters, BaseEstimator):
         **{name: COMMON[name] for name in SHARED},
         "features": [None, str, "array-like"],
         "columns": [None, "array-like"],
-        "readout": [StrOptions(set(READOUTS))],
+        "readout": [str],  # the plan says what is wrong with it
         "order": [Interval(Integral, 0, 2, closed="both")],
         "scheme": [StrOptions({"auto", "BIO", "BILOU", "BIOES"}), None],
         "beam": [Interval(Integral, 1, None, closed="left"), None],
@@ -200,13 +206,26 @@ class SequenceTagger(RuleParameters, BaseEstimator):
                     'give features, for instance SequenceTagger(features="chunking")'
                 )
             return X
-        if isinstance(X, Tokens):
-            return X
-        return Tokens.of(X, list(tagger.vocabulary.columns if self.columns is None else self.columns))
+        return X if isinstance(X, Tokens) else Tokens.of(X, self._columns(tagger.vocabulary.columns))
+
+    def _columns(self, needed: list[str]) -> list[str]:
+        """What the members of a token are."""
+        if self.columns is not None:
+            return list(self.columns)
+        if len(needed) > 1 and not set(needed) <= set(USUAL):
+            raise ValueError(
+                f"the templates name {', '.join(needed)}: say in which order tokens have them, "
+                f"for instance columns={needed!r}"
+            )
+        return needed if len(needed) == 1 else [name for name in USUAL if name in needed]
 
     def _labels(self, X: Any, y: Any, name: str = "y") -> Callable[[Bounds], Labels]:
         """What makes labels of y, once the lengths of sequences are known; the name of a column of X is enough."""
         if isinstance(X, Tokens) and isinstance(y, str):
+            if self.features is not None and y in Templated(self.features).columns:
+                raise ValueError(
+                    f"features are made of the column {y!r}, which has the labels: leave it out of templates"
+                )
             labels = labels_in(X, y)
             return lambda bounds: labels
         return lambda bounds: labels_of(y, bounds, name)
@@ -256,6 +275,9 @@ class SequenceTagger(RuleParameters, BaseEstimator):
                 self._commit(tagger, run, corpus.wrong_tokens, corpus.examples.n_tokens)
             raise
         self._commit(tagger, run, corpus.wrong_tokens, corpus.examples.n_tokens)
+        if run.stop in ("margin", "stuck"):
+            text = stopped(type(self).__name__, "sequences", tagger.learner, run, self.tol)
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -265,26 +287,39 @@ class SequenceTagger(RuleParameters, BaseEstimator):
         Features and labels that are new are learned; a label can be predicted from its first sequence on, or from
         when it is announced in `classes`.
         """
-        fitted = hasattr(self, "_tagger")
-        tagger = self._tagger if fitted else self._new()
+        tagger = self._tagger if hasattr(self, "_tagger") else self._new()
         plan = self._plan()
-        for name in ("order", "readout", "scheme"):
-            if getattr(plan, name) != getattr(tagger.plan, name):
+        same = [name for name in ("order", "readout", "scheme") if getattr(plan, name) == getattr(tagger.plan, name)]
+        if self._templates() == getattr(tagger.vocabulary, "templates", None):
+            same.append("features")
+        for name in ("order", "readout", "scheme", "features"):
+            if name not in same:
                 raise ValueError(f"{name} was changed after learning had begun: call fit, or change it back")
-        labels = self._labels(X, y)
-        before = np.zeros(SIZE) if tagger.learner is None else tagger.learner.counts.copy()
-        tagger.plan = plan
-        mistakes = tagger.learn_once(self._given(tagger, X), labels, [] if classes is None else list(classes))
+        before, scheme = np.zeros(SIZE), None
+        if tagger.learner is not None:
+            before, scheme = tagger.learner.counts.copy(), tagger.learner.scheme
+        announced = [] if classes is None else list(classes)
+        mistakes = tagger.learn_once(self._given(tagger, X), self._labels(X, y), announced, plan)
         wrong, tokens = (tagger.learner.counts - before)[[WRONG_TOKENS, TOKENS]].astype(int).tolist()
         self._commit(tagger, Run(mistakes=[mistakes], stop="stream"), [wrong], tokens)
+        if scheme is not None and tagger.learner.scheme is None:
+            warnings.warn(
+                f"labels have come that do not obey {scheme}: from here on everything may be predicted. "
+                f"Give scheme={scheme!r} to have such labels refused.",
+                UserWarning,
+                stacklevel=3,
+            )
         return self
+
+    def _templates(self) -> list[Template] | None:
+        return None if self.features is None else resolve(self.features)
 
     def _commit(self, tagger: Tagger, run: Run, wrong_tokens: list[int], n_tokens: int) -> None:
         """Become the fitted model; `n_tokens` is the number of tokens in each pass."""
         self._tagger, self._n_rows = tagger, n_tokens
         self.n_iter_, self.converged_ = run.n_iter, run.converged
         self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
-        self.token_mistakes_ = np.array(wrong_tokens, dtype=np.int64)
+        self.token_mistakes_ = np.array(wrong_tokens[: run.n_iter], dtype=np.int64)
         self.validation_errors_ = np.array(run.validation_errors)
 
     # -- prediction ---------------------------------------------------------------------------------------------------
@@ -379,16 +414,16 @@ class SequenceTagger(RuleParameters, BaseEstimator):
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """The weight of each label after another, where it is not 0."""
+        """The weight of each label after another, where it is not 0; None stands for the start, and for the end."""
         tagger = self._ready()
-        weights = tagger.learner.transition_weights()
+        weights, names = tagger.learner.transition_weights(), [*tagger.labels, None]
         return {
-            (tagger.labels[i], tagger.labels[j]): float(weights[i, j])
+            (names[i], names[j]): float(weights[i, j])
             for i, j in zip(*(each.tolist() for each in np.nonzero(weights)), strict=True)
         }
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_tagger")
+        return hasattr(self, "_tagger") and bool(self._tagger.labels)
 
 
 def _cut(labels: Sequence[Any], codes: Any, bounds: Bounds) -> list[list[Any]]:

@@ -27,7 +27,6 @@ COUNTS = {
     "updates": keeping.UPDATES,
     "sum_tau": keeping.TAU,
     "averaged": keeping.AVERAGED,
-    "passes": keeping.PASSES,
     "quiet": keeping.QUIET,
     "sq_norm": keeping.SQ_NORM,
     "tokens": steps.TOKENS,
@@ -260,7 +259,7 @@ def _learner(
     rows[rows != 0] += np.uint32(first - 1)
     learner = SequenceLearner(labels, 0, plan.order, averaged)
     learner.restore((labels, scheme, w, kept, rows, _counts(settings.part("counts"), used)))
-    tagger._adopt(learner)
+    tagger.adopt(learner)
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(learner.readout()[0]).all():
             raise ValueError("its weights leave the range of floats")
