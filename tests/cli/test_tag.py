@@ -104,7 +104,12 @@ def test_the_command_learns_what_the_estimator_learns(folder, taggers, tmp_path,
     assert state(perceptrons.load(tmp_path / "m")) == state(model)
     assert told["held_out_errors"] == model.validation_errors_.tolist()
     assert told["held_out_error"] == min(told["held_out_errors"])
-    assert (told["sentences"], told["passes"]) == (30, model.n_iter_)
+    assert (told["sentences"], told["held_out_sentences"], told["passes"]) == (30, 10, model.n_iter_)
+    last = told["passes"] - 1 - told["held_out_errors"][::-1].index(told["held_out_error"])
+    assert told["kept_pass"] == 1 + last and told["stopped"] in (
+        "all passes were made",
+        "the held-out error fell no more",
+    )
 
 
 def test_a_file_to_take_the_error_on(folder, tmp_path, ask):
@@ -130,6 +135,8 @@ def test_what_is_printed_about_training(folder, tmp_path, run):
         assert part in out
     assert "no held-out data: see --validation" in out and "not converged after 2 passes: all passes were made" in out
     assert run(*args, "--quiet").out == ""
+    out = run(*args, "--validation", "0.25", "--patience", 5).out
+    assert "40 sentences, 10 of them held out" in out and "; kept: pass " in out and " of 2; " in out
 
 
 def test_ctrl_c_keeps_finished_passes(folder, tmp_path, run, monkeypatch):
@@ -140,7 +147,8 @@ def test_ctrl_c_keeps_finished_passes(folder, tmp_path, run, monkeypatch):
     monkeypatch.setattr(Passes, "__call__", interrupt)
     args = ["tag", "train", folder / "train.txt", "-m", tmp_path / "m", "--features", "chunking", "--passes", 9]
     done = run(*args)
-    assert done.code == 130 and "it was interrupted" in done.out and done.err.strip() == "interrupted"
+    assert done.code == 130 and "interrupted in pass 3" in done.out and done.err.strip() == "interrupted"
+    assert "final model" not in done.out
     model = perceptrons.load(tmp_path / "m")
     fitted = SequenceTagger("chunking", max_iter=2, random_state=0).fit(read_conll(folder / "train.txt"), "chunk")
     assert state(model) == state(fitted) and model.predict([[("the", "DT")]]) == fitted.predict([[("the", "DT")]])
@@ -407,6 +415,7 @@ def test_labels_are_there_in_all_lines_or_in_none(taggers, tmp_path, run):
         "--patience 2": "--validation",
         "--validation 1.5": "between 0 and 1",
         "--validation 0.999": "too few",
+        "--validation 10%": "such as 0.1, got 10%",
     }.items(),
 )
 def test_options_that_do_not_go_together(options, needed, folder, tmp_path, run):

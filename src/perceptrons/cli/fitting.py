@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import click
 import numpy as np
 
 from perceptrons import rules
@@ -61,27 +60,16 @@ def common(given: dict[str, Any]) -> dict[str, Any]:
 
 def held_out_source(given: dict[str, Any], like: Any) -> Source | None:
     """The file to take the held-out error on, if one was given."""
-    if given["validation"] is None or share_of(given) is not None:
+    if given["validation"] is None or reading.share_of(given["validation"]) is not None:
         return None
     return reading.opened([given["validation"]], given, like=like)
-
-
-def share_of(given: dict[str, Any]) -> float | None:
-    """The share of the rows to hold out, if one was given."""
-    try:
-        share = float(given["validation"] or "")
-    except ValueError:
-        return None
-    if not 0 < share < 1:
-        raise click.BadParameter(f"a share must lie between 0 and 1, got {share:g}", param_hint="--validation")
-    return share
 
 
 def linear(source: Source, given: dict[str, Any], bar: output.Bar, everything: bool = False) -> Result:
     """Train a linear model on a source, directly: no scikit-learn is imported."""
     if given["readout"] == "pocket":
         return other(source, given, bar)
-    rule, share, run = rule_of(given), share_of(given), Run()
+    rule, share, run = rule_of(given), reading.share_of(given["validation"]), Run()
     often = given["passes"] > 1 or share is not None
     stream = Stream(source.again(often), watch=bar)
     bar.source = stream.source
@@ -183,7 +171,7 @@ def other(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
     if isinstance(given["class_weight"], dict):
         model.set_params(class_weight=by_label(given["class_weight"], np.unique(np.asarray(y))))
     X_val = y_val = None
-    share = share_of(given)
+    share = reading.share_of(given["validation"])
     if share is not None:
         from sklearn.model_selection import train_test_split
 

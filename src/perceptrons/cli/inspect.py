@@ -73,7 +73,7 @@ def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
         "margin_bound": bound if math.isfinite(bound) else None,
         "passes": report.get("n_iter", 0),
         "converged": report.get("converged", False),
-        "stopped": report.get("stop"),
+        "stopped": WHY.get(report.get("stop") or ""),
         "mistakes_of_passes": report["mistakes"],
         "rows_of_passes": report.get("n_rows"),
         "held_out_errors": report["validation_errors"],
@@ -190,7 +190,7 @@ def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any
         facts.append(("when", ", ".join(when)))
     if mistakes:
         state = "converged" if summary["converged"] else "not converged"
-        reason = WHY.get(summary["stopped"] or "")
+        reason = summary["stopped"]
         facts.append(("passes", f"{summary['passes']:,}, {state}" + (f": {reason}" if reason else "")))
         facts.append(("mistakes", _listed([f"{count:,}" for count in mistakes])))
     errors = summary["held_out_errors"]

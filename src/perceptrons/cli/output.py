@@ -97,6 +97,15 @@ def table(head: Sequence[str], lines: Sequence[Sequence[Any]], left: int = 1) ->
         click.echo(click.style(text, dim=True) if number == 0 else text)
 
 
+def count(n: int, what: str) -> str:
+    """So many of something.
+
+    >>> count(1, "sentence"), count(1500, "pass")
+    ('1 sentence', '1,500 passes')
+    """
+    return f"{n:,} {what}" + ("" if n == 1 else "es" if what.endswith("s") else "s")
+
+
 def percent(share: float) -> str:
     return f"{100 * share:.2f} %"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -155,6 +156,21 @@ def _refuse(given: dict[str, Any], kind: str, *others: str) -> None:
     for name in others:
         if given.get(name):
             raise click.UsageError(f"--{name.replace('_', '-')} is for tables, and these files are of format {kind}")
+
+
+def share_of(validation: str | None) -> float | None:
+    """The share to hold out, if --validation is one, and no file."""
+    try:
+        share = float(validation or "")
+    except ValueError:
+        if validation is not None and validation.endswith("%") and not os.path.exists(validation):
+            raise click.BadParameter(
+                f"a share is a number between 0 and 1, such as 0.1, got {validation}", param_hint="--validation"
+            ) from None
+        return None
+    if not 0 < share < 1:
+        raise click.BadParameter(f"a share must lie between 0 and 1, got {share:g}", param_hint="--validation")
+    return share
 
 
 def kind(made: Source) -> str:

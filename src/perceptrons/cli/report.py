@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import click
+import numpy as np
 
 from perceptrons.cli import output
 from perceptrons.core.keeping import UPDATES
@@ -21,6 +23,7 @@ WHY = {
     "stuck": "rows that are wrong cannot be stepped along",
     "validation": "the held-out error fell no more",
     "max_iter": "all passes were made",
+    "stalled": "passes made no fewer mistakes",
     "interrupted": "it was interrupted",
 }
 
@@ -44,8 +47,9 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
         "training_error": result.training,
         "held_out_error": result.held_out,
         "held_out_errors": [float(error) for error in report["validation_errors"]],
+        "kept_pass": kept(report["validation_errors"], saved.params),
         "converged": bool(report["converged"]),
-        "stopped": report.get("stop"),
+        "stopped": WHY.get(report.get("stop") or ""),
         "margin_bound": bound if math.isfinite(bound) else None,
         "updates": int(saved.learner.counts[UPDATES]),
         "seconds": total,
@@ -82,16 +86,33 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     told = [f"{name} {click.style(output.percent(error), bold=True)}" for name, error in errors if error is not None]
     if told:
         click.echo("final model: " + ", ".join(told))
-    word = click.style("converged", fg="green") if summary["converged"] else "not converged"
-    reason = WHY.get(summary["stopped"] or "", "")
-    passes = f"{len(mistakes)} pass{'es' if len(mistakes) != 1 else ''}"
-    click.echo(f"{word} after {passes}" + (f": {reason}" if reason else ""))
+    click.echo(ending(summary) + kept_text(summary))
     if summary["converged"] and summary["training_error"]:
         click.echo("the last hypothesis separates the rows, what predicts does not: see --readout last")
     if summary["margin_bound"] is not None:
         click.echo(f"proved: no hypothesis has a margin above {at_most(summary['margin_bound'])} on these rows")
     click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in all")
     click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
+
+
+def ending(summary: dict[str, Any]) -> str:
+    """How training ended."""
+    if summary["stopped"] == WHY["interrupted"]:
+        return f"interrupted in pass {summary['passes'] + 1}"
+    word = click.style("converged", fg="green") if summary["converged"] else "not converged"
+    reason = f": {summary['stopped']}" if summary["stopped"] else ""
+    return f"{word} after {output.count(summary['passes'], 'pass')}{reason}"
+
+
+def kept(errors: Sequence[float], params: dict[str, Any]) -> int | None:
+    """The pass whose hypothesis is kept: with patience the last of those with the smallest error; None: the last."""
+    if not params.get("early_stopping") or not len(errors):
+        return None
+    return len(errors) - int(np.argmin(np.asarray(errors)[::-1]))
+
+
+def kept_text(summary: dict[str, Any]) -> str:
+    return f"; kept: pass {summary['kept_pass']} of {summary['passes']}" if summary["kept_pass"] else ""
 
 
 def settings(params: dict[str, Any]) -> dict[str, Any]:

@@ -61,8 +61,12 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
     default=0.0,
     help="Stop when the margin is proved to be below TOL times the longest row.  [default: never]",
 )
-@click.option("--validation", metavar="SHARE|FILE", help="Take the error on a share of the rows, or on a file.")
-@click.option("--patience", type=click.IntRange(1), help="Stop after so many passes without a smaller held-out error.")
+@click.option("--validation", metavar="SHARE|FILE", help="Take the error on a share (0.1) of the rows, or on a file.")
+@click.option(
+    "--patience",
+    type=click.IntRange(1),
+    help="Stop after so many passes without a smaller held-out error, keep the best.  [default: keep the last]",
+)
 @click.option("--class-weight", callback=weights, metavar="W", help='"balanced", or label=weight,…')
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the random order.")
 @click.option("--no-shuffle", is_flag=True, help="Keep the order of the rows.")

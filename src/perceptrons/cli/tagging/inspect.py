@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import settings, size
+from perceptrons.cli.report import WHY, settings, size
 from perceptrons.cli.tagging.report import how
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.core.steps import TOKENS, WRONG_TOKENS
@@ -47,7 +47,7 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
         "margin_bound": bound if math.isfinite(bound) else None,
         "passes": len(report["mistakes"]),
         "converged": report.get("converged") is True,
-        "stopped": report.get("stop"),
+        "stopped": WHY.get(report.get("stop") or ""),
         "mistakes_of_passes": report["mistakes"],
         "token_mistakes_of_passes": report["token_mistakes"],
         "rows_of_passes": saved.trained.get("sentences"),
@@ -82,8 +82,9 @@ def _strongest(tagger: Tagger, top: int, features: Any, labels: Any, weights: An
 
 
 def _transitions(tagger: Tagger, top: int) -> list[dict[str, Any]]:
-    """The weights of labels after others that are largest, whatever their sign."""
-    labels, weights = [output.label(label) for label in tagger.labels], tagger.learner.transition_weights()
+    """The weights of labels after others that are largest, whatever their sign; None: the start, or the end."""
+    labels = [*(output.label(label) for label in tagger.labels), None]
+    weights = tagger.learner.transition_weights()
     before, after = np.nonzero(weights)
     sizes = weights[before, after]
     best = np.argsort(-np.abs(sizes), kind="stable")[:top]

@@ -246,6 +246,6 @@ def unknown(text: Text, saved: SavedTagger) -> np.ndarray[Any, np.dtype[np.bool_
     words = vocabulary.state()[1].get(column)
     if words is None or saved.tagger.learner.rows.all():  # those of which no feature has a weight have been dropped
         return None
-    codes, types = text.tokens.labels(column)
+    codes, types = text.tokens.column(column)
     known = set(words)
     return np.array([word not in known for word in types], dtype=bool)[codes]

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import WHY, chosen, rule_text, settings, size
+from perceptrons.cli.report import WHY, chosen, ending, kept, kept_text, rule_text, settings, size
 from perceptrons.core.keeping import UPDATES
 from perceptrons.learn.common import at_most
 from perceptrons.store.taggers import SavedTagger
@@ -25,6 +25,7 @@ class Result:
     data: str
     training: float | None  # error of the final model on the sentences learned from
     held_out: float | None
+    kept_apart: tuple[int, int]  # sentences and tokens of those files that were held out
 
 
 def describe(result: Result, path: str, learning: float, total: float) -> dict[str, Any]:
@@ -38,6 +39,7 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
         "data": result.data,
         "sentences": trained["sentences"],
         "tokens": trained["tokens"],
+        "held_out_sentences": result.kept_apart[0],
         "labels": [output.label(label) for label in tagger.labels],
         "scheme": learner.scheme,
         "templates": len(tagger.vocabulary.templates),
@@ -52,8 +54,9 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
         "training_error": result.training,
         "held_out_error": result.held_out,
         "held_out_errors": report["validation_errors"],
+        "kept_pass": kept(report["validation_errors"], saved.params),
         "converged": report["converged"],
-        "stopped": report["stop"],
+        "stopped": WHY.get(report["stop"]),
         "updates": int(learner.counts[UPDATES]),
         "margin_bound": bound if math.isfinite(bound) else None,
         "seconds": total,
@@ -67,11 +70,15 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
 def show(result: Result, summary: dict[str, Any]) -> None:
     """The same for people."""
     labels, mistakes, wrong = summary["labels"], summary["sentence_mistakes"], summary["token_mistakes"]
-    output.heading(f"{summary['data']}: {summary['sentences']:,} sentences, {summary['tokens']:,} tokens")
+    apart, more = result.kept_apart
+    sentences = output.count(summary["sentences"] + apart, "sentence") + (
+        f", {apart:,} of them held out" if apart else ""
+    )
+    output.heading(f"{summary['data']}: {sentences}, {output.count(summary['tokens'] + more, 'token')}")
     listed = ", ".join(map(str, labels[:6])) + (", …" if len(labels) > 6 else "")
     scheme = f", scheme {summary['scheme']}" if summary["scheme"] else ", no scheme"
-    click.echo(f"{len(labels)} labels ({listed}){scheme}")
-    features = f"{summary['templates']} templates, {summary['features']:,} features"
+    click.echo(f"{output.count(len(labels), 'label')} ({listed}){scheme}")
+    features = f"{output.count(summary['templates'], 'template')}, {output.count(summary['features'], 'feature')}"
     click.echo(f"{features}, {summary['features_with_weights']:,} with weights")
     click.echo(how(result.saved.params) + "\n")
     held = summary["held_out_errors"]
@@ -91,14 +98,11 @@ def show(result: Result, summary: dict[str, Any]) -> None:
         told.append(f"training error {click.style(output.percent(summary['training_error']), bold=True)} of tokens")
     if summary["held_out_error"] is not None:
         told.append(f"held-out error {click.style(output.percent(summary['held_out_error']), bold=True)}")
-    elif not held:
+    elif not held and summary["stopped"] != WHY["interrupted"]:
         told.append("no held-out data: see --validation")
     if told:
         click.echo("final model: " + ", ".join(told))
-    word = click.style("converged", fg="green") if summary["converged"] else "not converged"
-    reason = WHY.get(summary["stopped"], "")
-    passes = f"{len(mistakes)} pass{'es' if len(mistakes) != 1 else ''}"
-    click.echo(f"{word} after {passes}" + (f": {reason}" if reason else "") + f"; {summary['updates']:,} updates")
+    click.echo(f"{ending(summary)}{kept_text(summary)}; {output.count(summary['updates'], 'update')}")
     if summary["margin_bound"] is not None:
         bound = at_most(summary["margin_bound"])
         click.echo(f"proved: no hypothesis has a margin above {bound} on these sentences")

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from perceptrons import __version__, rules
 from perceptrons.cli import output
+from perceptrons.cli.reading import share_of
 from perceptrons.cli.tagging import reading
 from perceptrons.cli.tagging.report import Result, describe, show
 from perceptrons.core.keeping import OVERFLOW, SEEN
@@ -20,7 +21,7 @@ from perceptrons.data.files import STDIN, DataError
 from perceptrons.data.vocabulary import Templated
 from perceptrons.learn.schemes import SCHEMES, obeys
 from perceptrons.learn.tagging import READOUTS, UPDATES, Corpus, Plan, Tagger
-from perceptrons.learn.training import Run
+from perceptrons.learn.training import Run, orders_of
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
@@ -55,8 +56,14 @@ from perceptrons.store.taggers import SavedTagger
 @click.option("--update", type=click.Choice(UPDATES), default=UPDATES[0], show_default=True, help="Of beams: where.")
 @click.option("--k-best", type=click.IntRange(1), default=1, show_default=True, help="Rules pa…: so many constraints.")
 @click.option("--passes", type=click.IntRange(1), default=10, show_default=True, help="At most so many.")
-@click.option("--validation", metavar="SHARE|FILE", help="Take the error on a share of the sentences, or on a file.")
-@click.option("--patience", type=click.IntRange(1), help="Stop after so many passes without a smaller held-out error.")
+@click.option(
+    "--validation", metavar="SHARE|FILE", help="Take the error on a share (0.1) of the sentences, or on a file."
+)
+@click.option(
+    "--patience",
+    type=click.IntRange(1),
+    help="Stop after so many passes without a smaller held-out error, keep the best.  [default: keep the last]",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the random order.")
 @click.option("--no-shuffle", is_flag=True, help="Keep the order of the sentences.")
 @click.option("--drop-zeros", is_flag=True, help="Save only features that have weights: a smaller file, nothing lost.")
@@ -81,6 +88,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     share = share_of(given["validation"])
     text = reading.for_training(data, given, needed)
     output.spare(path, *text.paths, given["validation"] or "", given["features"])
+    if text.tokens.n_tokens == 0:
+        raise DataError(f"{text.name} has no tokens")
     check_scheme(text, given["scheme"])
     corpus = tagger.prepare(text.tokens, text.labels)
     random = np.random.RandomState(given["seed"])
@@ -90,13 +99,15 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     elif given["validation"] is not None:
         other = reading.like_training((given["validation"],), text, needed)
         held_out = tagger.held_out(other.tokens, other.labels)
+    seed = None if given["no_shuffle"] else int(random.randint(2**31))
+    make_ready(tagger, corpus, held_out, seed)
     learning, run, interrupted = time.perf_counter(), Run(), False
     progress = Passes(corpus, quiet or as_json)
     try:
         tagger.train(
             corpus,
             run,
-            seed=None if given["no_shuffle"] else int(random.randint(2**31)),
+            seed=seed,
             max_iter=given["passes"],
             tol=None,
             held_out=held_out,
@@ -125,7 +136,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     wrong = None
     if not interrupted and (as_json or not quiet):
         wrong = float(np.mean(tagger.learner.predict(corpus.examples) != corpus.codes))
-    result = Result(saved, text.name, wrong, held_out_error(run, given["patience"]))
+    apart = text.tokens.n_sequences - corpus.n_rows, text.tokens.n_tokens - corpus.examples.n_tokens
+    result = Result(saved, text.name, wrong, held_out_error(run, given["patience"]), apart)
     summary = describe(result, path, learned - learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
@@ -133,6 +145,16 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         show(result, summary)
     if interrupted:
         raise KeyboardInterrupt
+
+
+def make_ready(tagger: Tagger, corpus: Corpus, held_out: Corpus | None, seed: int | None) -> None:
+    """Have the kernels that passes call compiled, which is no learning: they are called with nothing to learn from."""
+    nothing = orders_of(corpus.order[:0], 1, seed, 0)[0]
+    before = tagger.learner.counts.copy()
+    tagger.learner.learn(corpus.examples, corpus.codes, nothing)
+    tagger.learner.counts[:] = before
+    if held_out is not None:
+        tagger.learner.predict(held_out.examples.take(nothing))
 
 
 def plan_of(given: dict[str, Any]) -> Plan:
@@ -176,17 +198,6 @@ def held_out_error(run: Run, patience: int | None) -> float | None:
     if patience is not None and errors:
         return min(errors)
     return errors[-1] if errors and len(errors) == run.n_iter else None
-
-
-def share_of(validation: str | None) -> float | None:
-    """The share of the sentences to hold out, if one was given."""
-    try:
-        share = float(validation or "")
-    except ValueError:
-        return None
-    if not 0 < share < 1:
-        raise click.BadParameter(f"a share must lie between 0 and 1, got {share:g}", param_hint="--validation")
-    return share
 
 
 def check_scheme(text: reading.Text, scheme: str) -> None:
