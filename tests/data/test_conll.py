@@ -101,9 +101,9 @@ def test_long_words_and_equal_hashes_keep_words_apart(path):
     tokens = read_conll(path)
     assert list(tokens.columns) == ["word", "tag"]
     known = {word: i for i, word in enumerate(dict.fromkeys(words))}
-    codes, types = tokens.labels("word")
+    codes, types = tokens.column("word")
     assert types == list(known) and codes.tolist() == [known[word] for word in words]
-    assert len(tokens.labels("tag")[1]) == 5000
+    assert len(tokens.column("tag")[1]) == 5000
     # The hash has 32 bits: among so many words some have the same.
     text = np.frombuffer(tokens.lines.text + bytes(interning.PADDING), dtype=np.uint8)
     hashes = hashes_of(text, tokens.lines.begins, [len(word) for word in words])
@@ -233,6 +233,6 @@ def test_what_is_no_token_says_where(X, names, message):
 def test_columns_that_are_not_there():
     tokens = Tokens.of([["a"]], ["word"])
     with pytest.raises(DataError, match="there is no column 'pos': the columns are word"):
-        tokens.labels("pos")
+        tokens.column("pos")
     with pytest.raises(DataError, match="there is no column 'form': the columns are word"):
         tokens.renamed({"form": "word"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -38,6 +38,8 @@ class Tokens:
     Column(codes=array([0, 1, 0], dtype=uint32), types=['the', 'cat'])
     >>> tokens.bounds
     array([0, 2, 3], dtype=uint64)
+    >>> len(tokens), tokens[0], tokens[1:], tokens.lists("pos")
+    (2, [('the', 'DT'), ('cat', 'NN')], <1 sentence, 1 token, columns word, pos>, [['DT', 'NN'], ['DT']])
     """
 
     def __init__(self, columns: Mapping[str, Column], bounds: Ends, lines: Lines | None = None) -> None:
@@ -52,7 +54,9 @@ class Tokens:
         return len(self.bounds) - 1
 
     def __repr__(self) -> str:
-        return f"<{self.n_sequences} sentences, {self.n_tokens} tokens, columns {', '.join(self.columns)}>"
+        sizes = ((self.n_sequences, "sentence"), (self.n_tokens, "token"))
+        told = ", ".join(f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in sizes)
+        return f"<{told}, columns {', '.join(self.columns)}>"
 
     @classmethod
     def of(cls, X: Iterable[Iterable[Any]], names: Sequence[str]) -> Tokens:
@@ -80,10 +84,22 @@ class Tokens:
             raise DataError(f"there is no column {name!r}: the columns are {', '.join(self.columns)}")
         return self.columns[name]
 
-    def labels(self, name: str) -> tuple[Numbers, list[str]]:
-        """What is in a column: for each token a number, and the strings that the numbers stand for."""
+    def lists(self, name: str) -> list[list[str]]:
+        """What is in a column, as a list for each sentence."""
         codes, types = self.column(name)
-        return codes, types
+        flat, ends = [types[code] for code in codes.tolist()], self.bounds.tolist()
+        return [flat[begin:end] for begin, end in pairwise(ends)]
+
+    def __len__(self) -> int:
+        return self.n_sequences
+
+    def __getitem__(self, which: int | slice) -> list[Any] | Tokens:
+        """A sentence, as `of` takes it; or the sentences of a slice."""
+        numbers = range(len(self))[which]
+        if isinstance(numbers, range):
+            return self.take(numbers)
+        columns = [self.take([numbers]).lists(name)[0] for name in self.columns]
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def take(self, order: npt.ArrayLike) -> Tokens:
         """The sentences of these numbers, or those that a mask marks, copied."""

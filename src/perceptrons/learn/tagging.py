@@ -111,7 +111,7 @@ def in_order(
 
 def labels_in(tokens: Tokens, column: str) -> Labels:
     """The labels that are in a column."""
-    codes, types = tokens.labels(column)
+    codes, types = tokens.column(column)
     names = sorted(types)
     number = {name: code for code, name in enumerate(names)}
     return Labels(np.array([number[name] for name in types], dtype=np.uint32)[codes], names)
