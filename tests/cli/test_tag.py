@@ -176,6 +176,7 @@ def test_labels_are_a_further_column(folder, taggers, tmp_path, run):
     for name in ("test.txt", "test.txt.gz"):
         assert run("tag", "predict", taggers["chunks"], folder / name).out.strip() == expected
     done = run("tag", "predict", taggers["chunks"], folder / "test.txt", "-o", tmp_path / "out.txt")
+    assert done.err.startswith("labels of 20 sentences, ")
     assert done.out == "" and (tmp_path / "out.txt").read_text().strip() == expected
     evaluated = read_conll(tmp_path / "out.txt", ["word", "pos", "chunk", "label"])  # as conlleval takes it
     assert evaluated.n_sequences == 20
@@ -242,7 +243,7 @@ def test_the_k_best(folder, taggers, run):
     ]
     for block, ((labels, score), x) in zip(blocks, right, strict=True):
         first, *rest = block.split("\n")
-        assert first.startswith("# labelling ") and float(first.split("score ")[1]) == score
+        assert first.startswith("# labelling ") and first.endswith(f", score {score:.6g}")
         assert rest == [f"{line} {label}" for line, label in zip(x, labels, strict=True)]
 
 
@@ -282,7 +283,12 @@ def test_inspect(folder, taggers, tmp_path, run, ask):
     assert all(steps[each["from"], each["to"]] == each["weight"] for each in told["transitions"])
     assert len(told["transitions"]) == 4
     out = run("inspect", taggers["upos"]).out
-    for part in ("CoNLL-U, form=word, xpos=pos, upos; labels in 'upos'", "strongest transitions", "pos[-1] & pos[0]"):
+    for part in (
+        "CoNLL-U, form=word, xpos=pos, upos; labels in 'upos'",
+        "strongest transitions",
+        "pos[-1] & pos[0]",
+        "mistakes of tokens",
+    ):
         assert part in out
     named = SequenceTagger(max_iter=1).fit([[["a"], ["b"]]], [["X", "Y"]])
     perceptrons.save(named, tmp_path / "named.tagger")
@@ -296,7 +302,7 @@ def test_mistakes_are_drawn(taggers, tmp_path, run):
     assert run("plot", taggers["chunks"], "--kind", "mistakes", "-o", tmp_path / "a.svg").code == 0
     assert b"<svg" in (tmp_path / "a.svg").read_bytes()
     done = run("plot", taggers["chunks"], "--kind", "margins", "-o", tmp_path / "b.svg")
-    assert refused(done, "holds a SequenceTagger, which cannot do this")
+    assert refused(done, "holds a SequenceTagger: taggers have --kind mistakes only")
 
 
 def test_models_that_a_program_has_saved(folder, taggers, tmp_path, run):
@@ -321,7 +327,7 @@ def test_verbs_for_the_other_kind_of_model(folder, taggers, models, files, tmp_p
     rows, model = files / "two.svm", taggers["chunks"]
     assert refused(run("predict", model, rows), f"{model} holds a SequenceTagger: use perceptrons tag predict")
     assert refused(run("evaluate", model, rows), "holds a SequenceTagger: use perceptrons tag evaluate")
-    assert refused(run("export", model, "--onnx", tmp_path / "a.onnx"), "holds a SequenceTagger, which cannot do this")
+    assert refused(run("export", model, "--onnx", tmp_path / "a.onnx"), "taggers cannot be exported to ONNX")
     two = models["two"]
     assert refused(run("tag", "predict", two, rows), f"{two} holds a Perceptron: use perceptrons predict")
     assert refused(run("tag", "evaluate", two, rows), "holds a Perceptron: use perceptrons evaluate")
@@ -429,3 +435,4 @@ def test_help(run):
         out = run("tag", verb, "--help").out
         assert out.startswith(f"Usage: perceptrons tag {verb}") and f"  perceptrons tag {verb} " in out
     assert refused(run("tag", "trian"), "Did you mean 'train'?")
+    assert refused(run("tag", "inspect"), "Use `perceptrons inspect`")

@@ -100,7 +100,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
     \b
       perceptrons evaluate spam.perceptron test.csv
     """
-    saved = models.classifier(model, "tag evaluate")
+    saved = models.classifier(model, "use perceptrons tag evaluate")
     source = reading.for_model(data, given, saved)
     bar = output.Bar(source, as_json)
     try:

@@ -23,7 +23,7 @@ def command(model: str, path: str) -> None:
     """Write MODEL for programs without Python.
 
     The ONNX graph takes X, float32 of shape (rows, features), and gives label and scores, as predict does. Voted
-    models cannot be exported.
+    models and taggers cannot be exported.
 
     \b
       perceptrons export spam.perceptron --onnx spam.onnx
@@ -31,7 +31,7 @@ def command(model: str, path: str) -> None:
     from perceptrons.store import export_onnx
 
     output.spare(path, model)
-    saved = models.classifier(model)
+    saved = models.classifier(model, "taggers cannot be exported to ONNX")
     with output.naming(path):
         export_onnx(saved, path)
     click.echo(f"onnx: {path} ({size(os.path.getsize(path))})")

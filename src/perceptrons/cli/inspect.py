@@ -192,12 +192,23 @@ def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any
         state = "converged" if summary["converged"] else "not converged"
         reason = summary["stopped"]
         facts.append(("passes", f"{summary['passes']:,}, {state}" + (f": {reason}" if reason else "")))
-        facts.append(("mistakes", _listed([f"{count:,}" for count in mistakes])))
+        unit = "" if what == "rows" else f" of {what}"
+        facts.append((f"mistakes{unit}", _listed([f"{count:,}" for count in mistakes])))
+    if summary.get("token_mistakes_of_passes"):
+        wrong = [f"{count:,}" for count in summary["token_mistakes_of_passes"]]
+        facts.append(("mistakes of tokens", _listed(wrong)))
+    if not mistakes and summary["stopped"] == WHY["interrupted"]:
+        facts.append(("passes", "interrupted in pass 1"))
     errors = summary["held_out_errors"]
     if errors:
         facts.append(("held-out error", _listed([output.percent(error) for error in errors])))
-    counts = f"{summary['seen']:,} {what} seen, {summary['mistakes']:,} mistakes, {summary['updates']:,} updates"
-    facts.append(("in all", counts))
+    counts = [
+        (summary["seen"], what.removesuffix("s")),
+        (summary["mistakes"], "mistake"),
+        (summary["updates"], "update"),
+    ]
+    seen, wrong_ones, updates = (output.count(*each) for each in counts)
+    facts.append(("in all", f"{seen} seen, {wrong_ones}, {updates}"))
     if summary["margin_bound"] is not None:
         facts.append(("proved", f"no hypothesis has a margin above {at_most(summary['margin_bound'])} on these {what}"))
     return facts
@@ -226,10 +237,10 @@ def _features(summary: dict[str, Any]) -> None:
     for entry in found[:SHOWN]:
         if other is None:
             click.echo(click.style(f"\nclass {entry['class']}", bold=True))
-        lines = [[short(each["name"]), f"{each['weight']:+.6g}"] for each in entry["features"]]
-        lines.append(["(intercept)", f"{entry['intercept']:+.6g}"])
+        weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]
+        names = [*(short(each["name"]) for each in entry["features"]), "(intercept)"]
+        lines = [list(line) for line in zip(names, output.aligned(weights), strict=True)]
         if other is not None:
-            weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]
             lines = [[*line, _speaks(w, other, entry["class"])] for line, w in zip(lines, weights, strict=True)]
         output.table(["feature", "weight", *(["speaks for"] if other is not None else [])], lines)
     if len(found) > SHOWN:

@@ -63,6 +63,8 @@ class Verbs(click.Group):
         except click.UsageError as error:
             close = get_close_matches(args[0], self.verbs, 1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
+            if args[0] in VERBS and args[0] not in self.verbs:  # of the group above
+                meant = f" Use `perceptrons {args[0]}`."
             raise click.UsageError(error.message + meant, context) from None
 
     def invoke(self, context: click.Context) -> Any:

@@ -11,13 +11,12 @@ if TYPE_CHECKING:
     from perceptrons.store.taggers import SavedTagger
 
 
-def classifier(path: str, instead: str = "") -> Saved:
-    """The model in a file, which labels rows. `instead` is the verb for taggers, if there is one."""
+def classifier(path: str, instead: str) -> Saved:
+    """The model in a file, which labels rows. `instead`: what is to be done with a tagger, or why nothing is."""
     saved = read(path)
     if isinstance(saved, Saved):
         return saved
-    remedy = f": use perceptrons {instead}" if instead else ", which cannot do this"
-    raise ModelFileError(f"{path} holds a {saved.estimator}{remedy}")
+    raise ModelFileError(f"{path} holds a {saved.estimator}: {instead}")
 
 
 def tagger(path: str, instead: str) -> SavedTagger:

@@ -40,14 +40,14 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
 
     \b
       boundary   where predictions change, in the plane of the weights, and the rows
-      mistakes   mistakes pass by pass in training; needs no DATA
+      mistakes   mistakes pass by pass in training; needs no DATA; all that taggers have
       margins    how far rows are on the right side
       proof      why training must stop: it is run again on DATA, and each update noted
 
     \b
       perceptrons plot m.perceptron test.svm -o boundary.png
     """
-    saved = read(model) if kind == "mistakes" else models.classifier(model)
+    saved = read(model) if kind == "mistakes" else models.classifier(model, "taggers have --kind mistakes only")
     if kind != "mistakes" and not data:
         raise click.UsageError(f"a picture of the kind {kind} needs rows: name files of data")
     try:

@@ -38,7 +38,7 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
       perceptrons predict spam.perceptron new.csv
       zcat new.svm.gz | perceptrons predict m.perceptron - --scores -o scores.txt
     """
-    saved = models.classifier(model, "tag predict")
+    saved = models.classifier(model, "use perceptrons tag predict")
     source = reading.for_model(data, given, saved, labels=False)
     output.spare(path, model, *source.paths)
     bar = output.Bar(source, quiet=path is None)
@@ -53,7 +53,7 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
     finally:
         bar.clear()
     if path is not None and not as_json:
-        click.echo(f"{'scores' if scores else 'labels'} of {done:,} rows: {path}", err=True)
+        click.echo(f"{'scores' if scores else 'labels'} of {output.count(done, 'row')}: {path}", err=True)
 
 
 def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator[tuple[str, int]]:

@@ -24,5 +24,5 @@ def command() -> None:
       perceptrons tag evaluate chunks.tagger test.txt
       perceptrons tag predict chunks.tagger new.txt -o labelled.txt
 
-    What a model holds is shown by `perceptrons inspect`.
+    What a model holds is shown by `perceptrons inspect`, its mistakes in training by `perceptrons plot`.
     """

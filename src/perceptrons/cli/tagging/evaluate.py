@@ -95,12 +95,13 @@ def _unknown(saved: SavedTagger, text: reading.Text, wrong: Any) -> dict[str, An
 
 def show(summary: dict[str, Any]) -> None:
     """The same for people."""
-    output.heading(f"{summary['data']}: {summary['sentences']:,} sentences, {summary['tokens']:,} tokens")
-    facts = [("tokens right", f"{_bold(summary['token_accuracy'])}, {summary['wrong_tokens']:,} are wrong")]
+    sizes = f"{output.count(summary['sentences'], 'sentence')}, {output.count(summary['tokens'], 'token')}"
+    output.heading(f"{summary['data']}: {sizes}")
+    facts = [("tokens right", f"{_bold(summary['token_accuracy'])}, {summary['wrong_tokens']:,} wrong")]
     facts.append(("sentences right", output.percent(summary["sentence_accuracy"])))
     new = summary["unknown_words"]
     if new is not None and new["tokens"]:
-        share = f"{new['tokens']:,} tokens, {output.percent(new['tokens'] / summary['tokens'])}"
+        share = f"{output.count(new['tokens'], 'token')}, {output.percent(new['tokens'] / summary['tokens'])}"
         facts.append(("unknown words right", f"{output.percent(new['accuracy'])} of {share} of all"))
     if summary["scheme"]:
         micro = summary["micro"]

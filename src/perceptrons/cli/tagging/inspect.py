@@ -107,7 +107,7 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
         kind = "CoNLL-U, " if saved.reading.conllu else ""
         facts.append(("columns", f"{kind}{', '.join(columns)}; labels in {saved.reading.target!r}"))
     counted = f"{summary['features']:,}, of which {summary['features_with_weights']:,} have weights"
-    by = f"by {len(templates)} templates" if templates else "given by name"
+    by = f"by {output.count(len(templates), 'template')}" if templates else "given by name"
     facts += [("features", f"{counted}; {by}"), ("learning", how(tagger_settings(saved)))]
     print_facts(facts + facts_of_training(summary, "sentences"))
     if templates:
@@ -115,17 +115,32 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
         lines = [[each["template"], f"{each['features']:,}", f"{each['with_weights']:,}"] for each in templates]
         output.table(["template", "features", "with weights"], lines)
     click.echo("\nstrongest features of each label")
-    lines = []
-    for entry in summary["strongest"][:SHOWN]:
-        for at, each in enumerate(entry["features"]):
-            lines.append(["" if at else entry["label"], short(each["feature"]), f"{each['weight']:+.6g}"])
+    listed_ones = [
+        ("" if at else entry["label"], short(each["feature"]), each["weight"])
+        for entry in summary["strongest"][:SHOWN]
+        for at, each in enumerate(entry["features"])
+    ]
+    lines = _with_weights(listed_ones)
     output.table(["label", "feature".ljust(LONGEST // 2), "weight"], lines, left=2)
     if len(labels) > SHOWN:
         click.echo(f"… and {len(labels) - SHOWN:,} more labels; --json has all")
     if summary["transitions"]:
         click.echo("\nstrongest transitions")
-        lines = [[each["from"], each["to"], f"{each['weight']:+.6g}"] for each in summary["transitions"]]
-        output.table(["label", "then", "weight"], lines, left=2)
+        steps = [
+            (
+                "(start)" if each["from"] is None else each["from"],
+                "(end)" if each["to"] is None else each["to"],
+                each["weight"],
+            )
+            for each in summary["transitions"]
+        ]
+        output.table(["label", "then", "weight"], _with_weights(steps), left=2)
+
+
+def _with_weights(lines: list[tuple[Any, Any, float]]) -> list[list[Any]]:
+    """Lines whose last column has weights, as text with points below each other."""
+    weights = output.aligned([line[-1] for line in lines])
+    return [[*line[:-1], weight] for line, weight in zip(lines, weights, strict=True)]
 
 
 def tagger_settings(saved: SavedTagger) -> dict[str, Any]:

@@ -67,7 +67,12 @@ def command(
         for piece in pieces(saved.tagger, tokens, column, k_best, as_json):
             file.write(piece)
     if path is not None and not as_json:
-        click.echo(f"labels of {tokens.n_sequences:,} sentences, {tokens.n_tokens:,} tokens: {path}", err=True)
+        click.echo(f"labels of {told(tokens)}: {path}", err=True)
+
+
+def told(tokens: Tokens) -> str:
+    """How much there is of them."""
+    return f"{output.count(tokens.n_sequences, 'sentence')}, {output.count(tokens.n_tokens, 'token')}"
 
 
 def _words(data: tuple[str, ...], saved: SavedTagger) -> Tokens:
@@ -120,7 +125,7 @@ def pieces(tagger: Tagger, tokens: Tokens, column: int | None, k: int | None, as
             continue
         sentence = _sentence(lines, begin, end)
         for number, (each, score) in enumerate(best, start=1):
-            yield f"# labelling {number} of {len(best)}, score {score!r}\n".encode()
+            yield f"# labelling {number} of {len(best)}, score {score:.6g}\n".encode()
             yield with_labels(sentence, each, column).strip(b"\r\n") + b"\n\n"
 
 
