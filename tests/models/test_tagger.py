@@ -264,6 +264,21 @@ def test_no_more_updates_than_the_bound_allows(seed):
     assert model.margin_bound_ >= gamma / np.sqrt(sq_length) * (1 - 1e-12)  # no separator has more
 
 
+@pytest.mark.parametrize("update", ["early", "max_violation"])
+def test_updates_with_a_beam_are_at_most_the_bound(update):
+    """Some u has a margin on all beginnings, too: each word has one right label, so that every wrong label costs 1."""
+    random = np.random.default_rng(0)
+    words = random.integers(12, size=(30, 5))
+    X = [[{f"word{i}": 2.0} for i in x] for x in words]
+    Y = [[TAGS[i % 3] for i in x] for x in words]
+    sq_length, gamma = 12 / 4, 1.0  # u is 1/2 for each word with its label
+    sq_radius = 2 * (2.0 * 5) ** 2 + 2 * 6**2 + 2 * 4**2  # features, transitions, pairs of labels before a label
+    for beam in (1, 3):
+        model = SequenceTagger(beam=beam, update=update, order=2, max_iter=1000, random_state=0).fit(X, Y)
+        assert model.converged_ and 0 < model.n_updates_ <= sq_radius * sq_length / gamma**2
+        assert model.margin_bound_ >= gamma / np.sqrt(sq_length)
+
+
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 GOOD = [["a"], ["new"]]

@@ -16,10 +16,34 @@ from perceptrons.models import sources, validation
 Array = npt.NDArray[Any]
 
 
-class Fitted:
-    """A classifier that has learned: everything that does not change it."""
+class Counted:
+    """What a learner has counted."""
 
     _learner: Any  # there once it is fitted
+
+    def _count(self, entry: int) -> int:
+        check_is_fitted(self)
+        return int(self._learner.counts[entry])
+
+    @property
+    def n_seen_(self) -> int:
+        """Examples processed, over all passes and calls."""
+        return self._count(SEEN)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Of these, the ones that were wrong at the time: a margin of 0 or less, or another structure."""
+        return self._count(MISTAKES)
+
+    @property
+    def n_updates_(self) -> int:
+        """Steps made."""
+        return self._count(UPDATES)
+
+
+class Fitted(Counted):
+    """A classifier that has learned: everything that does not change it."""
+
     classes_: Array
 
     # -- prediction -------------------------------------------------------------------------------------------
@@ -60,25 +84,6 @@ class Fitted:
         return float(super().score(X, y, sample_weight))  # type: ignore[misc]
 
     # -- reports ----------------------------------------------------------------------------------------------
-
-    def _count(self, entry: int) -> int:
-        check_is_fitted(self)
-        return int(self._learner.counts[entry])
-
-    @property
-    def n_seen_(self) -> int:
-        """Examples processed, over all passes and calls."""
-        return self._count(SEEN)
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Of these, the ones with a margin of 0 or less at the time."""
-        return self._count(MISTAKES)
-
-    @property
-    def n_updates_(self) -> int:
-        """Steps made."""
-        return self._count(UPDATES)
 
     @property
     def margin_bound_(self) -> float:

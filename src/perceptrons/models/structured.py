@@ -14,14 +14,14 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
-from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.learn import Progress, Run, train
 from perceptrons.learn.progress import stopped
 from perceptrons.learn.structured import READOUTS, Pairs, StructuredLearner
+from perceptrons.models.fitted import Counted
 from perceptrons.models.rule_parameters import COMMON, RuleParameters
 
 
-class StructuredPerceptron(RuleParameters, BaseEstimator):
+class StructuredPerceptron(Counted, RuleParameters, BaseEstimator):
     """Learns to predict structures: sequences, trees, rankings, whatever a problem can search.
 
     Problem: find w with ``w·φ(x, y) > w·φ(x, y')`` for every example (x, y) and every other structure y'. Update, when
@@ -235,25 +235,6 @@ class StructuredPerceptron(RuleParameters, BaseEstimator):
         check_is_fitted(self)
         weights = self._learner.weights
         return type(weights)(weights) if isinstance(weights, dict) else weights  # arrays cannot be written
-
-    def _count(self, entry: int) -> int:
-        check_is_fitted(self)
-        return int(self._learner.counts[entry])
-
-    @property
-    def n_seen_(self) -> int:
-        """Examples processed, over all passes and calls."""
-        return self._count(SEEN)
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Of these, the ones predicted wrong at the time."""
-        return self._count(MISTAKES)
-
-    @property
-    def n_updates_(self) -> int:
-        """Steps made."""
-        return self._count(UPDATES)
 
     @property
     def n_search_errors_(self) -> int:
