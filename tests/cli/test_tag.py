@@ -405,6 +405,8 @@ def test_labels_are_there_in_all_lines_or_in_none(taggers, tmp_path, run):
     some = tmp_path / "some.txt"
     some.write_text("the DT B-NP\n\ncat NN\n")
     assert refused(run("tag", "predict", taggers["chunks"], some), f"{some}:3: 2 columns, expected 3 as before")
+    some.write_text("the cat sleeps soundly\n")
+    assert refused(run("tag", "predict", taggers["words"], some), "4 columns, expected at most 3", "--tokens")
     some.write_text("the cat sleeps\nRome\n")
     done = run("tag", "predict", taggers["words"], some)
     assert refused(done, f"{some}:2: 1 column, expected 3 as before", "read with --tokens")

@@ -53,9 +53,14 @@ def test_ready_sets(name):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: parse("word"), r"'word' is no template: expected column\[offset\], such as .*, got 'word'"),
+        (lambda: parse("word"), r"'word' is no template: expected column\[offset\], such as .*\(3\)$"),
         (lambda: parse("word[0] & "), r"is no template: .* got ''"),
-        (lambda: parse("word[x]"), r"is no template"),
+        (lambda: parse("word[x]"), r"is no template: [^']*$"),
+        (lambda: parse("word[0] & word[x]"), r"is no template: .* got 'word\[x\]'$"),
+        (lambda: parse("U05:%x[-1,0]/%x[0,1]"), r"of CRF\+\+: write word\[-1\] & pos\[0\], with the names of your"),
+        (lambda: parse("B"), r"of CRF\+\+ for pairs of labels: leave it out"),
+        (lambda: resolve([word.window(0, 1)]), r"not be a list, got .*: unpack it with \*"),
+        (lambda: resolve([word]), r"got one: column\('word'\); write word\[0\] for its value"),
         (lambda: parse("word[0].suffix(0)"), r"suffix takes a number of characters, at least 1"),
         (lambda: parse("word[0].lower(2)"), r"lower takes nothing, got 2"),
         (lambda: parse("word[0].lwer()"), r"there is no 'lwer', but lower, shape"),
@@ -68,6 +73,7 @@ def test_ready_sets(name):
         (lambda: resolve([word[0], "word[0]"]), r"the template word\[0\] is given twice"),
         (lambda: resolve([]), r"there must be at least one template"),
         (lambda: resolve([5]), r"a template must be made of columns or given as text, got 5"),
+        (lambda: resolve(word), r"templates must be a list, got a single one: \[word\[0\]\]"),
         (lambda: resolve(word[0]), r"templates must be a list, got a single one: \[word\[0\]\]"),
     ],
 )

@@ -50,7 +50,9 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
     help="Where to save the model.",
 )
 @click.option("--estimator", type=click.Choice(list(ESTIMATORS)), default="perceptron", show_default=True)
-@click.option("--rule", type=click.Choice(list(rules.RULES)), default="perceptron", help="How far a step goes.")
+@click.option(
+    "--rule", type=click.Choice(list(rules.RULES)), default="perceptron", show_default=True, help="How far a step goes."
+)
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Largest step of the rules pa1 and pa2.")
 @click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
 @click.option("--readout", type=click.Choice(READOUTS), help="What predicts.  [default: averaged; last with a budget]")

@@ -66,6 +66,8 @@ SIZED: dict[str, Callable[[int], Callable[[str], str]]] = {
 NAME = re.compile(r"[^\s\[\]&]+")
 PART = re.compile(r"(?P<column>[^\s\[\]&]+)\[(?P<offset>[+-]?[0-9]+)\](?P<calls>(?:\.[a-z_]+\([0-9]*\))*)")
 CALL = re.compile(r"\.([a-z_]+)\(([0-9]*)\)")
+CRFPP = re.compile(r"[UB][^:%]*:?(?:%x\[[+-]?[0-9]+,[0-9]+\]/?)*")  # a line of a template file of CRF++'s
+CRFPP_PART = re.compile(r"%x\[([+-]?[0-9]+),([0-9]+)\]")
 
 
 class Change(NamedTuple):
@@ -110,7 +112,24 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Template:
-    """The values of some parts together. `a & b` has the parts of both; `a.lower()` and others change a single part."""
+    """The values of some parts together. `a & b` has the parts of both; functions change a single part.
+
+    ===============  ==============================================================
+    lower()          in small letters: Rome -> rome
+    prefix(n)        the first n characters
+    suffix(n)        the last n characters
+    shape()          letters as A and a, digits as 9: McDonald's-2 -> AaAaaaaa'a-9
+    short_shape()    the same, each run once: McDonald's-2 -> AaAa'a-9
+    digits()         digits as 0: 1999-12 -> 0000-00
+    has_digit()      yes or no: is there a digit
+    has_hyphen()     yes or no: is there a hyphen
+    has_upper()      yes or no: is there a capital letter
+    is_title()       yes or no: is the first letter a capital
+    is_caps()        yes or no: are all letters capitals
+    ===============  ==============================================================
+
+    They may follow each other: ``word[0].lower().suffix(3)``.
+    """
 
     parts: tuple[Part, ...]
 
@@ -139,12 +158,23 @@ class Template:
 
 
 class column:
-    """A column of tokens; `column("word")[-1]` is the template of its values one token before."""
+    """A column of tokens; `column("word")[-1]` is the template of its values one token before.
+
+    Templates are joined by & and changed by functions: lower, prefix(n), suffix(n), shape, short_shape, digits,
+    has_digit, has_hyphen, has_upper, is_title, is_caps. `Template` tells what each gives.
+
+    >>> word = column("word")
+    >>> [word[0], word[-1] & word[0], word[0].lower().suffix(3), *word.window(1, 2)]
+    [<word[0]>, <word[-1] & word[0]>, <word[0].lower().suffix(3)>, <word[1]>, <word[2]>]
+    """
 
     def __init__(self, name: str) -> None:
         if not NAME.fullmatch(name):
             raise DataError(f"a column's name has neither blanks nor any of [, ], &, got {name!r}")
         self.name = name
+
+    def __repr__(self) -> str:
+        return f"column({self.name!r})"
 
     def __getitem__(self, offset: int) -> Template:
         if not isinstance(offset, int) or abs(offset) > FARTHEST:
@@ -178,8 +208,7 @@ def parse(text: str) -> Template:
     for piece in text.split("&"):
         found = PART.fullmatch(piece.strip())
         if found is None:
-            expected = "expected column[offset], such as word[0], word[-1] & word[0] or word[0].suffix(3)"
-            raise DataError(f"{text!r} is no template: {expected}, got {piece.strip()!r}")
+            raise DataError(_no_template(text, piece.strip()))
         part = column(found["column"])[int(found["offset"])]
         for name, size in CALL.findall(found["calls"]):
             if name not in PLAIN and name not in SIZED:
@@ -189,16 +218,35 @@ def parse(text: str) -> Template:
     return joined(parts)
 
 
+def _no_template(text: str, piece: str) -> str:
+    """Why a text is none, or what it would be here if it is one of CRF++."""
+    if text.startswith("B") and CRFPP.fullmatch(text) and "%x" not in text:
+        return f"{text!r} is a template of CRF++ for pairs of labels: leave it out, pairs are learned anyway"
+    if CRFPP.fullmatch(text) and "%x" in text:
+        names = {"0": "word", "1": "pos"}
+        parts = [f"{names.get(k, f'column{int(k) + 1}')}[{int(at)}]" for at, k in CRFPP_PART.findall(text)]
+        return f"{text!r} is a template of CRF++: write {' & '.join(parts)}, with the names of your columns"
+    expected = "expected column[offset], such as word[0], word[-1] & word[0] or word[0].suffix(3)"
+    return f"{text!r} is no template: {expected}" + (f", got {piece!r}" if piece != text.strip() else "")
+
+
 def resolve(features: str | Iterable[Any]) -> list[Template]:
     """The templates of a ready set by its name, or those given, as templates or their texts; each once."""
-    if isinstance(features, Template):
-        raise DataError(f"templates must be a list, got a single one: [{features}]")
+    if isinstance(features, Template | column):
+        one = features if isinstance(features, Template) else features[0]
+        raise DataError(f"templates must be a list, got a single one: [{one}]")
     if isinstance(features, str):
         if features not in SETS:
             raise DataError(f"features must be a list of templates or one of {', '.join(SETS)}, got {features!r}")
         return list(SETS[features])
     found = []
     for each in features:
+        if isinstance(each, list | tuple) and each and all(isinstance(one, Template) for one in each):
+            raise DataError(f"a template must not be a list, got {each!r:.60}: unpack it with *, [*word.window(-2, 2)]")
+        if isinstance(each, column):
+            raise DataError(
+                f"a template must be made of columns, got one: {each!r}; write {each.name}[0] for its value"
+            )
         if not isinstance(each, str | Template):
             raise DataError(f"a template must be made of columns or given as text, got {each!r}")
         found.append(parse(each) if isinstance(each, str) else each)

@@ -52,12 +52,7 @@ def command(
     if plain:
         paths, tokens, column = files.expand(data), _words(data, saved), None
     else:
-        try:
-            text = reading.for_model(data, given, saved, labels=False)
-        except ColumnsError as error:
-            if len(saved.tagger.vocabulary.columns) > 1:
-                raise
-            raise DataError(f"{error}; lines of words, a sentence each, are read with --tokens") from None
+        text = _columns(data, given, saved)
         paths, tokens = text.paths, text.tokens
         column = CONLLU.index(text.reading.target) if text.reading.conllu else None
     output.spare(path, model, *paths)
@@ -68,6 +63,24 @@ def command(
             file.write(piece)
     if path is not None and not as_json:
         click.echo(f"labels of {told(tokens)}: {path}", err=True)
+
+
+def _columns(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger) -> reading.Text:
+    """A token a line; where a model takes words only, lines that are sentences are told to be so."""
+    known, words = saved.reading, len(saved.tagger.vocabulary.columns) == 1
+    hint = "lines of words, a sentence each, are read with --tokens"
+    try:
+        text = reading.for_model(data, given, saved, labels=False)
+    except ColumnsError as error:
+        raise (DataError(f"{error}; {hint}") if words else error) from None
+    lines = text.tokens.lines
+    if words and not text.reading.conllu and given["columns"] is None and lines is not None and text.tokens.n_tokens:
+        most = len(known.columns) if known is not None and not known.conllu else 2
+        found = len(lines.text[int(lines.begins[0]) : int(lines.ends[0])].split(b"\t" if text.reading.tabs else None))
+        if found > most:
+            expected = f"{output.count(found, 'column')}, expected at most {most}"
+            raise DataError(f"{text.name}: {expected}: name them with --columns; {hint}")
+    return text
 
 
 def told(tokens: Tokens) -> str:

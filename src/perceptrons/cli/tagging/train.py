@@ -35,12 +35,16 @@ from perceptrons.store.taggers import SavedTagger
     callback=output.target,
     help="Where to save the tagger.",
 )
-@click.option("--features", required=True, metavar="SET|FILE", help="chunking, pos, ner; or a file of templates.")
+@click.option(
+    "--features", required=True, metavar="SET|FILE", help="chunking, pos, ner or crf++; or a file of templates."
+)
 @reading.COLUMNS
 @click.option("--target", metavar="COLUMN", help="Column of the labels.  [default: the last; upos in CoNLL-U]")
 @reading.FORMAT
 @reading.TABS
-@click.option("--rule", type=click.Choice(list(rules.RULES)), default="perceptron", help="How far a step goes.")
+@click.option(
+    "--rule", type=click.Choice(list(rules.RULES)), default="perceptron", show_default=True, help="How far a step goes."
+)
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Largest step of the rules pa1 and pa2.")
 @click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
 @click.option("--readout", type=click.Choice(READOUTS), default="averaged", show_default=True, help="What predicts.")
@@ -73,8 +77,10 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     """Learn a tagger from the sentences of FILE and save it.
 
     Features are made of columns by templates: word[0] is the word, word[-1] & word[0] it with the one before,
-    word[0].suffix(3) its end. A file has one a line, # begins a comment. In CoNLL-U, templates may say word for form,
-    and pos for upos, or for xpos where upos has the labels.
+    word[0].suffix(3) its end. A file has one a line, # begins a comment. Functions: lower(), prefix(n), suffix(n),
+    shape(), short_shape(), digits(), has_digit(), has_hyphen(), has_upper(), is_title(), is_caps(). The ready sets
+    take columns word and pos, the set pos word only; crf++ is that of CRF++'s example of chunking. In CoNLL-U,
+    templates may say word for form, and pos for upos, or for xpos where upos has the labels.
 
     \b
       perceptrons tag train train.txt --columns word,pos,chunk --features chunking --model chunks.tagger
