@@ -13,6 +13,7 @@ import numpy as np
 from perceptrons.cli import output
 from perceptrons.cli.report import WHY, chosen, ending, kept, kept_text, rule_text, settings, size
 from perceptrons.core.keeping import UPDATES
+from perceptrons.core.steps import TOKENS
 from perceptrons.learn.common import at_most
 from perceptrons.store.taggers import SavedTagger
 
@@ -61,7 +62,7 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
         "margin_bound": bound if math.isfinite(bound) else None,
         "seconds": total,
         "training_seconds": learning,
-        "tokens_per_second": max(1, len(mistakes)) * trained["tokens"] / learning,
+        "tokens_per_second": float(learner.counts[TOKENS]) / learning,
         "model": path,
         "bytes": os.path.getsize(path),
     }

@@ -159,6 +159,7 @@ def make_ready(tagger: Tagger, corpus: Corpus, held_out: Corpus | None, seed: in
     before = tagger.learner.counts.copy()
     tagger.learner.learn(corpus.examples, corpus.codes, nothing)
     tagger.learner.counts[:] = before
+    tagger.learner.confirms(corpus.examples.take(nothing), corpus.codes[:0])
     if held_out is not None:
         tagger.learner.predict(held_out.examples.take(nothing))
 
@@ -255,7 +256,7 @@ class Passes:
         held_out = f"  held-out error {output.percent(run.validation_errors[-1])}" if run.validation_errors else ""
         self.say(
             f"pass {run.n_iter}: {run.mistakes[-1]:,} of {sentences:,} sentences wrong, "
-            f"{wrong:,} tokens ({output.percent(wrong / tokens)}){held_out}"
+            f"{output.count(wrong, 'token')} ({output.percent(wrong / tokens)}){held_out}"
         )
 
     def say(self, line: str) -> None:
