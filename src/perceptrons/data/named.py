@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
@@ -128,7 +129,7 @@ class _Rows:
         self.numbers, self.grow = numbers, grow
         self.keys = _Keys(self)
         self.indices: list[int] = []
-        self.others: dict[int, float] = {}  # values other than 1, by position
+        self.positions, self.others = array("Q"), array("d")  # of values other than 1, and these
 
     def of(self, X: Iterable[Iterable[Any]]) -> Sequences:
         if isinstance(X, str | bytes | Mapping):
@@ -147,7 +148,7 @@ class _Rows:
         values = None
         if self.others:
             values = np.ones(len(self.indices))
-            values[list(self.others)] = list(self.others.values())
+            values[np.frombuffer(self.positions, dtype=np.uint64)] = np.frombuffer(self.others)
             values = readonly(values)
         indptr, edges = (readonly(np.array(each, dtype=np.uint64)) for each in (ends, bounds))
         return Sequences(readonly(np.array(self.indices, dtype=np.uint32)), values, indptr, edges)
@@ -199,9 +200,13 @@ class _Rows:
         elif isinstance(value, str):
             self.value(key + SEPARATOR + value, 1.0)
         elif isinstance(value, Real):
-            if not math.isfinite(value):
-                raise DataError(f"{key} must be a finite number, got {value}")
-            self.value(key, float(value))
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
+            if not math.isfinite(number):
+                raise DataError(f"{key} must be a finite number, got {shown(value)}")
+            self.value(key, number)
         elif isinstance(value, Mapping):
             for name, part in value.items():
                 self.item(key + SEPARATOR + checked(name), part)
@@ -215,7 +220,8 @@ class _Rows:
         number = self.number(name)
         if number is not None:
             if value != 1.0:
-                self.others[len(self.indices)] = value
+                self.positions.append(len(self.indices))
+                self.others.append(value)
             self.indices.append(number)
 
 
