@@ -43,7 +43,7 @@ def test_the_heaviest_features_are_named(models, run, ask):
 def test_every_estimator_tells_why_it_stopped(estimator, files, tmp_path, run, ask):
     train = ["train", files / "two.svm", "-m", tmp_path / "m", "--estimator", estimator, "--passes", 1]
     assert "not converged after 1 pass: all passes were made" in run(*train).out
-    assert ask("inspect", tmp_path / "m")["stopped"] == "all passes were made"
+    assert ask("inspect", tmp_path / "m")["stopped"] == "max_iter"
 
 
 def test_votes_and_kernels_are_inspected_too(models, tmp_path, run, ask):

@@ -73,7 +73,7 @@ def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
         "margin_bound": bound if math.isfinite(bound) else None,
         "passes": report.get("n_iter", 0),
         "converged": report.get("converged", False),
-        "stopped": WHY.get(report.get("stop") or ""),
+        "stopped": report.get("stop"),
         "mistakes_of_passes": report["mistakes"],
         "rows_of_passes": report.get("n_rows"),
         "held_out_errors": report["validation_errors"],
@@ -190,14 +190,14 @@ def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any
         facts.append(("when", ", ".join(when)))
     if mistakes:
         state = "converged" if summary["converged"] else "not converged"
-        reason = summary["stopped"]
+        reason = WHY.get(summary["stopped"] or "")
         facts.append(("passes", f"{summary['passes']:,}, {state}" + (f": {reason}" if reason else "")))
         unit = "" if what == "rows" else f" of {what}"
         facts.append((f"mistakes{unit}", _listed([f"{count:,}" for count in mistakes])))
     if summary.get("token_mistakes_of_passes"):
         wrong = [f"{count:,}" for count in summary["token_mistakes_of_passes"]]
         facts.append(("mistakes of tokens", _listed(wrong)))
-    if not mistakes and summary["stopped"] == WHY["interrupted"]:
+    if not mistakes and summary["stopped"] == "interrupted":
         facts.append(("passes", "interrupted in pass 1"))
     errors = summary["held_out_errors"]
     if errors:

@@ -49,7 +49,7 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
         "held_out_errors": [float(error) for error in report["validation_errors"]],
         "kept_pass": kept(report["validation_errors"], saved.params),
         "converged": bool(report["converged"]),
-        "stopped": WHY.get(report.get("stop") or ""),
+        "stopped": report.get("stop"),
         "margin_bound": bound if math.isfinite(bound) else None,
         "updates": int(saved.learner.counts[UPDATES]),
         "seconds": total,
@@ -97,10 +97,10 @@ def show(result: Any, summary: dict[str, Any]) -> None:
 
 def ending(summary: dict[str, Any]) -> str:
     """How training ended."""
-    if summary["stopped"] == WHY["interrupted"]:
+    if summary["stopped"] == "interrupted":
         return f"interrupted in pass {summary['passes'] + 1}"
     word = click.style("converged", fg="green") if summary["converged"] else "not converged"
-    reason = f": {summary['stopped']}" if summary["stopped"] else ""
+    reason = f": {WHY[summary['stopped']]}" if summary["stopped"] in WHY else ""
     return f"{word} after {output.count(summary['passes'], 'pass')}{reason}"
 
 

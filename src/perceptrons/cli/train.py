@@ -53,7 +53,9 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 @click.option(
     "--rule", type=click.Choice(list(rules.RULES)), default="perceptron", show_default=True, help="How far a step goes."
 )
-@click.option("--C", "C", type=float, default=1.0, show_default=True, help="Largest step of the rules pa1 and pa2.")
+@click.option(
+    "--C", "C", type=float, default=1.0, show_default=True, help="How far steps go: the most in pa1, softly in pa2."
+)
 @click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
 @click.option("--readout", type=click.Choice(READOUTS), help="What predicts.  [default: averaged; last with a budget]")
 @click.option("--passes", type=click.IntRange(1), default=10, show_default=True, help="At most so many.")

@@ -47,7 +47,7 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
         "margin_bound": bound if math.isfinite(bound) else None,
         "passes": len(report["mistakes"]),
         "converged": report.get("converged") is True,
-        "stopped": WHY.get(report.get("stop") or ""),
+        "stopped": report.get("stop"),
         "mistakes_of_passes": report["mistakes"],
         "token_mistakes_of_passes": report["token_mistakes"],
         "rows_of_passes": saved.trained.get("sentences"),

@@ -57,7 +57,7 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
         "held_out_errors": report["validation_errors"],
         "kept_pass": kept(report["validation_errors"], saved.params),
         "converged": report["converged"],
-        "stopped": WHY.get(report["stop"]),
+        "stopped": report["stop"],
         "updates": int(learner.counts[UPDATES]),
         "margin_bound": bound if math.isfinite(bound) else None,
         "seconds": total,
@@ -99,14 +99,15 @@ def show(result: Result, summary: dict[str, Any]) -> None:
         told.append(f"training error {click.style(output.percent(summary['training_error']), bold=True)} of tokens")
     if summary["held_out_error"] is not None:
         told.append(f"held-out error {click.style(output.percent(summary['held_out_error']), bold=True)}")
-    elif not held and summary["stopped"] != WHY["interrupted"]:
+    elif not held and summary["stopped"] != "interrupted":
         told.append("no held-out data: see --validation")
     if told:
         click.echo("final model: " + ", ".join(told))
     click.echo(f"{ending(summary)}{kept_text(summary)}; {output.count(summary['updates'], 'update')}")
     if summary["margin_bound"] is not None:
         bound = at_most(summary["margin_bound"])
-        click.echo(f"proved: no hypothesis has a margin above {bound} on these sentences")
+        where = "these sentences" if result.saved.params["beam"] is None else "these sentences and their beginnings"
+        click.echo(f"proved: no hypothesis has a margin above {bound} on {where}")
     speed, spent = f"{summary['tokens_per_second']:,.0f} tokens/s", output.seconds(summary["training_seconds"])
     click.echo(f"{speed} in passes, which took {spent} of {output.seconds(summary['seconds'])} in all")
     click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")

@@ -45,7 +45,9 @@ from perceptrons.store.taggers import SavedTagger
 @click.option(
     "--rule", type=click.Choice(list(rules.RULES)), default="perceptron", show_default=True, help="How far a step goes."
 )
-@click.option("--C", "C", type=float, default=1.0, show_default=True, help="Largest step of the rules pa1 and pa2.")
+@click.option(
+    "--C", "C", type=float, default=1.0, show_default=True, help="How far steps go: the most in pa1, softly in pa2."
+)
 @click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
 @click.option("--readout", type=click.Choice(READOUTS), default="averaged", show_default=True, help="What predicts.")
 @click.option("--order", type=click.IntRange(0, 2), default=1, show_default=True, help="Labels before that count.")
