@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import WHY, settings, size
+from perceptrons.cli.report import settings, size
 from perceptrons.cli.tagging.report import how
 from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
 from perceptrons.core.steps import TOKENS, WRONG_TOKENS

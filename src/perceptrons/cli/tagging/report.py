@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import WHY, chosen, ending, kept, kept_text, rule_text, settings, size
+from perceptrons.cli.report import chosen, ending, kept, kept_text, rule_text, settings, size
 from perceptrons.core.keeping import UPDATES
 from perceptrons.core.steps import TOKENS
 from perceptrons.learn.common import at_most
