@@ -50,7 +50,9 @@ from perceptrons.store.taggers import SavedTagger
 )
 @click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
 @click.option("--readout", type=click.Choice(READOUTS), default="averaged", show_default=True, help="What predicts.")
-@click.option("--order", type=click.IntRange(0, 2), default=1, show_default=True, help="Labels before that count.")
+@click.option(
+    "--order", type=click.IntRange(0, 2), default=1, show_default=True, help="Labels before a label that count."
+)
 @click.option(
     "--scheme",
     type=click.Choice(["auto", "none", *SCHEMES]),
@@ -59,8 +61,20 @@ from perceptrons.store.taggers import SavedTagger
     help="What may follow what; auto: as all training labels obey.",
 )
 @click.option("--beam", type=click.IntRange(1), help="Keep so many beginnings; default: search exactly.")
-@click.option("--update", type=click.Choice(UPDATES), default=UPDATES[0], show_default=True, help="Of beams: where.")
-@click.option("--k-best", type=click.IntRange(1), default=1, show_default=True, help="Rules pa…: so many constraints.")
+@click.option(
+    "--update",
+    type=click.Choice(UPDATES),
+    default=UPDATES[0],
+    show_default=True,
+    help="With a beam: where a step is made.",
+)
+@click.option(
+    "--k-best",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With a rule pa…: step by so many best labellings.",
+)
 @click.option("--passes", type=click.IntRange(1), default=10, show_default=True, help="At most so many.")
 @click.option(
     "--validation", metavar="SHARE|FILE", help="Take the error on a share (0.1) of the sentences, or on a file."
