@@ -13,7 +13,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.learn.entities import EntityReport, entity_report
-from perceptrons.learn.tagging import Labels, Tagger
+from perceptrons.learn.label_sequences import Labels
+from perceptrons.learn.tagging import Tagger
 from perceptrons.models.fitted import Counted
 
 Bounds = npt.NDArray[np.uint64]

@@ -19,9 +19,10 @@ from perceptrons.data.templates import Template, resolve
 from perceptrons.data.tokens import Tokens
 from perceptrons.data.vocabulary import Named, Templated
 from perceptrons.learn import Progress, Run
+from perceptrons.learn.label_sequences import Labels, labels_in, labels_of
 from perceptrons.learn.progress import stopped
 from perceptrons.learn.tagging import UPDATES as WHERE
-from perceptrons.learn.tagging import Labels, Plan, Tagger, labels_in, labels_of
+from perceptrons.learn.tagging import Plan, Tagger
 from perceptrons.models.rule_parameters import COMMON, RuleParameters
 from perceptrons.models.tagged import Bounds, Tagged
 

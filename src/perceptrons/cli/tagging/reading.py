@@ -15,7 +15,7 @@ from perceptrons.data.files import DataError
 from perceptrons.data.templates import SETS, Template, parse, resolve
 from perceptrons.data.tokens import Tokens
 from perceptrons.data.vocabulary import Named
-from perceptrons.learn.tagging import Labels, labels_in
+from perceptrons.learn.label_sequences import Labels, labels_in
 from perceptrons.store.taggers import Reading, SavedTagger
 
 
