@@ -25,6 +25,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/kernel.py $(DATA)
 	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/tagging.py $(DATA)
+	$(BIN)/python benchmarks/parsing.py $(DATA)
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

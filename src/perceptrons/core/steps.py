@@ -45,24 +45,24 @@ def add(row, label, labels, amount, j, keys, changes, used, filled):
     return filled
 
 
-def add_histories(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
-    """The histories of label t < m of n, the labels before being `last` and `before`; STOP after the last label of all.
+def add_histories(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+    """The histories of label t of n, the labels before being `last` and `before`; STOP after the last label of all.
 
     As `add` does; START is `labels`.
     """
 
 
 @overload(add_histories, jit_options=CALLED)
-def _add_histories(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+def _add_histories(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
     if is_a(order, Zeroth):
 
-        def none(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+        def none(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
             return filled
 
         return none
     wide = is_a(order, Second)
 
-    def some(order, n, m, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+    def some(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
         filled = add(ONE + last, label, labels, amount, j, keys, changes, used, filled)
         if wide and t > U(0):
             row = ONE + pair_of(labels, before, last)
@@ -110,8 +110,8 @@ def difference(
                 filled = add(row, y, labels, amount, j, keys, changes, used, filled)
                 filled = add(row, z, labels, -amount, j, keys, changes, used, filled)
         if y != z or right != wrong or right_before != wrong_before:
-            filled = add_histories(order, n, m, t, y, right, right_before, labels, 1.0, j, keys, changes, used, filled)
-            filled = add_histories(order, n, m, t, z, wrong, wrong_before, labels, -1.0, j, keys, changes, used, filled)
+            filled = add_histories(order, n, t, y, right, right_before, labels, 1.0, j, keys, changes, used, filled)
+            filled = add_histories(order, n, t, z, wrong, wrong_before, labels, -1.0, j, keys, changes, used, filled)
         right_before, wrong_before, right, wrong = right, wrong, y, z
     return filled, cost
 
