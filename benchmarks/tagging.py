@@ -21,8 +21,8 @@ from side_by_side import head, ratio, row, seconds
 
 from perceptrons import SequenceTagger
 from perceptrons.data import Tokens, read_conll
-from perceptrons.learn.label_sequences import Labels, labels_in
-from perceptrons.learn.tagging import Corpus, Tagger
+from perceptrons.learn.sequence.labels import Labels, labels_in
+from perceptrons.learn.sequence.tagger import Corpus, Tagger
 from perceptrons.rules import Margin
 
 PASSES = 10

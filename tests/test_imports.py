@@ -16,12 +16,13 @@ ALLOWED = {
     "core": {"rules"},
     "data": {"core", "rules"},
     "learn": {"core", "data", "rules"},
-    "models": {"learn", "core", "data", "rules"},
+    "metrics": {"learn"},
+    "models": {"metrics", "learn", "core", "data", "rules"},
     "structures": {"learn", "core", "rules"},
     "theory": {"models", "learn", "core", "data", "rules"},
     "plots": {"theory", "models", "learn", "core", "data", "rules"},
     "store": {"models", "learn", "core", "data", "rules"},
-    "cli": {"plots", "theory", "store", "models", "learn", "core", "data", "rules"},
+    "cli": {"metrics", "plots", "theory", "store", "models", "learn", "core", "data", "rules"},
 }
 
 

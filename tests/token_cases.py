@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from perceptrons.data.templates import PLAIN, SIZED
+from perceptrons.data.token.templates import PLAIN, SIZED
 
 COLUMNS = ["word", "pos", "a.b", "ä-1"]
 CALLS = st.one_of(

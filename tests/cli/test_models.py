@@ -7,7 +7,7 @@ import pytest
 
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron, load
-from perceptrons.learn.streaming import Stream
+from perceptrons.learn.stream import Stream
 
 
 def test_inspect_tells_what_the_library_tells(models, run, ask):

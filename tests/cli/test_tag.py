@@ -149,7 +149,9 @@ def test_ctrl_c_keeps_finished_passes(folder, tmp_path, run, monkeypatch):
     model = perceptrons.load(tmp_path / "m")
     fitted = SequenceTagger("chunking", max_iter=2, random_state=0).fit(read_conll(folder / "train.txt"), "chunk")
     assert state(model) == state(fitted) and model.predict([[("the", "DT")]]) == fitted.predict([[("the", "DT")]])
-    monkeypatch.setattr("perceptrons.learn.tagging.Corpus.begin", lambda self, learner: interrupt(self, learner, model))
+    monkeypatch.setattr(
+        "perceptrons.learn.sequence.tagger.Corpus.begin", lambda self, learner: interrupt(self, learner, model)
+    )
     model.n_iter = 2
     before = (tmp_path / "m").read_bytes()
     assert run(*args).code == 130 and (tmp_path / "m").read_bytes() == before  # nothing was learned

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
-from perceptrons.learn import READOUTS
+from perceptrons.learn.readouts import READOUTS
 from perceptrons.rules import PA1, PA2, Margin, resolve
 
 ESTIMATORS = [

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perceptrons import KernelPerceptron, Perceptron
-from perceptrons.learn import READOUTS
+from perceptrons.learn.readouts import READOUTS
 from perceptrons.rules import RULES, resolve, takes_weights
 
 numbers = st.floats(-50, 50)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from naive import Naive
 
-from perceptrons.core import budget, keeping
-from perceptrons.core.budget import (
+from perceptrons.core.kernel import budget
+from perceptrons.core.kernel.budget import (
     DAMAGE,
     PROJECTIONS,
     RADIUS,
@@ -17,8 +17,9 @@ from perceptrons.core.budget import (
     ProjectronPP,
     Random,
 )
-from perceptrons.core.keeping import MISTAKES, OVERFLOW, SEEN, TAU, UPDATES
-from perceptrons.core.passes import How
+from perceptrons.core.linear import readouts as keeping
+from perceptrons.core.linear.passes import How
+from perceptrons.core.linear.readouts import MISTAKES, OVERFLOW, SEEN, TAU, UPDATES
 from perceptrons.rules import PA1, Plain
 
 SEED = 2**63 + 5

@@ -12,7 +12,8 @@ SOURCE = Path(perceptrons.__file__).parents[1]
 FIT = """
 import numpy as np, scipy.sparse as sp, warnings
 from perceptrons import Perceptron
-from perceptrons.core import passes, rows
+from perceptrons.core import rows
+from perceptrons.core.linear import passes
 warnings.simplefilter("ignore")
 X = np.array([[2.0, 1.0], [-1.0, 3.0], [0.0, -2.0], [-3.0, 0.0]])
 for readout in ("last", "averaged"):

@@ -12,8 +12,9 @@ import pytest
 
 import perceptrons
 from perceptrons import rules
-from perceptrons.core import native, objects, passes
-from perceptrons.core.compile import Kernel
+from perceptrons.core.jit import native, objects
+from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.linear import passes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Numba makes all calls")
 
@@ -22,7 +23,11 @@ START = """
 import hashlib, sys
 import numpy as np
 from perceptrons import rules
-from perceptrons.core import keeping, native, passes, rows, svmlight
+from perceptrons.core import rows
+from perceptrons.core.linear import readouts as keeping
+from perceptrons.core.jit import native
+from perceptrons.core.linear import passes
+from perceptrons.core.parse import svmlight
 
 def digest(*results):
     plain = [x.tobytes() if isinstance(x, np.ndarray) else repr(x).encode() for x in results]
@@ -148,7 +153,7 @@ def test_an_edit_of_a_formula_is_noticed(kept, tmp_path):
 
 
 def test_importing_learners_and_readers_does_not_import_numba():
-    code = "import perceptrons.learn.learner, perceptrons.learn.training, perceptrons.data.svmlight, sys\n"
+    code = "import perceptrons.learn.linear.learner, perceptrons.learn.fit, perceptrons.data.svmlight, sys\n"
     code += "print([name for name in ('numba', 'llvmlite', 'scipy') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
@@ -158,7 +163,7 @@ def test_a_process_that_has_numba_keeps_to_it():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 
-@Kernel
+@Compiled
 def echo(flag, small, narrow, wide, whole, x, nothing, how, columns, part, out):
     out[0] = columns[1, 0] + columns[0, 1] + part[1]
     out[1] = how.bias + how.rule.C if nothing is None else 0.0
@@ -191,7 +196,7 @@ class Own(NamedTuple):
     bias: float
 
 
-@Kernel
+@Compiled
 def read_bias(how):
     return how.bias
 
@@ -212,7 +217,7 @@ def test_a_kernel_that_allocates_is_left_to_numba(own_folder):
     assert file.stat().st_size < 100  # a note that there is no machine code
 
 
-@Kernel
+@Compiled
 def refuse(x):
     if x > 0.0:
         raise ValueError("no")

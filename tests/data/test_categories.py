@@ -6,9 +6,9 @@ import pyarrow.feather
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.core.join import beside, compact, nonzeros, ones
-from perceptrons.data.encoding import NONE, Encoding
-from perceptrons.data.tables import TableSource
+from perceptrons.core.parse.columns import beside, compact, nonzeros, ones
+from perceptrons.data.table.encoding import NONE, Encoding
+from perceptrons.data.table.tables import TableSource
 
 
 def names_of(source):

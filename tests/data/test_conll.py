@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from perceptrons.core import interning
+from perceptrons.core.parse import interning
 from perceptrons.data import DataError, Tokens, read_conll
 from perceptrons.data.arrays import readonly
-from perceptrons.data.conll import CONLLU, with_labels
+from perceptrons.data.token.conll import CONLLU, with_labels
 
 PLAIN = [b"a", b"b2", b"\xc3\xa4", b" ", b"\t", b"\n", b"\n", b"\r\n", b"\r", b"-DOCSTART-", b"#", b"\x00", b"\x0b"]
 ROWS = [

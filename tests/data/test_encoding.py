@@ -6,8 +6,8 @@ import pyarrow.parquet
 import pytest
 from naive_tables import MIXED, naive, named, numbered, text_of, write
 
-from perceptrons.data.encoding import Encoding
-from perceptrons.data.tables import TableSource
+from perceptrons.data.table.encoding import Encoding
+from perceptrons.data.table.tables import TableSource
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

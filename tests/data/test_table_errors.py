@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from perceptrons.data import columns, csv_blocks
-from perceptrons.data.encoding import Encoding
 from perceptrons.data.files import DataError
-from perceptrons.data.tables import TableSource
+from perceptrons.data.table import columns, csv_blocks
+from perceptrons.data.table.encoding import Encoding
+from perceptrons.data.table.tables import TableSource
 
 
 def error(tmp_path, *contents, format="csv", target="y", **settings):

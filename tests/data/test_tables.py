@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive_tables import MIXED, naive, named, numbered, text_of, write
 
-from perceptrons.data import arrow_files, columns, csv_blocks
-from perceptrons.data.tables import TableSource
+from perceptrons.data.table import arrow_files, columns, csv_blocks
+from perceptrons.data.table.tables import TableSource
 
 
 def arrays_of(batches):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from token_cases import TEXTS
 
 from perceptrons.data import DataError, column
-from perceptrons.data.templates import PLAIN, SETS, SIZED, parse, resolve
+from perceptrons.data.token.templates import PLAIN, SETS, SIZED, parse, resolve
 
 word, pos = column("word"), column("pos")
 

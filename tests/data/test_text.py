@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
-from perceptrons.data.tables import TableSource
-from perceptrons.data.text import hashes, word_rows
+from perceptrons.data.table.tables import TableSource
+from perceptrons.data.table.text import hashes, word_rows
 
 # Published vectors of MurmurHash3_x86_32 with seed 0 (https://en.wikipedia.org/wiki/MurmurHash).
 VECTORS = {

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from token_cases import COLUMNS, TEXTS
 
-from perceptrons.core.interning import EDGE, UNKNOWN
+from perceptrons.core.parse.interning import EDGE, UNKNOWN
 from perceptrons.data import DataError, Tokens
-from perceptrons.data.vocabulary import Named, Templated, from_state
+from perceptrons.data.token.vocabulary import Named, Templated, from_state
 
 WORDS = st.sampled_from(["the", "The-1", "", "x", "_B-1", "Äß9"])
 SENTENCES = st.lists(st.lists(st.tuples(*[WORDS] * 4), max_size=5), max_size=5)
@@ -136,7 +136,7 @@ def test_a_refused_growth_changes_nothing(monkeypatch):
     with pytest.raises(DataError, match=r"the template pos\[0\] needs a column 'pos': the columns are word"):
         vocabulary.sequences(Tokens.of([["b"]], ["word"]), grow=True)
     assert vocabulary.mark() == mark and vocabulary.columns == ["word", "pos"]
-    monkeypatch.setattr("perceptrons.data.templated.LARGEST", 2000)
+    monkeypatch.setattr("perceptrons.data.token.templated.LARGEST", 2000)
     many = Tokens.of([[(f"w{i}", "B") for i in range(5000)]], ["word", "pos"])
     with pytest.raises(DataError, match="more than 2,000 features"):
         vocabulary.sequences(many, grow=True)

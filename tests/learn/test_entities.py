@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.learn.entities import EntityReport, entity_report
-from perceptrons.learn.schemes import SCHEMES, allowed, obeys, parts, recognised
+from perceptrons.learn.sequence.schemes import SCHEMES, allowed, obeys, parts, recognised
+from perceptrons.metrics.entities import EntityReport, entity_report
 
 LABELS = [*(f"{prefix}-{kind}" for prefix in "BILUES" for kind in ("A", "B-C")), "B", "I", "E", "S", "O"]
 labellings = st.lists(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), max_size=6), max_size=5)

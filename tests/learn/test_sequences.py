@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from naive_sequences import START, STOP, NaiveTagger
 
-from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
-from perceptrons.core.steps import USED_ROWS, WRONG_TOKENS
+from perceptrons.core.linear.readouts import MISTAKES, SEEN, UPDATES
+from perceptrons.core.sequence.steps import USED_ROWS, WRONG_TOKENS
 from perceptrons.data.arrays import readonly
-from perceptrons.data.sequences import Sequences
-from perceptrons.learn.sequences import SequenceLearner
+from perceptrons.data.token.sequences import Sequences
+from perceptrons.learn.sequence.learner import SequenceLearner
 from perceptrons.rules import PA, PA1, PA2, Margin, Plain
 
 RULES = {

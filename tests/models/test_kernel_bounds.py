@@ -9,7 +9,7 @@ from kernel_cases import LINEAR
 from naive_kernel import NaiveKernel, kernel
 
 from perceptrons import KernelPerceptron, Perceptron
-from perceptrons.core.keeping import SQ_NORM
+from perceptrons.core.linear.readouts import SQ_NORM
 from perceptrons.theory import CertificateError, separability
 
 

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
 from perceptrons import KernelPerceptron, Perceptron
-from perceptrons.learn.common import at_most
+from perceptrons.learn.hypotheses import at_most
 from perceptrons.theory import margins, separability
 
 # Each kernel in extended precision, from two rows and γ.

@@ -10,9 +10,9 @@ from sklearn.datasets import dump_svmlight_file
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
 from perceptrons.data import DataError, source
 from perceptrons.data.svmlight import SvmlightSource
-from perceptrons.learn import streaming
-from perceptrons.learn.learner import Learner
-from perceptrons.learn.streaming import Stream, chosen, summary
+from perceptrons.learn import stream as streaming
+from perceptrons.learn.linear.learner import Learner
+from perceptrons.learn.stream import Stream, chosen, summary
 
 N, D = 400, 30
 

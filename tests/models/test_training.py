@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from perceptrons import PassiveAggressiveClassifier, Perceptron
-from perceptrons.learn import READOUTS
-from perceptrons.learn.learner import BATCH
+from perceptrons.learn.linear.learner import BATCH
+from perceptrons.learn.readouts import READOUTS
 from perceptrons.rules import RULES
 
 rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from hostile import ODD, changed, leaves
 from safetensors.numpy import save as foreign
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
-from perceptrons.data.encoding import Encoding
+from perceptrons.data.table.encoding import Encoding
 from perceptrons.store import ModelFileError, read
 from perceptrons.store.format import read_file, write_file
 

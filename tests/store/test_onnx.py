@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 
 from perceptrons import KernelPerceptron, Perceptron, save
-from perceptrons.learn import KERNELS
+from perceptrons.learn.kernel.feature_space import KERNELS
 from perceptrons.store import export_onnx, read
 
 TEXT = np.array(["a", "bé", "日"])

@@ -9,10 +9,11 @@ import pytest
 from safetensors.numpy import load_file
 
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
-from perceptrons.core.keeping import OVERFLOW
+from perceptrons.core.linear.readouts import OVERFLOW
 from perceptrons.data import Rows, as_rows
-from perceptrons.data.encoding import Encoding
-from perceptrons.learn import BudgetLearner, Examples
+from perceptrons.data.table.encoding import Encoding
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.kernel.budget import BudgetLearner
 from perceptrons.rules import PA1, PA2, RULES
 from perceptrons.store import read, write
 

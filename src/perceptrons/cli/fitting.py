@@ -10,13 +10,13 @@ import numpy as np
 
 from perceptrons import rules
 from perceptrons.cli import output, reading
-from perceptrons.core.keeping import SEEN
+from perceptrons.core.linear.readouts import SEEN
 from perceptrons.data import Source
 from perceptrons.data.cache import Cached
+from perceptrons.learn.fit import Run, train
 from perceptrons.learn.labels import UnknownLabel, weights_of_classes
-from perceptrons.learn.learner import Learner
-from perceptrons.learn.streaming import Stream, Watched
-from perceptrons.learn.training import Run, train
+from perceptrons.learn.linear.learner import Learner
+from perceptrons.learn.stream import Stream, Watched
 from perceptrons.store.saved import Saved
 
 ESTIMATORS = {

@@ -12,9 +12,9 @@ import numpy as np
 
 from perceptrons.cli import output
 from perceptrons.cli.report import WHY, chosen, rule_text, settings, size
-from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
-from perceptrons.learn.common import at_most
-from perceptrons.learn.learner import Learner
+from perceptrons.core.linear.readouts import MISTAKES, SEEN, UPDATES
+from perceptrons.learn.hypotheses import at_most
+from perceptrons.learn.linear.learner import Learner
 from perceptrons.store.saved import Saved, read
 from perceptrons.store.values import rule_from, to_json
 

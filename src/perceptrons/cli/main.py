@@ -52,7 +52,7 @@ class Verbs(click.Group):
             return None
         command: click.Command = importlib.import_module(f"{self.folder}.{name}").command
         if not isinstance(command, click.Group):
-            from perceptrons.core import native
+            from perceptrons.core.jit import native
 
             native.enable(announce)  # kernels that have been compiled before are called without importing Numba
         return command

@@ -11,7 +11,7 @@ import numpy as np
 
 from perceptrons.cli import models, output, reading
 from perceptrons.data import Source
-from perceptrons.learn.streaming import fitting
+from perceptrons.learn.stream import fitting
 from perceptrons.store.estimators import from_saved, from_saved_tagger
 from perceptrons.store.saved import Saved, read
 

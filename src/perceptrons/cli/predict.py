@@ -10,7 +10,7 @@ import click
 
 from perceptrons.cli import models, output, reading
 from perceptrons.data import Source
-from perceptrons.learn.streaming import fitting
+from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
 
 

@@ -117,7 +117,7 @@ def for_model(data: Any, given: dict[str, Any], saved: Any, labels: bool = True)
     if like is None and (given.get("format") or _kind(data, known)) not in ("svmlight", "numpy"):
         if saved.feature_names is None:
             raise click.UsageError("the model knows features by their numbers, not the names of columns of a table")
-        from perceptrons.data.encoding import Encoding
+        from perceptrons.data.table.encoding import Encoding
 
         label = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}.get(saved.classes.dtype.kind, "str")
         like = Encoding(given["target"], label, list(saved.feature_names), [], [], [])

@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.core.keeping import UPDATES
-from perceptrons.learn.common import at_most
+from perceptrons.core.linear.readouts import UPDATES
+from perceptrons.learn.hypotheses import at_most
 from perceptrons.rules import RULES
 from perceptrons.store.values import to_json
 

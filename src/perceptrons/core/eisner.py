@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from perceptrons.core.compile import OPTIONS, Kernel
-from perceptrons.core.deferred import register_jitable
+from perceptrons.core.jit.compiled import OPTIONS, Compiled
+from perceptrons.core.jit.deferred import register_jitable
 
 U = np.uint64
 ZERO, ONE, TWO = U(0), U(1), U(2)
@@ -36,7 +36,7 @@ def best_sum(first, second, shift, begin, end):
     return best, at
 
 
-@Kernel
+@Compiled
 def best_tree(scores, chart, stack, heads):
     """The projective tree with the largest sum of scores[head, token]; fills heads (from 1 on), returns the sum.
 
@@ -162,7 +162,7 @@ def arc_features(words, tags, head, token, mask, out):
     return count
 
 
-@Kernel
+@Compiled
 def arc_scores(words, tags, weights, mask, room, scores):
     """scores[head, token] of all arcs, those of a token with itself left out; fills scores."""
     n = U(tags.size) - U(3)
@@ -176,7 +176,7 @@ def arc_scores(words, tags, weights, mask, room, scores):
                 scores[head, token] = total
 
 
-@Kernel
+@Compiled
 def tree_features(words, tags, heads, mask, room, out):
     """Numbers of the features of all arcs of a tree; fills out, returns their count."""
     count = ZERO

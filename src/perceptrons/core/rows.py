@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.core.compile import FASTMATH, Filling, is_finite
-from perceptrons.core.deferred import overload
+from perceptrons.core.jit.compiled import FASTMATH, Filling, is_finite
+from perceptrons.core.jit.deferred import overload
 
 U = np.uint64
 ONE, FOUR = np.uint64(1), np.uint64(4)

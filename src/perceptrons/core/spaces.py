@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.core.compile import Kernel
-from perceptrons.core.deferred import overload
+from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit.deferred import overload
 from perceptrons.core.rows import JIT, ONE, U, axpy, axpy_pair, dot, dots
 
 TINY = 5e-324  # the smallest margin that is right
@@ -34,7 +34,7 @@ def _scratch(w):
     return lambda w: np.empty(w.shape[1])
 
 
-class Scoring(Kernel):
+class Scoring(Compiled):
     """A kernel whose last parameter is room for the scores of one example, which calls leave out.
 
     It is made outside, as the array of a `Filling` kernel is.

@@ -12,9 +12,9 @@ from perceptrons.data.files import DataError
 from perceptrons.data.source import source
 
 if TYPE_CHECKING:
-    from perceptrons.data.conll import read_conll
-    from perceptrons.data.templates import column
-    from perceptrons.data.tokens import Tokens
+    from perceptrons.data.token.conll import read_conll
+    from perceptrons.data.token.templates import column
+    from perceptrons.data.token.tokens import Tokens
 
 __all__ = ["Batch", "DataError", "Rows", "Source", "Tokens", "as_rows", "column", "read_conll", "source"]
 
@@ -24,4 +24,4 @@ LATER = {"Tokens": "tokens", "column": "templates", "read_conll": "conll"}
 def __getattr__(name: str) -> Any:
     if name not in LATER:
         raise AttributeError(f"module 'perceptrons.data' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"perceptrons.data.{LATER[name]}"), name)
+    return getattr(importlib.import_module(f"perceptrons.data.token.{LATER[name]}"), name)

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from perceptrons.core.rows import GOOD, NOT_CANONICAL, survey
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
-from perceptrons.data.arrow_files import seekable
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.files import DataError
+from perceptrons.data.table.arrow_files import seekable
 
 Array = npt.NDArray[Any]
 MOST_ROWS = 1 << 16  # of a batch

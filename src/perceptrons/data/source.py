@@ -85,7 +85,7 @@ def _made(kind: str, paths: list[str], settings: dict[str, Any]) -> Source:
     elif kind == "numpy":
         from perceptrons.data.numpy_files import NumpySource as make
     else:
-        from perceptrons.data.tables import TableSource as make
+        from perceptrons.data.table.tables import TableSource as make
 
         settings = {"format": kind, **settings}
     unknown = sorted(set(settings) - set(make.__init__.__annotations__))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core import svmlight
+from perceptrons.core.parse import svmlight
 from perceptrons.core.rows import NOT_FINITE, survey
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly

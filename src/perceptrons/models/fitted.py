@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
+from perceptrons.core.linear.readouts import MISTAKES, SEEN, UPDATES
 from perceptrons.data import Source
-from perceptrons.learn.streaming import labelled
+from perceptrons.learn.stream import labelled
 from perceptrons.models import sources, validation
 
 Array = npt.NDArray[Any]

@@ -12,7 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
 from perceptrons.data import Rows, Source
-from perceptrons.learn import KERNELS, POLICIES, BudgetLearner, KernelLearner
+from perceptrons.learn.kernel.budget import POLICIES, BudgetLearner
+from perceptrons.learn.kernel.feature_space import KERNELS
+from perceptrons.learn.kernel.learner import KernelLearner
 from perceptrons.models import sources, validation
 from perceptrons.models.online import OnlineClassifier
 from perceptrons.models.rule_parameters import COMMON, RuleParameters

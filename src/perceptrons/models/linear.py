@@ -11,8 +11,8 @@ from sklearn.base import _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data import Rows, Source
-from perceptrons.learn import Learner
 from perceptrons.learn.labels import UnknownLabel
+from perceptrons.learn.linear.learner import Learner
 from perceptrons.models import preparation, sources
 from perceptrons.models.online import OnlineClassifier
 

@@ -14,8 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from perceptrons.data import Rows, Source
-from perceptrons.learn import Examples, HeldOut, InMemory, Progress, Run, train, unconverged
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.fit import HeldOut, InMemory, Run, train
 from perceptrons.learn.labels import announced, encode, new_classes, union
+from perceptrons.learn.report import Progress, unconverged
 from perceptrons.models import preparation, sources, validation
 from perceptrons.models.fitted import Fitted
 from perceptrons.models.preparation import Task

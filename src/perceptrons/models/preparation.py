@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.learn import Examples, Learner
+from perceptrons.learn.examples import Examples
 from perceptrons.learn.labels import encode
+from perceptrons.learn.linear.learner import Learner
 from perceptrons.models import validation
 
 Floats = npt.NDArray[np.float64]

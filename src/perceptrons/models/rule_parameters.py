@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.learn import READOUTS
+from perceptrons.learn.readouts import READOUTS
 
 COMMON: dict[str, Any] = {
     "rule": "no_validation",  # rules.resolve says what is wrong with it

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from perceptrons.data import Rows, Source
 from perceptrons.learn.labels import union, weights_of_classes
-from perceptrons.learn.streaming import Stream, Watched, check_features, fitting, labelled, summary
+from perceptrons.learn.stream import Stream, Watched, check_features, fitting, labelled, summary
 from perceptrons.models import validation
 from perceptrons.models.preparation import Task, make_room
 

@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
-from perceptrons.learn import Progress, Run, train
-from perceptrons.learn.progress import stopped
-from perceptrons.learn.structured import READOUTS, Pairs, StructuredLearner
+from perceptrons.learn.fit import Run, train
+from perceptrons.learn.report import Progress, stopped
+from perceptrons.learn.structure.learner import READOUTS, Pairs, StructuredLearner
 from perceptrons.models.fitted import Counted
 from perceptrons.models.rule_parameters import COMMON, RuleParameters
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.learn.entities import EntityReport, entity_report
-from perceptrons.learn.label_sequences import Labels
-from perceptrons.learn.tagging import Tagger
+from perceptrons.learn.sequence.labels import Labels
+from perceptrons.learn.sequence.tagger import Tagger
+from perceptrons.metrics.entities import EntityReport, entity_report
 from perceptrons.models.fitted import Counted
 
 Bounds = npt.NDArray[np.uint64]

@@ -14,15 +14,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.core.steps import SIZE, TOKENS, WRONG_TOKENS
-from perceptrons.data.templates import Template, resolve
-from perceptrons.data.tokens import Tokens
-from perceptrons.data.vocabulary import Named, Templated
-from perceptrons.learn import Progress, Run
-from perceptrons.learn.label_sequences import Labels, labels_in, labels_of
-from perceptrons.learn.progress import stopped
-from perceptrons.learn.tagging import UPDATES as WHERE
-from perceptrons.learn.tagging import Plan, Tagger
+from perceptrons.core.sequence.steps import SIZE, TOKENS, WRONG_TOKENS
+from perceptrons.data.token.templates import Template, resolve
+from perceptrons.data.token.tokens import Tokens
+from perceptrons.data.token.vocabulary import Named, Templated
+from perceptrons.learn.fit import Run
+from perceptrons.learn.report import Progress, stopped
+from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
+from perceptrons.learn.sequence.tagger import UPDATES as WHERE
+from perceptrons.learn.sequence.tagger import Plan, Tagger
 from perceptrons.models.rule_parameters import COMMON, RuleParameters
 from perceptrons.models.tagged import Bounds, Tagged
 

@@ -145,7 +145,7 @@ def _to_saved_tagger(model: Any, params: dict[str, Any]) -> SavedTagger:
 
 def from_saved_tagger(saved: SavedTagger) -> Any:
     """The tagger that was saved, its parameters checked."""
-    from perceptrons.learn.training import Run
+    from perceptrons.learn.fit import Run
     from perceptrons.models import SequenceTagger
 
     params, report = dict(saved.params), saved.report

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.core import budget, keeping
+from perceptrons.core.kernel import budget
+from perceptrons.core.linear import readouts as keeping
 from perceptrons.data import Rows
-from perceptrons.learn import KERNELS, POLICIES, BudgetLearner, KernelLearner
-from perceptrons.learn.readout import Pocket, Voted
-from perceptrons.learn.support import Support
+from perceptrons.learn.kernel.budget import POLICIES, BudgetLearner
+from perceptrons.learn.kernel.feature_space import KERNELS
+from perceptrons.learn.kernel.learner import KernelLearner
+from perceptrons.learn.kernel.support import Support
+from perceptrons.learn.readouts import Pocket, Voted
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.learners import MOST, checked_log, pack_common, set_counts, unpack_common
 from perceptrons.store.rows import pack_rows, unpack_rows

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.core import keeping
-from perceptrons.learn import READOUTS, Learner
-from perceptrons.learn.readout import Step, Voted
+from perceptrons.core.linear import readouts as keeping
+from perceptrons.learn.linear.learner import Learner
+from perceptrons.learn.readouts import READOUTS, Step, Voted
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.rows import check_memory, pack_rows, pack_weights, unpack_rows, unpack_weights
 from perceptrons.store.values import Settings, check_range, rule_from, take, to_json

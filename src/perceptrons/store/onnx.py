@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons.data.atomic import replaced
-from perceptrons.learn import Learner
+from perceptrons.learn.linear.learner import Learner
 from perceptrons.store.format import Array
 from perceptrons.store.saved import Saved
 
 if TYPE_CHECKING:
-    from perceptrons.learn import BudgetLearner, KernelLearner
+    from perceptrons.learn.kernel.budget import BudgetLearner
+    from perceptrons.learn.kernel.learner import KernelLearner
 
 OPSET, IR = 15, 8  # old enough for runtimes in use
 LARGEST = 2**31 - 2**20  # bytes: a message of protocol buffers ends there

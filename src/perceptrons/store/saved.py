@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons import __version__
-from perceptrons.learn import Learner
+from perceptrons.learn.linear.learner import Learner
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.format import Array, ModelFileError, Tensors, read_file, write_file
 from perceptrons.store.learners import pack_linear, unpack_linear
 from perceptrons.store.values import Settings, from_json, pack, rule_from, take, to_json, unpack
 
 if TYPE_CHECKING:
-    from perceptrons.learn import BudgetLearner, KernelLearner
+    from perceptrons.learn.kernel.budget import BudgetLearner
+    from perceptrons.learn.kernel.learner import KernelLearner
     from perceptrons.store.taggers import SavedTagger
 
 # The kinds of learners that each estimator is around.
@@ -171,8 +172,8 @@ def _check_rule(rule: Any) -> None:
 
 def _encoding(settings: Settings, tensors: Tensors, n_features: int) -> Any:
     """How columns become features."""
-    from perceptrons.data.encoding import Encoding  # seldom needed
-    from perceptrons.data.encoding import Settings as Asked
+    from perceptrons.data.table.encoding import Encoding  # seldom needed
+    from perceptrons.data.table.encoding import Settings as Asked
 
     names = settings.any("lists")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

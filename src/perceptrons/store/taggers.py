@@ -9,12 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from perceptrons import __version__
-from perceptrons.core import keeping, steps
-from perceptrons.core.steps import SIZE, USED_ROWS
-from perceptrons.data.vocabulary import from_state
-from perceptrons.learn.schemes import SCHEMES
-from perceptrons.learn.sequences import SequenceLearner, links_of, n_links, padded
-from perceptrons.learn.tagging import READOUTS, UPDATES, Plan, Tagger
+from perceptrons.core.linear import readouts as keeping
+from perceptrons.core.sequence import steps
+from perceptrons.core.sequence.steps import SIZE, USED_ROWS
+from perceptrons.data.token.vocabulary import from_state
+from perceptrons.learn.sequence.learner import SequenceLearner, links_of, n_links, padded
+from perceptrons.learn.sequence.schemes import SCHEMES
+from perceptrons.learn.sequence.tagger import READOUTS, UPDATES, Plan, Tagger
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.rows import memory

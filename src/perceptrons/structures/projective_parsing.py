@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from perceptrons.core import eisner
-from perceptrons.learn.joint_space import read_only
+from perceptrons.learn.structure.joint_space import read_only
 
 Array = npt.NDArray[Any]
 BEYOND, ROOT = "\0beyond", "\0root"  # no word and no tag begins like this

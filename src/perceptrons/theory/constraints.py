@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core import passes
+from perceptrons.core.linear import passes
 from perceptrons.data import Rows
 
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.learn import Examples, Learner
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.linear.learner import Learner
 from perceptrons.rules import Margin, Plain
 from perceptrons.theory.separability import separability
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from perceptrons.core.spaces import TINY
-from perceptrons.learn.recording import record
+from perceptrons.learn.linear.recording import record
 from perceptrons.models.linear import LinearModel
 from perceptrons.theory import wording
 from perceptrons.theory.novikoff import TINY as TINY_SQUARE

@@ -19,8 +19,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
-from perceptrons.learn import Examples, Learner
-from perceptrons.learn.training import orders_of
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.fit import orders_of
+from perceptrons.learn.linear.learner import Learner
 from perceptrons.rules import PA
 from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
 from perceptrons.theory.threads import one_thread

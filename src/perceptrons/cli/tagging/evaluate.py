@@ -13,8 +13,8 @@ from perceptrons.cli.evaluate import MOST, more
 from perceptrons.cli.reading import options
 from perceptrons.cli.tagging import reading
 from perceptrons.data.files import DataError
-from perceptrons.learn.entities import entity_report
-from perceptrons.learn.schemes import recognised
+from perceptrons.learn.sequence.schemes import recognised
+from perceptrons.metrics.entities import entity_report
 from perceptrons.store.taggers import SavedTagger
 
 CONFUSIONS = 10

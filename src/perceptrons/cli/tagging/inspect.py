@@ -12,10 +12,10 @@ import numpy as np
 from perceptrons.cli import output
 from perceptrons.cli.report import settings, size
 from perceptrons.cli.tagging.report import how
-from perceptrons.core.keeping import MISTAKES, SEEN, UPDATES
-from perceptrons.core.steps import TOKENS, WRONG_TOKENS
-from perceptrons.data.vocabulary import Templated
-from perceptrons.learn.tagging import Tagger
+from perceptrons.core.linear.readouts import MISTAKES, SEEN, UPDATES
+from perceptrons.core.sequence.steps import TOKENS, WRONG_TOKENS
+from perceptrons.data.token.vocabulary import Templated
+from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.store.taggers import SavedTagger
 from perceptrons.store.values import to_json
 

@@ -15,10 +15,10 @@ from perceptrons.cli import models, output
 from perceptrons.cli.reading import options
 from perceptrons.cli.tagging import reading
 from perceptrons.data import files
-from perceptrons.data.conll import CONLLU, ColumnsError, with_labels
 from perceptrons.data.files import DataError
-from perceptrons.data.tokens import Lines, Tokens
-from perceptrons.learn.tagging import Tagger
+from perceptrons.data.token.conll import CONLLU, ColumnsError, with_labels
+from perceptrons.data.token.tokens import Lines, Tokens
+from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.store.taggers import SavedTagger
 
 

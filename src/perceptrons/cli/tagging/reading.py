@@ -10,12 +10,12 @@ import click
 import numpy as np
 
 from perceptrons.data import files
-from perceptrons.data.conll import CONLLU, read_conll
 from perceptrons.data.files import DataError
-from perceptrons.data.templates import SETS, Template, parse, resolve
-from perceptrons.data.tokens import Tokens
-from perceptrons.data.vocabulary import Named
-from perceptrons.learn.label_sequences import Labels, labels_in
+from perceptrons.data.token.conll import CONLLU, read_conll
+from perceptrons.data.token.templates import SETS, Template, parse, resolve
+from perceptrons.data.token.tokens import Tokens
+from perceptrons.data.token.vocabulary import Named
+from perceptrons.learn.sequence.labels import Labels, labels_in
 from perceptrons.store.taggers import Reading, SavedTagger
 
 

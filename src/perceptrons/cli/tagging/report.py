@@ -12,9 +12,9 @@ import numpy as np
 
 from perceptrons.cli import output
 from perceptrons.cli.report import chosen, ending, kept, kept_text, rule_text, settings, size
-from perceptrons.core.keeping import UPDATES
-from perceptrons.core.steps import TOKENS
-from perceptrons.learn.common import at_most
+from perceptrons.core.linear.readouts import UPDATES
+from perceptrons.core.sequence.steps import TOKENS
+from perceptrons.learn.hypotheses import at_most
 from perceptrons.store.taggers import SavedTagger
 
 

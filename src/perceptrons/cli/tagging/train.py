@@ -16,12 +16,12 @@ from perceptrons.cli import output
 from perceptrons.cli.reading import share_of
 from perceptrons.cli.tagging import reading
 from perceptrons.cli.tagging.report import Result, describe, show
-from perceptrons.core.keeping import OVERFLOW, SEEN
+from perceptrons.core.linear.readouts import OVERFLOW, SEEN
 from perceptrons.data.files import STDIN, DataError
-from perceptrons.data.vocabulary import Templated
-from perceptrons.learn.schemes import SCHEMES, obeys
-from perceptrons.learn.tagging import READOUTS, UPDATES, Corpus, Plan, Tagger
-from perceptrons.learn.training import Run, orders_of
+from perceptrons.data.token.vocabulary import Templated
+from perceptrons.learn.fit import Run, orders_of
+from perceptrons.learn.sequence.schemes import SCHEMES, obeys
+from perceptrons.learn.sequence.tagger import READOUTS, UPDATES, Corpus, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 

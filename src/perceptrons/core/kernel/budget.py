@@ -1,0 +1,293 @@
+"""Compiled perceptrons that keep at most B rows: what happens to a new support row when there is no room, or no need.
+
+Each policy is a NamedTuple whose type picks the code. A hypothesis is Σ_s α_s·k̃(x_s, ·) over the slots s in use; the
+constant of the bias is part of k̃. `alpha`, `(B,)` for two classes or `(B, classes)`, takes the place of `w` in verbs of
+`spaces`. `n` is the number of slots in use, `k` the kernel values of an example with their rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.core.jit.compiled import Compiled, is_finite
+from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.kernel.projection import decompose
+from perceptrons.core.linear.passes import GOLDEN, mixed, tau
+from perceptrons.core.linear.readouts import AVERAGED, MISTAKES, OVERFLOW, SEEN, TAU, UPDATES, is_a
+from perceptrons.core.rows import JIT, ONE, U
+from perceptrons.core.spaces import TINY, judge, scaled, scratch
+
+# Entries of `state`, an array of floats that starts with zeros.
+(
+    USED,  # slots in use
+    DAMAGE,  # Forgetron: Q, what removals have cost so far
+    RADIUS,  # Forgetron: R² = the largest k̃(x, x) of an update so far, at least 1
+    PROJECTIONS,  # steps that were projected onto the rows kept
+    RESIDUAL,  # the largest ‖k − K·d‖/‖k‖ of a projection
+    SIZE,
+) = range(6)
+
+
+class Random(NamedTuple):
+    """RBP (Cavallanti, Cesa-Bianchi & Gentile 2007): a random row makes room. Any rule, any number of classes.
+
+    The k-th update takes the k-th number of SplitMix64 from `seed`, an np.uint64: there is no generator to keep.
+    """
+
+    seed: np.uint64
+
+
+class Forgetron(NamedTuple):
+    """Self-tuned Forgetron (Dekel, Shalev-Shwartz & Singer 2008, §5): all shrink, then the oldest row makes room.
+
+    Two classes, the plain rule.
+    """
+
+
+class Projectron(NamedTuple):
+    """Projectron (Orabona, Keshet & Caputo 2009, §3): a step that lies nearly in the span of the rows kept adds none.
+
+    `threshold` is η, the largest squared distance Δ from the span at which a step is projected. The plain rule.
+    """
+
+    threshold: float
+
+
+class ProjectronPP(NamedTuple):
+    """Projectron++ (Orabona, Keshet & Caputo 2009, §4): rows that are right with a margin below 1 move it, too."""
+
+    threshold: float
+
+
+def evaluate(alpha, k, n, scores):
+    """Scores Σ_s α_s·k_s; updates scores in place."""
+
+
+@overload(evaluate, jit_options=JIT)
+def _evaluate(alpha, k, n, scores):
+    if alpha.ndim == 1:
+
+        def one(alpha, k, n, scores):
+            total = 0.0
+            for s in range(n):
+                total += alpha[s] * k[s]
+            scores[0] = total
+
+        return one
+
+    def several(alpha, k, n, scores):
+        scores[:] = 0.0
+        for s in range(n):
+            for c in range(U(scores.size)):
+                scores[c] += alpha[s, c] * k[s]
+
+    return several
+
+
+def nudge(alpha, s, length, code, rival):
+    """Move the coefficients of slot s towards class `code`; updates alpha in place."""
+
+
+@overload(nudge, jit_options=JIT)
+def _nudge(alpha, s, length, code, rival):
+    if alpha.ndim == 1:
+
+        def one(alpha, s, length, code, rival):
+            alpha[s] += length * (2.0 * code - 1.0)
+
+        return one
+
+    def several(alpha, s, length, code, rival):
+        alpha[s, code] += length
+        alpha[s, rival] -= length
+
+    return several
+
+
+def project(policy, k, n, sq_norm, margin, table, factor, work, state):
+    """Δ of an example that may make a step, and whether its row is far enough from the span to enter.
+
+    Updates work and state in place. Policies that do not project let every row enter.
+    """
+
+
+@overload(project, jit_options=JIT)
+def _project(policy, k, n, sq_norm, margin, table, factor, work, state):
+    if is_a(policy, (Projectron, ProjectronPP)):
+        below = 1.0 if is_a(policy, ProjectronPP) else TINY
+
+        def onto_rows(policy, k, n, sq_norm, margin, table, factor, work, state):
+            if not margin < below:
+                return 0.0, False
+            delta, least, residual = decompose(k, n, sq_norm, table, factor, work)
+            state[RESIDUAL] = max(state[RESIDUAL], residual)
+            return delta, delta > max(policy.threshold, least)
+
+        return onto_rows
+
+    return lambda policy, k, n, sq_norm, margin, table, factor, work, state: (0.0, True)
+
+
+def margin_step(policy, margin, sq_norm, delta, weight, alpha):
+    """Length of the step on an example that is right, but for the scale η of all steps."""
+
+
+@overload(margin_step, jit_options=JIT)
+def _margin_step(policy, margin, sq_norm, delta, weight, alpha):
+    if is_a(policy, ProjectronPP):
+        # Orabona et al. 2009, §4: τ = min(ℓ/‖P‖², 1, 2(ℓ − Δ/η)/‖P‖²) with ‖P‖² = k̃(x, x) − Δ. The weight scales the
+        # 1, which bounds τ as C bounds PA-I. Of several classes two move: ‖P‖² and Δ double, and so does η, which is
+        # meant for one projection; Δ/η stays.
+        def projected(policy, margin, sq_norm, delta, weight, alpha):
+            if margin <= 0.0 or margin >= 1.0:
+                return 0.0
+            loss = 1.0 - margin
+            sure = loss - delta / policy.threshold if delta > 0.0 else loss
+            sq_projection = scaled(alpha, sq_norm - delta)
+            if sure <= 0.0 or sq_projection <= 0.0:
+                return 0.0
+            return min(loss, weight * sq_projection, 2.0 * sure) / sq_projection
+
+        return projected
+
+    return lambda policy, margin, sq_norm, delta, weight, alpha: 0.0
+
+
+@register_jitable(**JIT)
+def shrinkage(delta, mu, slack):
+    """The largest φ in (0, 1] with p(φ) = (δ² − 2δμ)φ² + 2δφ − slack ≤ 0, for δ ≥ 0 and slack > 0.
+
+    p(0) < 0. If p(1) ≤ 0, it is 1. If not, p has one root between: p rises up to 1 when its leading coefficient a is
+    ≥ 0, and the concave p of a < 0, once above 0, stays there up to 1. The root is (−δ + √(δ² + a·slack))/a, written
+    without cancellation.
+    """
+    a = delta * (delta - 2.0 * mu)
+    if a + 2.0 * delta <= slack:
+        return 1.0
+    return min(1.0, slack / (delta + np.sqrt(max(0.0, delta * delta + a * slack))))
+
+
+def make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+    """The slot for a new row, and the length of its step there; slot B if the step is to be projected instead.
+
+    Updates alpha and state in place.
+    """
+
+
+@overload(make_room, jit_options=JIT)
+def _make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+    if is_a(policy, Random):
+
+        def random(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+            budget = U(alpha.shape[0])
+            if n < budget:
+                return n, step
+            number = mixed(U(policy.seed) + U(counts[UPDATES]) * GOLDEN)
+            return ((number >> U(32)) * budget) >> U(32), step
+
+        return random
+
+    if is_a(policy, Forgetron):
+
+        def oldest(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+            # The analysis is for k̃(x, x) ≤ 1. The kernel k̃/R² with the same α makes the same mistakes; its μ is μ/R².
+            state[RADIUS] = max(1.0, state[RADIUS], sq_norm)
+            if n < U(alpha.shape[0]):
+                return n, step
+            r = U(0)
+            for s in range(ONE, n):
+                if born[s] < born[r]:
+                    r = s
+            score = step * (2.0 * code - 1.0) * k[r]  # f(x_r), with the new row in f
+            for s in range(n):
+                score += alpha[s] * table[r, s]
+            lost = abs(alpha[r])  # δ
+            mu = (score if alpha[r] > 0.0 else -score) / state[RADIUS]  # μ = y_r·f(x_r)
+            limit = 0.46875 * counts[MISTAKES]  # (15/32)·M
+            phi = shrinkage(lost, mu, limit - state[DAMAGE])
+            for s in range(n):
+                alpha[s] *= phi
+            # Q += (δφ)² + 2δφ(1 − φμ), which the choice of φ keeps within (15/32)·M; rounding might not.
+            damage = state[DAMAGE] + lost * phi * (lost * phi + 2.0 * (1.0 - phi * mu))
+            state[DAMAGE] = min(limit, damage)
+            return r, phi * step
+
+        return oldest
+
+    def unless_near(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+        return (n if far else U(alpha.shape[0])), step  # n is B when there is no room
+
+    return unless_near
+
+
+@register_jitable(**JIT)
+def enter(slot, k, n, sq_norm, delta, table, factor, work):
+    """A new row among those kept, in K and in L; updates table and factor in place."""
+    if table.size > 0:
+        for s in range(n):
+            table[slot, s] = k[s]
+            table[s, slot] = k[s]
+        table[slot, slot] = sq_norm
+    if factor.size > 0:
+        for s in range(n):
+            factor[slot, s] = work[1, s]
+        factor[slot, slot] = np.sqrt(delta)
+
+
+@Compiled
+def learn(gram, sq_norm, codes, weight, how, policy, alpha, source, born, table, factor, state, counts, predicted):
+    """Once through a block of examples, in order, with at most B rows kept at any time.
+
+    `gram` holds k̃ of the block's rows with the m rows kept before the block, then with the block's own rows; slot s has
+    its row in column `source[s]`, which is s at first. `born[s]` is the update that brought it. `table` is K, k̃ among
+    the rows kept, and `factor` its Cholesky factor, both (B, B); `Random` takes (0, 0) for both, `Forgetron` for the
+    factor. Updates alpha, source, born, table, factor, state, counts and predicted (unless None) in place.
+    """
+    scores = scratch(alpha)
+    budget = U(alpha.shape[0])
+    k, work = np.empty(budget), np.empty((3, budget))
+    first = U(gram.shape[1]) - U(gram.shape[0])  # m: the column of the block's first row
+    for a in range(U(gram.shape[0])):
+        n = U(state[USED])
+        for s in range(n):
+            k[s] = gram[a, U(source[s])]
+        example_weight = 1.0
+        if weight is not None:
+            example_weight = weight[a]
+        code = U(codes[a])
+        evaluate(alpha, k, n, scores)
+        margin, rival, answer = judge(scores, code, how.tie_positive, alpha)
+        if predicted is not None:
+            predicted[a] = answer
+        if example_weight == 0.0:
+            continue
+        delta, far = project(policy, k, n, sq_norm[a], margin, table, factor, work, state)
+        step = tau(how.rule, margin, scaled(alpha, sq_norm[a]), example_weight)
+        if step == 0.0:
+            step = margin_step(policy, margin, sq_norm[a], delta, example_weight, alpha)
+            far = False  # it is projected in any case
+        step *= how.eta
+        if not is_finite(margin + step + sq_norm[a] + delta):
+            counts[OVERFLOW] = a + 1.0
+            return
+        counts[AVERAGED] += 1.0
+        counts[SEEN] += 1.0
+        if margin <= 0.0:
+            counts[MISTAKES] += 1.0
+        if step > 0.0:
+            counts[UPDATES] += 1.0
+            counts[TAU] += step
+            slot, step = make_room(policy, k, n, sq_norm[a], step, far, code, alpha, born, table, state, counts)
+            if slot < budget:
+                enter(slot, k, n, sq_norm[a], delta, table, factor, work)
+                alpha[slot] = 0.0
+                nudge(alpha, slot, step, code, rival)
+                source[slot] = first + a
+                born[slot] = counts[UPDATES]
+                state[USED] = max(n, slot + ONE)
+            else:
+                for s in range(n):
+                    nudge(alpha, s, step * work[0, s], code, rival)
+                state[PROJECTIONS] += 1.0

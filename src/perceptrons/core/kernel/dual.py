@@ -1,0 +1,247 @@
+"""The pass in a kernel's feature space: w = Σ_j α_j φ(x_j), and only inner products k(x_j, x) are at hand.
+
+The scores of all rows are kept up to date: a step of length τ towards x_i adds ±τ·k(x_i, x_r) to the score of every row
+r. `scores` has one entry a row for two classes, one column a class for more (Fortran order, so that a step moves whole
+columns); the number of its axes tells, as that of w does in `spaces`. The coefficients α are not needed here: whoever
+reads the log of updates adds them up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perceptrons.core.jit.compiled import Compiled, is_finite
+from perceptrons.core.jit.deferred import overload
+from perceptrons.core.linear import readouts as keeping
+from perceptrons.core.linear.passes import tau
+from perceptrons.core.linear.readouts import (
+    AVERAGED,
+    LOGGED,
+    LONGEST,
+    MISTAKES,
+    OVERFLOW,
+    PASSES,
+    QUIET,
+    RUN,
+    SEEN,
+    SQ_NORM,
+    TAU,
+    TRIED,
+    UPDATES,
+    VISITS,
+    WAITS,
+)
+from perceptrons.core.rows import JIT, U
+from perceptrons.core.spaces import judge, scaled, scratch
+
+# What a pass waits for when it returns before its end: counts[WAITS].
+NOTHING, LINE, TRIAL = range(3)
+# Rows without a line in the table: nothing is known of them, they have been asked for, or their line is elsewhere.
+MISSING, ASKED, ELSEWHERE = -1, -2, -3
+
+
+def read(scores, i, out):
+    """The scores of row i; updates out in place."""
+
+
+@overload(read, jit_options=JIT)
+def _read(scores, i, out):
+    if scores.ndim == 1:
+
+        def one(scores, i, out):
+            out[0] = scores[i]
+
+        return one
+
+    def several(scores, i, out):
+        for c in range(U(out.size)):
+            out[c] = scores[i, c]
+
+    return several
+
+
+def move(scores, line, step, code, rival):
+    """A step towards the row whose kernel values are `line`; updates scores in place."""
+
+
+@overload(move, jit_options=JIT)
+def _move(scores, line, step, code, rival):
+    if scores.ndim == 1:
+
+        def one(scores, line, step, code, rival):
+            signed = step * (2.0 * code - 1.0)
+            for r in range(U(line.size)):
+                scores[r] += signed * line[r]
+
+        return one
+
+    def several(scores, line, step, code, rival):
+        up, down = scores[:, code], scores[:, rival]
+        for r in range(U(line.size)):
+            up[r] += step * line[r]
+        for r in range(U(line.size)):
+            down[r] -= step * line[r]
+
+    return several
+
+
+@Compiled
+def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, counts, mistakes, predicted):
+    """Pass after pass, a line of `order` each, as `passes.learn`; goes on from visit number counts[VISITS].
+
+    Updates scores, log, counts, mistakes (one entry a pass) and predicted (unless None) in place. `table[lines[i]]` has
+    the kernel values of row i with all rows; lines[i] < 0 says that they have not been computed. The pass returns
+    early, with counts[WAITS], before an update whose line is missing, and when a hypothesis is to be tried for the
+    pocket (never, if counts[LONGEST] is infinite).
+    """
+    out = scratch(scores)
+    n = U(order.shape[1])
+    visits = U(order.size)
+    counts[WAITS] = NOTHING
+    v = U(counts[VISITS])
+    while v < visits:
+        p, q = v // n, v % n
+        if q == U(0):
+            counts[QUIET] = 1.0
+        i = U(order[p, q])
+        example_weight = 1.0
+        if weight is not None:
+            example_weight = weight[i]
+        code = U(codes[i])
+        read(scores, i, out)
+        margin, rival, answer = judge(out, code, how.tie_positive, scores)
+        if example_weight != 0.0:
+            sq_length = scaled(scores, sq_norm[i])
+            step = how.eta * tau(how.rule, margin, sq_length, example_weight)
+            if not is_finite(margin + step):
+                counts[OVERFLOW] = i + 1.0
+                return
+            if step > 0.0 and lines[i] < 0:
+                counts[VISITS], counts[WAITS] = v, LINE
+                return
+            counts[AVERAGED] += 1.0
+            counts[SEEN] += 1.0
+            if margin <= 0.0:
+                counts[MISTAKES] += 1.0
+                mistakes[p] += 1.0
+            if step > 0.0:
+                move(scores, table[U(lines[i])], step, code, rival)
+                at = U(counts[LOGGED])
+                log[at, keeping.AT] = counts[AVERAGED]
+                log[at, keeping.ROW] = i
+                log[at, keeping.STEP] = step
+                log[at, keeping.UP] = code
+                log[at, keeping.DOWN] = rival
+                counts[LOGGED] += 1.0
+                counts[UPDATES] += 1.0
+                counts[TAU] += step
+                counts[SQ_NORM] += step * (2.0 * margin + step * sq_length)  # ‖w + δ‖² = ‖w‖² + 2w·δ + ‖δ‖²
+                counts[QUIET] = counts[RUN] = counts[TRIED] = 0.0
+            elif margin > 0.0:
+                counts[RUN] += 1.0
+                if counts[RUN] > counts[LONGEST]:
+                    counts[LONGEST] = counts[RUN]
+                    if counts[TRIED] == 0.0:
+                        counts[TRIED], counts[WAITS] = 1.0, TRIAL
+            else:
+                counts[RUN] = 0.0  # a mistake on a row of zeros
+        if predicted is not None:
+            predicted[i] = answer
+        v += U(1)
+        counts[VISITS] = v
+        if v % n == U(0):
+            counts[PASSES] += 1.0
+            length = np.sqrt(max(0.0, counts[SQ_NORM]))
+            stuck = mistakes[p] == 0.0 or counts[QUIET] == 1.0
+            if stuck or (how.give_up > 0.0 and length < how.give_up * counts[TAU]):
+                counts[VISITS] = visits
+                return
+        if counts[WAITS] == TRIAL:
+            return
+
+
+@Compiled
+def ahead(lines, codes, sq_norm, order, first, how, scores, found):
+    """The rows from visit `first` on that would make a step now and whose line is missing, each once.
+
+    Updates found in place and marks these rows in lines as asked for; returns how many, at most `found.size`.
+    """
+    out = scratch(scores)
+    n = U(order.shape[1])
+    count = U(0)
+    for v in range(U(first), (U(first) // n + U(1)) * n):  # to the end of this pass
+        i = U(order[v // n, v % n])
+        if lines[i] != MISSING:
+            continue
+        read(scores, i, out)
+        margin, _, _ = judge(out, U(codes[i]), how.tie_positive, scores)
+        if tau(how.rule, margin, scaled(scores, sq_norm[i]), 1.0) > 0.0:
+            lines[i] = ASKED
+            found[count] = i
+            count += U(1)
+            if count == U(found.size):
+                break
+    return count
+
+
+@Compiled
+def spread(table, lines, steps, scores):
+    """Steps of rows whose kernel values are in these lines of the table; updates scores in place.
+
+    `steps` has the shape of scores: what the coefficients of the rows gain, by classes.
+    """
+    for k in range(U(lines.size)):
+        lift(scores, table[U(lines[k])], steps, k)
+
+
+def lift(scores, line, steps, k):
+    """Add line k of `steps` times `line` to the scores; updates them in place."""
+
+
+@overload(lift, jit_options=JIT)
+def _lift(scores, line, steps, k):
+    if scores.ndim == 1:
+
+        def one(scores, line, steps, k):
+            for r in range(U(line.size)):
+                scores[r] += steps[k] * line[r]
+
+        return one
+
+    def several(scores, line, steps, k):
+        for c in range(U(scores.shape[1])):
+            step, column = steps[k, c], scores[:, c]
+            if step != 0.0:
+                for r in range(U(line.size)):
+                    column[r] += step * line[r]
+
+    return several
+
+
+@Compiled
+def errors(scores, codes, weight, tie_positive):
+    """The mistakes of the hypothesis that gave these scores, by the weights of rows if they have any."""
+    out = scratch(scores)
+    total = 0.0
+    for i in range(U(scores.shape[0])):
+        read(scores, i, out)
+        margin, _, _ = judge(out, U(codes[i]), tie_positive, scores)
+        if margin <= 0.0:
+            if weight is None:
+                total += 1.0
+            else:
+                total += weight[i]
+    return total
+
+
+@Compiled
+def smallest(scores, codes, weight):
+    """The smallest margin of the rows that count."""
+    out = scratch(scores)
+    least = np.inf
+    for i in range(U(scores.shape[0])):
+        if weight is None or weight[i] > 0.0:
+            read(scores, i, out)
+            margin, _, _ = judge(out, U(codes[i]), False, scores)
+            least = min(least, margin)
+    return least

@@ -1,0 +1,164 @@
+"""What a pass does, beyond moving w, for the hypothesis that will be read out: nothing, a sum, a log or a pocket.
+
+Each readout is an empty NamedTuple whose type picks the code, so that one which is not asked for costs nothing.
+`counts` is the pass's array of counters.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from perceptrons.core.jit.compiled import OPTIONS
+from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.rows import JIT, U, n_rows
+from perceptrons.core.spaces import judge, move, score
+
+# Entries of `counts`, an array of floats that a pass updates.
+(
+    SEEN,  # examples
+    MISTAKES,  # of them, those with m ≤ 0
+    UPDATES,  # steps
+    TAU,  # Στ, the sum of the lengths of all steps
+    AVERAGED,  # examples in the average
+    RUN,  # right answers in a row by the hypothesis in force
+    LONGEST,  # the longest such run so far
+    TRIED,  # 1 once the hypothesis in force has been tried for the pocket
+    POCKET,  # mistakes of the hypothesis in the pocket
+    LOGGED,  # lines in the log
+    PASSES,  # passes completed
+    QUIET,  # 1 if the last of them made no update
+    OVERFLOW,  # 1 + the row at which numbers left the range of floats
+    SQ_NORM,  # ‖w‖², added up in a kernel's feature space
+    VISITS,  # examples done of those that a pass in a kernel's feature space was given
+    WAITS,  # what such a pass waits for: see `dual`
+    SIZE,
+) = range(17)
+
+# Columns of the log of updates.
+AT, ROW, STEP, UP, DOWN, COLUMNS = range(6)
+
+
+class Last(NamedTuple):
+    """Keep nothing: the final w is read out."""
+
+
+class Averaged(NamedTuple):
+    """Keep u = w_0 + Σ t·δ_t, with δ_t the step made at example t: Σ_t w_t = (T + 1)·w_T − u."""
+
+
+class Voted(NamedTuple):
+    """Keep a line for each update: when, which row, how long, up and down for which class."""
+
+
+class Pocket(NamedTuple):
+    """Keep the w with the fewest mistakes on all rows (Gallant 1990, with ratchet)."""
+
+
+def is_a(readout, kind):
+    return issubclass(readout.instance_class, kind)
+
+
+def keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
+    """After an update; changes kept and counts in place."""
+
+
+@overload(keep_step, jit_options=JIT)
+def _keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
+    if is_a(readout, Averaged):
+
+        def averaged(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
+            move(values, indices, indptr, i, step * counts[AVERAGED], bias, code, rival, kept)
+
+        return averaged
+
+    if is_a(readout, Voted):
+
+        def voted(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
+            line = U(counts[LOGGED])
+            kept[line, AT] = counts[AVERAGED]
+            kept[line, ROW] = i
+            kept[line, STEP] = step
+            kept[line, UP] = code
+            kept[line, DOWN] = rival
+            counts[LOGGED] += 1.0
+
+        return voted
+
+    if is_a(readout, Pocket):
+
+        def pocket(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
+            counts[RUN] = 0.0
+            counts[TRIED] = 0.0
+
+        return pocket
+
+    def last(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
+        pass
+
+    return last
+
+
+def copy(w, kept):
+    """kept = w, entry by entry: the assignment of one array to another takes six seconds to compile, for its errors."""
+
+
+@overload(copy, jit_options=JIT)
+def _copy(w, kept):
+    def one(w, kept):
+        for j in range(U(w.size)):
+            kept[j] = w[j]
+
+    def several(w, kept):
+        for j in range(U(w.shape[0])):
+            for c in range(U(w.shape[1])):
+                kept[j, c] = w[j, c]
+
+    return one if w.ndim == 1 else several
+
+
+def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
+    """After a right answer that left w as it was; changes kept, counts and scores in place."""
+
+
+@overload(keep_right, jit_options=JIT)
+def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
+    if is_a(readout, Pocket):
+
+        def pocket(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
+            counts[RUN] += 1.0
+            if counts[RUN] <= counts[LONGEST]:
+                return
+            counts[LONGEST] = counts[RUN]
+            if counts[TRIED] == 0.0:
+                counts[TRIED] = 1.0
+                found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, counts[POCKET], scores)
+                if found < counts[POCKET]:
+                    counts[POCKET] = found
+                    copy(w, kept)
+
+        return pocket
+
+    def others(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
+        pass
+
+    return others
+
+
+@register_jitable(**OPTIONS)  # not inlined: it is seldom called
+def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, limit, scores):
+    """The mistakes of w on all rows, by their weights if they have any; stops counting at `limit`.
+
+    Updates scores, room for those of one example, in place.
+    """
+    total = 0.0
+    for i in range(n_rows(values, indices, indptr)):
+        score(values, indices, indptr, i, bias, w, scores)
+        margin, _, _ = judge(scores, U(codes[i]), tie_positive, w)
+        if margin <= 0.0:
+            if weight is None:
+                total += 1.0
+            else:
+                total += weight[i]
+            if total >= limit:
+                break
+    return total

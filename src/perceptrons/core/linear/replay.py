@@ -1,0 +1,51 @@
+"""Logged updates made once more, to see what each of them did."""
+
+from __future__ import annotations
+
+from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit.deferred import overload
+from perceptrons.core.linear.passes import norm
+from perceptrons.core.linear.readouts import DOWN, ROW, STEP, UP
+from perceptrons.core.rows import JIT, U
+from perceptrons.core.spaces import judge, move, scaled, score, scratch
+
+# What is noted of an update; after these columns come the weights that it made, if there is room for them.
+BEFORE, AFTER, SQ_NORM, TOWARDS, COLUMNS = range(5)
+
+
+def along(scores, code, rival, w):
+    """Inner product of the weights that made these scores with the direction of a step."""
+
+
+@overload(along, jit_options=JIT)
+def _along(scores, code, rival, w):
+    if w.ndim == 1:
+        return lambda scores, code, rival, w: (2.0 * code - 1.0) * scores[0]
+    return lambda scores, code, rival, w: scores[code] - scores[rival]
+
+
+@Compiled
+def replay(values, indices, indptr, sq_norm, log, bias, tie_positive, star, w, lines):
+    """Make the steps of a log, one line each; updates w and lines in place.
+
+    Noted are the margin of the row before and after the step, ‖w‖² after it, and w*·(the step), with `star` for w*.
+    """
+    scores = scratch(w)
+    total = norm(w) ** 2
+    for k in range(U(log.shape[0])):
+        i, code, rival, step = U(log[k, ROW]), U(log[k, UP]), U(log[k, DOWN]), log[k, STEP]
+        score(values, indices, indptr, i, bias, star, scores)
+        lines[k, TOWARDS] = step * along(scores, code, rival, w)
+        score(values, indices, indptr, i, bias, w, scores)
+        lines[k, BEFORE], _, _ = judge(scores, code, tie_positive, w)
+        # ‖w + δ‖² = ‖w‖² + 2·w·δ + ‖δ‖²: as many operations as the row has values, however wide w is.
+        total += step * (2.0 * along(scores, code, rival, w) + step * scaled(w, sq_norm[i] + bias))
+        lines[k, SQ_NORM] = max(total, 0.0)  # rounding may leave less than nothing
+        move(values, indices, indptr, i, step, bias, code, rival, w)
+        score(values, indices, indptr, i, bias, w, scores)
+        lines[k, AFTER], _, _ = judge(scores, code, tie_positive, w)
+        column = U(COLUMNS)
+        if U(lines.shape[1]) > column:
+            for x in w.flat:
+                lines[k, column] = x
+                column += U(1)

@@ -1,0 +1,121 @@
+"""Columns put side by side as rows: numbers as a matrix; numbers, categories and what is hashed as sparse rows."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from perceptrons.core.jit.compiled import Compiled, Filling
+from perceptrons.core.jit.deferred import overload
+
+U = np.uint64
+ONE = np.uint64(1)
+NONE = np.uint32(0xFFFFFFFF)
+STRIP = np.uint64(64)  # rows that are written at a time, so that they stay in the cache while columns add to them
+
+
+def load(address):
+    """The float64 that lies at an address."""
+
+
+@overload(load)
+def _load(address):
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def read(typingctx, address):
+        def codegen(context, builder, signature, args):
+            return builder.load(builder.inttoptr(args[0], ir.DoubleType().as_pointer()))
+
+        return types.float64(types.uint64), codegen
+
+    return lambda address: read(address)
+
+
+@partial(Filling, lambda addresses, n: (int(n), addresses.size))
+def matrix(addresses, n, X):
+    """The C-ordered matrix of columns of n float64 each; where they lie is all that is known of them."""
+    for begin in range(U(0), n, STRIP):
+        end = min(begin + STRIP, n)
+        for j in range(U(addresses.size)):
+            for i in range(begin, end):
+                X[i, j] = load(addresses[j] + i * U(8))
+
+
+@Compiled
+def nonzeros(X):
+    """CSR arrays of a dense matrix: values, indices, indptr."""
+    indptr = np.zeros(X.shape[0] + 1, dtype=np.uint64)
+    for i in range(U(X.shape[0])):
+        count = U(0)
+        for j in range(U(X.shape[1])):
+            count += U(X[i, j] != 0.0)
+        indptr[i + ONE] = indptr[i] + count
+    values, indices = np.empty(indptr[-1]), np.empty(indptr[-1], dtype=np.uint32)
+    at = U(0)
+    for i in range(U(X.shape[0])):
+        for j in range(U(X.shape[1])):
+            if X[i, j] != 0.0:
+                values[at], indices[at] = X[i, j], j
+                at += ONE
+    return values, indices, indptr
+
+
+@Compiled
+def compact(codes, size):
+    """Codes below `size` numbered anew, in the order in which they occur; returns them and what they were."""
+    new, were, found = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty_like(codes)
+    count = 0
+    for i in range(U(codes.size)):
+        code = U(codes[i])
+        if new[code] < 0:
+            new[code], were[count] = count, codes[i]
+            count += 1
+        found[i] = new[code]
+    return found, were[:count].copy()
+
+
+@Compiled
+def ones(features):
+    """CSR arrays with a one for each feature that a row of the matrix names; the same one twice is a two."""
+    n, width = U(features.shape[0]), U(features.shape[1])
+    values, indices = np.empty(n * width), np.empty(n * width, dtype=np.uint32)
+    indptr = np.zeros(n + ONE, dtype=np.uint64)
+    end = U(0)
+    for i in range(n):
+        begin = end
+        for c in range(width):
+            feature = features[i, c]
+            if feature == NONE:
+                continue
+            at = end  # insertion: columns are few
+            while at > begin and indices[at - ONE] > feature:
+                at -= ONE
+            if at > begin and indices[at - ONE] == feature:
+                values[at - ONE] += 1.0
+                continue
+            for k in range(end - at):
+                indices[end - k], values[end - k] = indices[end - k - ONE], values[end - k - ONE]
+            indices[at], values[at] = feature, 1.0
+            end += ONE
+        indptr[i + ONE] = end
+    return values[:end].copy(), indices[:end].copy(), indptr
+
+
+@Compiled
+def beside(values, indices, indptr, more_values, more_indices, more_indptr):
+    """CSR arrays of rows whose first features are those of one matrix, and the further ones those of another."""
+    joined_values = np.empty(values.size + more_values.size)
+    joined_indices = np.empty(values.size + more_values.size, dtype=np.uint32)
+    at = U(0)
+    for i in range(U(indptr.size) - ONE):
+        for k in range(indptr[i], indptr[i + ONE]):
+            joined_values[at], joined_indices[at] = values[k], indices[k]
+            at += ONE
+        for k in range(more_indptr[i], more_indptr[i + ONE]):
+            joined_values[at], joined_indices[at] = more_values[k], more_indices[k]
+            at += ONE
+    return joined_values, joined_indices, indptr + more_indptr

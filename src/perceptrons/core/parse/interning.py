@@ -1,0 +1,216 @@
+"""Numbers for things that are equal when all their parts are: strings of bytes, and keys of several codes.
+
+Tables are open: a thing is looked for from the slot that its hash names on, up to the first empty one. A slot has
+the hash above and the number plus one below, 32 bits each; 0 is empty. Tables have 2^k slots, at least half of them
+empty. Things with equal hashes are compared: no two ever share a number. Nothing is allocated here; where room runs
+out a kernel stops and says where, and goes on when it is called again with more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit.deferred import register_jitable
+from perceptrons.core.parse.bits import PLAIN, U, eight, product
+from perceptrons.core.rows import prefetch
+
+PADDING = 64  # bytes that must follow a text: it is read in words and windows
+ONE = U(1)
+LOW = U(0xFFFFFFFF)
+ODD = U(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio: its multiples spread evenly (Knuth, vol. 3, §6.4)
+
+# Codes that stand for no value. Beyond the sentence it is a marker: EDGE − 2(d − 1) at distance d before it begins,
+# one less after it ends.
+UNKNOWN = np.uint32(0xFFFFFFFF)
+EDGE = np.uint32(0xFFFFFFFE)
+FARTHEST = 255  # distance that a marker tells
+FIRST_MARKER = int(EDGE) - 2 * FARTHEST  # codes of values are below
+
+
+@register_jitable(**PLAIN)
+def mixed(h, word):
+    """A hash of a hash and one more word: both halves of a product, so that every bit matters to the lowest ones."""
+    high, low = product(h ^ word, ODD)
+    return high ^ low
+
+
+@register_jitable(**PLAIN)
+def lowest(word, n):
+    """The n lowest bytes of a word, n < 8."""
+    return word & ((ONE << (n << U(3))) - ONE)
+
+
+@register_jitable(**PLAIN)
+def hash_of(text, begin, n):
+    """The hash of n bytes."""
+    h, at = n, begin
+    while n >= U(8):
+        h = mixed(h, eight(text, at))
+        at += U(8)
+        n -= U(8)
+    return mixed(h, lowest(eight(text, at), n)) & LOW
+
+
+@register_jitable(**PLAIN)
+def equal(text, a, b, n):
+    """Whether n bytes are the same in two places."""
+    while n >= U(8):
+        if eight(text, a) != eight(text, b):
+            return False
+        a += U(8)
+        b += U(8)
+        n -= U(8)
+    return lowest(eight(text, a), n) == lowest(eight(text, b), n)
+
+
+@Compiled
+def spread(old, slots):
+    """Put everything that is in a table into a larger one, which is empty."""
+    mask = U(slots.size) - ONE
+    for i in range(U(old.size)):
+        if old[i] != U(0):
+            at = (old[i] >> U(32)) & mask
+            while slots[at] != U(0):
+                at = (at + ONE) & mask
+            slots[at] = old[i]
+
+
+@Compiled
+def intern(text, begins, lengths, first, count, slots, homes, codes):
+    """Number strings, from string `first` on, by first occurrence; fills slots, homes and codes.
+
+    homes: for each number the string that was the first to get it. Returns where it stopped, and how many numbers
+    there are.
+    """
+    mask, n = U(slots.size) - ONE, U(count)
+    for i in range(U(first), U(begins.size)):
+        if n == U(homes.size):
+            return i, n
+        begin, length = begins[i], U(lengths[i])
+        h = hash_of(text, begin, length)
+        at = h & mask
+        while True:
+            slot = slots[at]
+            if slot == U(0):
+                homes[n] = i
+                codes[i] = n
+                n += ONE
+                slots[at] = (h << U(32)) | n
+                break
+            if slot >> U(32) == h:
+                number = (slot & LOW) - ONE
+                home = U(homes[number])
+                if U(lengths[home]) == length and equal(text, begins[home], begin, length):
+                    codes[i] = number
+                    break
+            at = (at + ONE) & mask
+    return U(begins.size), n
+
+
+@register_jitable(**PLAIN)
+def same_key(keys, number, template, values, parts, begin, end):
+    """Whether the key of this number is that of a template whose parts have these values."""
+    same = keys[number, U(0)] == template
+    for k in range(begin, end):
+        same = same and keys[number, k - begin + ONE] == values[U(parts[k])]
+    return same
+
+
+@Compiled
+def number(codes, bounds, cells, parts, ends, grow, slots, keys, values, hashes, indices, indptr, counts):
+    """Number the features of tokens; fills slots, keys, indices and indptr, and updates counts.
+
+    codes: a row a view, a column a token. cells: view and offset of each. parts: the cells of all templates, one
+    after the other; ends: where those of each end. A feature's key is its template and the values of its cells. With
+    `grow` a new one gets the next number, otherwise it is left out, as is one with an unknown value. values and
+    hashes: room for those of a token. counts: sequences done, tokens done, features in the table, features found.
+    """
+    mask, n_templates = U(slots.size) - ONE, U(ends.size)
+    done, i, n, nnz = U(counts[0]), U(counts[1]), U(counts[2]), U(counts[3])
+    full = False
+    while done < U(bounds.size) - ONE and not full:
+        begin, end = bounds[done], bounds[done + ONE]
+        while i < end:
+            if grow and n + n_templates > U(keys.shape[0]):
+                full = True
+                break
+            for c in range(U(cells.shape[0])):
+                j = np.int64(i) + cells[c, U(1)]
+                if j < np.int64(begin):
+                    values[c] = U(EDGE) - U(2) * U(np.int64(begin) - j - 1)
+                elif j >= np.int64(end):
+                    values[c] = U(EDGE) - U(2) * U(j - np.int64(end)) - ONE
+                else:
+                    values[c] = codes[U(cells[c, U(0)]), U(j)]
+            first = U(0)
+            for t in range(n_templates):
+                h, known = mixed(U(0), t + ONE), True
+                for k in range(first, U(ends[t])):
+                    value = U(values[U(parts[k])])
+                    known = known and value != U(UNKNOWN)
+                    h = mixed(h, value)
+                hashes[t] = (h & LOW) if known else ~U(0)
+                prefetch(slots, h & mask)
+                first = U(ends[t])
+            for t in range(n_templates):
+                slot = slots[hashes[t] & mask]
+                if slot != U(0):
+                    prefetch(keys, ((slot & LOW) - ONE) * U(keys.shape[1]))
+            first = U(0)
+            for t in range(n_templates):
+                last = U(ends[t])
+                h = hashes[t]
+                if h != ~U(0):
+                    at = h & mask
+                    while True:
+                        slot = slots[at]
+                        if slot == U(0):
+                            if grow:
+                                keys[n, U(0)] = t
+                                for k in range(first, last):
+                                    keys[n, k - first + ONE] = values[U(parts[k])]
+                                indices[nnz] = n
+                                nnz += ONE
+                                n += ONE
+                                slots[at] = (h << U(32)) | n
+                            break
+                        if slot >> U(32) == h and same_key(keys, (slot & LOW) - ONE, t, values, parts, first, last):
+                            indices[nnz] = (slot & LOW) - ONE
+                            nnz += ONE
+                            break
+                        at = (at + ONE) & mask
+                first = last
+            i += ONE
+            indptr[i] = nnz
+        if not full:
+            done += ONE
+    counts[0], counts[1], counts[2], counts[3] = done, i, n, nnz
+    return done
+
+
+@Compiled
+def index(keys, first, n, ends, slots):
+    """Put keys number `first` to n − 1 into a table with room; returns the number of the first that is there already.
+
+    If none is: n.
+    """
+    mask = U(slots.size) - ONE
+    for i in range(U(first), U(n)):
+        t = U(keys[i, U(0)])
+        size = U(ends[t]) - (U(ends[t - ONE]) if t > U(0) else U(0))
+        h = mixed(U(0), t + ONE)
+        for k in range(size):
+            h = mixed(h, U(keys[i, k + ONE]))
+        h &= LOW
+        at = h & mask
+        while slots[at] != U(0):
+            other = (slots[at] & LOW) - ONE
+            same = slots[at] >> U(32) == h and U(keys[other, U(0)]) == t
+            for k in range(size):
+                same = same and keys[other, k + ONE] == keys[i, k + ONE]
+            if same:
+                return i
+            at = (at + ONE) & mask
+        slots[at] = (h << U(32)) | (i + ONE)
+    return U(n)

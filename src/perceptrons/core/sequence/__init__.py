@@ -1,0 +1,1 @@
+"""Compiled search and learning over sequences of labels."""

@@ -1,0 +1,288 @@
+"""Beam search: at each token the best few beginnings of a sequence stay; and where a step is sound.
+
+Beginnings that the future cannot tell apart (same last label; of second order, same last two) are merged: the better
+stays. A beam is kept in the order of these labels, so that of equals the smaller comes first. `scores[t, b]` is the
+score of beginning b of tokens 0…t; `marks[t]` has its last label at b, of second order the label before at width + b,
+then how many there are, then room. Which beginning it extends is found on the way back, where it is asked for. The
+width is one more at least, padded to a multiple of eight with beginnings of score −∞.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.rows import JIT, ONE, U
+from perceptrons.core.sequence.lattice import CALLED, LANES, LOWEST, Second, is_a, pair_of, start_of, stop_of
+
+
+class Beam(NamedTuple):
+    """Search that keeps the `width` best beginnings; `early` says where a step is made, see `violation`."""
+
+    width: int
+    early: bool
+
+
+def row_of(order, labels, width, t, b, marks):
+    """The row of links that holds what may follow beginning b at t."""
+
+
+@overload(row_of, jit_options=JIT)
+def _row_of(order, labels, width, t, b, marks):
+    def first(order, labels, width, t, b, marks):
+        return U(marks[t, b])
+
+    def second(order, labels, width, t, b, marks):
+        before = start_of(labels) if t == U(0) else U(marks[t, width + b])
+        return pair_of(labels, before, U(marks[t, b]))
+
+    return second if is_a(order, Second) else first
+
+
+def merge(order, width, t, links, scores, marks, room):
+    """Extend the beginnings at t − 1 by every label; fills room, returns how many groups of them there are.
+
+    Line g of room has the best scores of group g without that of the token, by label. Of first order there is one
+    group, of second order one for each last label.
+    """
+
+
+@overload(merge, jit_options=CALLED)
+def _merge(order, width, t, links, scores, marks, room):
+    def first(order, width, t, links, scores, marks, room):
+        labels, s = U(links.shape[1]), t - ONE
+        for c in range(labels):
+            room[0, c] = LOWEST
+        for b in range(U(0), U(marks[s, U(2) * width]), U(LANES)):  # eight a turn, as `strongest` does
+            i, j, k, m = U(marks[s, b]), U(marks[s, b + ONE]), U(marks[s, b + U(2)]), U(marks[s, b + U(3)])
+            s0, s1, s2, s3 = scores[s, b], scores[s, b + ONE], scores[s, b + U(2)], scores[s, b + U(3)]
+            b += U(4)
+            n, o, p, q = U(marks[s, b]), U(marks[s, b + ONE]), U(marks[s, b + U(2)]), U(marks[s, b + U(3)])
+            s4, s5, s6, s7 = scores[s, b], scores[s, b + ONE], scores[s, b + U(2)], scores[s, b + U(3)]
+            for c in range(labels):
+                a, d, e, f = s0 + links[i, c], s1 + links[j, c], s2 + links[k, c], s3 + links[m, c]
+                a = a if a > d else d
+                e = e if e > f else f
+                a = a if a > e else e
+                best = room[0, c]
+                best = a if a > best else best
+                a, d, e, f = s4 + links[n, c], s5 + links[o, c], s6 + links[p, c], s7 + links[q, c]
+                a = a if a > d else d
+                e = e if e > f else f
+                a = a if a > e else e
+                room[0, c] = a if a > best else best
+        return ONE
+
+    def second(order, width, t, links, scores, marks, room):
+        labels, before, groups = U(links.shape[1]), t - ONE, U(0)
+        for b in range(U(marks[before, U(2) * width])):
+            row, score = row_of(order, labels, width, before, b, marks), scores[before, b]
+            if b == U(0) or marks[before, b] != marks[before, b - ONE]:
+                groups += ONE
+                marks[t, U(2) * width + groups] = marks[before, b]
+                for c in range(labels):
+                    room[groups - ONE, c] = LOWEST
+            for c in range(labels):
+                s, best = score + links[row, c], room[groups - ONE, c]
+                room[groups - ONE, c] = s if s > best else best
+        return groups
+
+    return second if is_a(order, Second) else first
+
+
+def limit_of(order, most, t, groups, scores, room):
+    """The score of the last that is among the `most` highest in room, and how many equals of it are among them.
+
+    Uses scores[t] as room.
+    """
+
+
+@overload(limit_of, jit_options=CALLED)
+def _limit_of(order, most, t, groups, scores, room):
+    def ranks(order, most, t, groups, scores, room):
+        # As many comparisons as there are pairs of labels, but whole vectors of them and no branches to foresee.
+        labels, limit, above = U(room.shape[1]), np.inf, 0.0
+        for c in range(labels):
+            room[1, c] = 0.0
+        for d in range(U(0), labels, U(LANES)):
+            a, b, e, f = room[0, d], room[0, d + ONE], room[0, d + U(2)], room[0, d + U(3)]
+            g, h, i, j = room[0, d + U(4)], room[0, d + U(5)], room[0, d + U(6)], room[0, d + U(7)]
+            for c in range(labels):
+                x = room[0, c]
+                greater = (1.0 if a > x else 0.0) + (1.0 if b > x else 0.0) + (1.0 if e > x else 0.0)
+                greater += (1.0 if f > x else 0.0) + (1.0 if g > x else 0.0) + (1.0 if h > x else 0.0)
+                room[1, c] += greater + (1.0 if i > x else 0.0) + (1.0 if j > x else 0.0)
+        for c in range(labels):
+            among = room[1, c] < most
+            score, greater = room[0, c] if among else np.inf, room[1, c] if among else 0.0
+            limit = score if score < limit else limit
+            above = greater if greater > above else above
+        return limit, most - U(above)
+
+    def falling(order, most, t, groups, scores, room):
+        for b in range(most):  # the highest so far
+            scores[t, b] = LOWEST
+        for g in range(groups):
+            for c in range(U(room.shape[1])):
+                score = room[g, c]
+                if score > scores[t, most - ONE]:
+                    b = most - ONE
+                    while b > U(0) and score > scores[t, b - ONE]:
+                        scores[t, b] = scores[t, b - ONE]
+                        b -= ONE
+                    scores[t, b] = score
+        limit, equals = scores[t, most - ONE], U(0)
+        for b in range(most):
+            equals += U(scores[t, b] == limit)
+        return limit, equals
+
+    return falling if is_a(order, Second) else ranks
+
+
+@register_jitable(**CALLED)
+def keep_best(order, width, most, t, groups, scores, marks, room):
+    """Of the groups' beginnings, whose scores are in room, keep `most` at t; updates scores and marks in place."""
+    labels = U(room.shape[1])
+    limit, equals = limit_of(order, most, t, groups, scores, room)
+    kept = U(0)
+    for c in range(labels):
+        for g in range(groups):
+            score = room[g, c]
+            equal = (score == limit) & (score > LOWEST) & (equals > U(0))
+            equals -= U(equal)
+            # Written in any case, and kept by counting on: branches that nothing foretells would take longer.
+            scores[t, kept], marks[t, kept] = score, c
+            marks[t, width + kept] = marks[t, U(2) * width + ONE + g]
+            kept += U((score > limit) | equal)
+    for b in range(kept, width):
+        scores[t, b], marks[t, b] = LOWEST, 0
+    marks[t, U(2) * width] = kept
+
+
+@register_jitable(**CALLED)
+def beam_search(order, most, n, emit, links, scores, marks, room):
+    """The beams of n ≥ 1 tokens, `most` wide; fills scores and marks. The score of STOP is in the last one's."""
+    labels, width = U(links.shape[1]), U(scores.shape[1])
+    for t in range(n):
+        groups = ONE
+        if t == U(0):
+            for c in range(labels):
+                room[0, c] = links[start_of(labels), c]
+        else:
+            groups = merge(order, width, t, links, scores, marks, room)
+        for g in range(groups):
+            for c in range(labels):
+                room[g, c] += emit[t, c]
+            if t == n - ONE:
+                for c in range(labels):
+                    room[g, c] += links[stop_of(labels), c]
+        keep_best(order, width, most, t, groups, scores, marks, room)
+
+
+@register_jitable(**JIT)
+def best_of(width, t, scores, marks):
+    """The best of the beginnings at t."""
+    best = U(0)
+    for b in range(ONE, U(marks[t, U(2) * width])):
+        if scores[t, b] > scores[t, best]:
+            best = b
+    return best
+
+
+def origin(order, width, t, b, links, scores, marks):
+    """The beginning at t − 1 that beginning b at t ≥ 1 extends; of equals the first."""
+
+
+@overload(origin, jit_options=CALLED)
+def _origin(order, width, t, b, links, scores, marks):
+    wide = is_a(order, Second)
+
+    def found(order, width, t, b, links, scores, marks):
+        labels, before, label = U(links.shape[1]), t - ONE, U(marks[t, b])
+        chosen, best = U(0), LOWEST
+        for a in range(U(marks[before, U(2) * width])):
+            if not wide or marks[before, a] == marks[t, width + b]:
+                score = scores[before, a] + links[row_of(order, labels, width, before, a, marks), label]
+                if score > best:
+                    chosen, best = a, score
+        return chosen
+
+    return found
+
+
+@register_jitable(**CALLED)
+def trace(order, t, b, links, scores, marks, path):
+    """The labels of beginning b at t; fills path[: t + 1]."""
+    width = U(scores.shape[1])
+    for back in range(t):
+        path[t - back] = marks[t - back, b]
+        b = origin(order, width, t - back, b, links, scores, marks)
+    path[0] = marks[0, b]
+
+
+def score_at(order, t, n, gold, begin, emit, links):
+    """What label t of the right sequence of n tokens adds to its score, with that of STOP for the last."""
+
+
+@overload(score_at, jit_options=CALLED)
+def _score_at(order, t, n, gold, begin, emit, links):
+    wide = is_a(order, Second)
+
+    def added(order, t, n, gold, begin, emit, links):
+        labels, label = U(links.shape[1]), U(gold[begin + t])
+        row = start_of(labels)
+        if t > U(0):
+            row = U(gold[begin + t - ONE])
+            if wide:
+                row = pair_of(labels, U(gold[begin + t - U(2)]) if t > ONE else start_of(labels), row)
+        stop = links[stop_of(labels), label] if t == n - ONE else 0.0
+        return links[row, label] + emit[t, label] + stop
+
+    return added
+
+
+def follow(order, width, t, right, gold, begin, links, scores, marks):
+    """Whether the right beginning, which is `right` at t − 1, is still in the beam at t, and where."""
+
+
+@overload(follow, jit_options=CALLED)
+def _follow(order, width, t, right, gold, begin, links, scores, marks):
+    wide = is_a(order, Second)
+
+    def followed(order, width, t, right, gold, begin, links, scores, marks):
+        for b in range(U(marks[t, U(2) * width])):
+            if marks[t, b] == gold[begin + t]:
+                if t == U(0):
+                    return True, b
+                if not wide or marks[t, width + b] == gold[begin + t - ONE]:
+                    return origin(order, width, t, b, links, scores, marks) == right, b
+        return False, U(0)
+
+    return followed
+
+
+@register_jitable(**CALLED)
+def violation(order, search, n, gold, begin, emit, links, scores, marks):
+    """How many tokens long the beginnings are that a step is made for: the best one, and the right one. 0: no step.
+
+    A step is sound only if the model prefers the wrong one (Huang, Fayong & Guo 2012). That is so where the right
+    beginning has fallen off the beam: early update takes the first such place. Max-violation takes the place where it
+    is furthest behind, the last of equals. Search that ends with the right sequence makes no step.
+    """
+    width = U(scores.shape[1])
+    right, total, chosen, worst, best = U(0), 0.0, U(0), LOWEST, U(0)
+    on = True  # the right beginning is in the beam, at `right`
+    for t in range(n):
+        total += score_at(order, t, n, gold, begin, emit, links)
+        if on:
+            on, right = follow(order, width, t, right, gold, begin, links, scores, marks)
+        if not on and search.early:
+            return t + ONE
+        best = best_of(width, t, scores, marks)
+        if (not on or best != right) and scores[t, best] - total >= worst:
+            chosen, worst = t + ONE, scores[t, best] - total
+    if on and best == right:
+        return U(0)
+    return n if search.early else chosen

@@ -1,0 +1,308 @@
+"""The best labels of a sequence: Viterbi's algorithm of first and second order, and the k best.
+
+Scores of a sequence of n tokens with labels y are Σ_t emit[t, y_t] + Σ_t links[history at t, y_t]. Histories are rows
+of `links`, numbered here: the label before, START before the first token, STOP for what follows the last label; of
+second order also pairs of labels. Labels are padded to a multiple of eight, so that inner loops are whole vectors;
+links to labels that are not there, or not allowed, are −∞. Of equally good sequences the smallest is found, read from
+the last label to the first.
+
+With S labels, links has the rows: S labels, START, STOP, and for the second order (S + 1)·S pairs (before the
+previous, previous).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.rows import JIT, ONE, U, prefetch
+
+LANES = 8  # labels are padded to a multiple of it
+LOWEST = -np.inf
+CALLED = {**JIT, "forceinline": False}  # for what is large: inlined, it would take seconds more to compile
+
+
+class Zeroth(NamedTuple):
+    """No score for transitions; forbidden ones stay so."""
+
+
+class First(NamedTuple):
+    """A label is scored with the one before."""
+
+
+class Second(NamedTuple):
+    """A label is scored with the one before, and with both before."""
+
+
+class Viterbi(NamedTuple):
+    """Exact search for the best sequence."""
+
+
+class Lists(NamedTuple):
+    """Exact search for the k best sequences."""
+
+    k: int
+
+
+def is_a(marker, kind):
+    return issubclass(marker.instance_class, kind)
+
+
+@register_jitable(**JIT)
+def start_of(labels):
+    return labels
+
+
+@register_jitable(**JIT)
+def stop_of(labels):
+    return labels + ONE
+
+
+@register_jitable(**JIT)
+def pair_of(labels, before, previous):
+    """The row of a pair of labels; `before` may be START, which is `labels`."""
+    return labels + U(2) + before * labels + previous
+
+
+# -- scores of tokens -------------------------------------------------------------------------------------------------
+
+
+def emissions(indices, values, indptr, rows, w, begin, n, emit, near):
+    """Scores of n tokens from number `begin` on; fills emit. `near` has room for the rows of one and eight more."""
+
+
+@overload(emissions, jit_options=CALLED)
+def _emissions(indices, values, indptr, rows, w, begin, n, emit, near):
+    from numba import types
+
+    if isinstance(values, types.NoneType):
+
+        def ones(indices, values, indptr, rows, w, begin, n, emit, near):
+            labels = U(w.shape[1])
+            for t in range(n):
+                m = U(0)  # features that no step has touched have no weights, and need no addition
+                for p in range(indptr[begin + t], indptr[begin + t + ONE]):
+                    row = rows[indices[p]]
+                    near[m] = row
+                    m += U(row != 0)
+                for q in range(m, m + U(LANES)):
+                    near[q] = 0  # the row of zeros
+                for c in range(labels):
+                    emit[t, c] = 0.0
+                for q in range(U(0), m, U(LANES)):  # eight a turn: the sums go through memory
+                    a, b, d, e = U(near[q]), U(near[q + ONE]), U(near[q + U(2)]), U(near[q + U(3)])
+                    f, g, h, i = U(near[q + U(4)]), U(near[q + U(5)]), U(near[q + U(6)]), U(near[q + U(7)])
+                    for c in range(labels):
+                        one, two = w[a, c] + w[b, c] + w[d, c] + w[e, c], w[f, c] + w[g, c] + w[h, c] + w[i, c]
+                        emit[t, c] += one + two
+
+        return ones
+
+    def several(indices, values, indptr, rows, w, begin, n, emit, near):
+        labels = U(w.shape[1])
+        for t in range(n):
+            for c in range(labels):
+                emit[t, c] = 0.0
+            for p in range(indptr[begin + t], indptr[begin + t + ONE]):
+                a, x = U(rows[indices[p]]), values[p]
+                for c in range(labels):
+                    emit[t, c] += x * w[a, c]
+
+    return several
+
+
+@register_jitable(**CALLED)
+def rows_ahead(indices, indptr, rows, w, begin, n):
+    """Prefetch the weights of n tokens from number `begin` on."""
+    labels = U(w.shape[1])
+    for p in range(indptr[begin], indptr[begin + n]):
+        row = U(rows[indices[p]])
+        if row != U(0):
+            for c in range(U(0), labels, U(LANES)):
+                prefetch(w, row * labels + c)
+
+
+# -- the best sequence ------------------------------------------------------------------------------------------------
+
+
+@register_jitable(**JIT)
+def strongest(labels, links, row, stride, scores, at, step, out, t, first):
+    """out[t, first + c] = max_i scores[at[0], at[1] + i·step] + links[row + i·stride, c], over i and for all c.
+
+    Eight rows a turn: the running maximum goes through memory, and this makes the trips few.
+    """
+    s, j = at
+    for c in range(labels):
+        out[t, first + c] = LOWEST
+    for i in range(U(0), labels, U(LANES)):
+        k, r, d = j + i * step, row + i * stride, stride
+        s0, s1, s2, s3 = scores[s, k], scores[s, k + step], scores[s, k + U(2) * step], scores[s, k + U(3) * step]
+        k += U(4) * step
+        s4, s5, s6, s7 = scores[s, k], scores[s, k + step], scores[s, k + U(2) * step], scores[s, k + U(3) * step]
+        for c in range(labels):
+            a, b = s0 + links[r, c], s1 + links[r + d, c]
+            e, f = s2 + links[r + U(2) * d, c], s3 + links[r + U(3) * d, c]
+            a = a if a > b else b
+            e = e if e > f else f
+            a = a if a > e else e
+            best = out[t, first + c]
+            best = a if a > best else best
+            a, b = s4 + links[r + U(4) * d, c], s5 + links[r + U(5) * d, c]
+            e, f = s6 + links[r + U(6) * d, c], s7 + links[r + U(7) * d, c]
+            a = a if a > b else b
+            e = e if e > f else f
+            a = a if a > e else e
+            out[t, first + c] = a if a > best else best
+
+
+def best_labels(order, n, emit, links, delta, path):
+    """The best labels of n ≥ 1 tokens; fills path[:n], uses delta. Returns their score."""
+
+
+@overload(best_labels, jit_options=CALLED)
+def _best_labels(order, n, emit, links, delta, path):
+    """delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second order, delta[t, p·S + c]
+    that of those that end in p, c. Where they come from is found on the way back, for the labels that are chosen
+    only."""
+
+    def first(order, n, emit, links, delta, path):
+        labels = U(links.shape[1])
+        for c in range(labels):
+            delta[0, c] = links[start_of(labels), c] + emit[0, c]
+        for t in range(ONE, n):
+            strongest(labels, links, U(0), ONE, delta, (t - ONE, U(0)), ONE, delta, t, U(0))
+            for c in range(labels):
+                delta[t, c] += emit[t, c]
+        last, best = U(0), LOWEST
+        for c in range(labels):
+            score = delta[n - ONE, c] + links[stop_of(labels), c]
+            if score > best:
+                last, best = c, score
+        path[n - ONE] = last
+        for back in range(ONE, n):
+            t = n - back
+            found, highest = U(0), LOWEST
+            for i in range(labels):
+                score = delta[t - ONE, i] + links[i, last]
+                if score > highest:
+                    found, highest = i, score
+            last = found
+            path[t - ONE] = last
+        return best
+
+    def second(order, n, emit, links, delta, path):
+        labels = U(links.shape[1])
+        for c in range(labels):
+            delta[0, c] = links[start_of(labels), c] + emit[0, c]
+        for t in range(ONE, n):
+            for p in range(labels):
+                to = p * labels
+                if t == ONE:
+                    row = pair_of(labels, start_of(labels), p)
+                    for c in range(labels):
+                        delta[t, to + c] = delta[0, p] + links[row, c]
+                else:
+                    row = pair_of(labels, U(0), p)
+                    strongest(labels, links, row, labels, delta, (t - ONE, p), labels, delta, t, to)
+                for c in range(labels):
+                    delta[t, to + c] += emit[t, c]
+        last, before, best = U(0), U(0), LOWEST
+        for c in range(labels):
+            for p in range(labels if n > ONE else ONE):
+                score = delta[n - ONE, p * labels + c] + links[stop_of(labels), c]
+                if score > best:
+                    last, before, best = c, p, score
+        path[n - ONE] = last
+        if n > ONE:
+            path[n - U(2)] = before
+        for back in range(ONE, n - ONE):
+            t = n - back
+            found, highest = U(0), LOWEST
+            for i in range(labels):
+                score = delta[t - ONE, i * labels + before] + links[pair_of(labels, i, before), last]
+                if score > highest:
+                    found, highest = i, score
+            last, before = before, found
+            path[t - U(2)] = before
+        return best
+
+    return second if is_a(order, Second) else first
+
+
+# -- the k best sequences ---------------------------------------------------------------------------------------------
+
+
+@register_jitable(**CALLED)
+def insert(scores, marks, t, at, k, score, mark):
+    """Put a score into a list of k that falls, after its equals; updates scores and marks in place."""
+    r = k - ONE
+    while r > U(0) and score > scores[t, at + r - ONE]:
+        scores[t, at + r], marks[t, at + r] = scores[t, at + r - ONE], marks[t, at + r - ONE]
+        r -= ONE
+    scores[t, at + r], marks[t, at + r] = score, mark
+
+
+def k_best(order, k, n, emit, links, delta, marks, paths, totals):
+    """The k best labellings of n ≥ 1 tokens, the best first; fills paths[:, :n] and totals; returns how many there
+    are."""
+
+
+@overload(k_best, jit_options=CALLED)
+def _k_best(order, k, n, emit, links, delta, marks, paths, totals):
+    """As `best_labels`, with a list of the k best in place of the best (delta and marks have k columns for each);
+    marks say which entry of the lists at the token before an entry comes from. The last line of both is for whole
+    sequences."""
+    wide = is_a(order, Second)
+
+    def lists(order, k, n, emit, links, delta, marks, paths, totals):
+        labels = U(links.shape[1])
+        end = U(delta.shape[0]) - ONE
+        for t in range(n):
+            pairs = labels if wide and t > U(0) else ONE
+            for p in range(pairs):
+                for c in range(labels):
+                    to = (p * labels + c) * k
+                    for r in range(k):
+                        delta[t, to + r] = LOWEST
+                    if t == U(0):
+                        delta[0, to] = links[start_of(labels), c] + emit[0, c]
+                        continue
+                    for i in range(labels):
+                        if wide:
+                            if t == ONE and i > U(0):
+                                break
+                            at = p * k if t == ONE else (i * labels + p) * k
+                            link = links[pair_of(labels, start_of(labels) if t == ONE else i, p), c]
+                        else:
+                            at, link = i * k, links[i, c]
+                        for r in range(k):
+                            score = delta[t - ONE, at + r] + link
+                            if not score > delta[t, to + k - ONE]:
+                                break
+                            insert(delta, marks, t, to, k, score, at + r)
+                    for r in range(k):
+                        delta[t, to + r] += emit[t, c]
+        for r in range(k):
+            delta[end, r] = LOWEST
+        for c in range(labels):
+            for p in range(labels if wide and n > ONE else ONE):
+                for r in range(k):
+                    at = (p * labels + c) * k + r
+                    score = delta[n - ONE, at] + links[stop_of(labels), c]
+                    if not score > delta[end, k - ONE]:
+                        break
+                    insert(delta, marks, end, U(0), k, score, at)
+        found = U(0)
+        while found < k and delta[end, found] > LOWEST:
+            at = U(marks[end, found])
+            for back in range(n):
+                t = n - ONE - back
+                paths[found, t] = (at // k) % labels
+                at = U(marks[t, at])
+            totals[found] = delta[end, found]
+            found += ONE
+        return found
+
+    return lists

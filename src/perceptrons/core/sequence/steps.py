@@ -1,0 +1,205 @@
+"""A step from wrong labels towards the right ones: the difference of their features, how far to go along it, and going.
+
+The difference Δφ = φ(right) − φ(wrong) has few entries: it is a table of weights that differ, open addressing by the
+number of the weight. With several rivals a place of the table has the differences to all of them.
+"""
+
+from __future__ import annotations
+
+from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.linear import readouts as keeping
+from perceptrons.core.linear.passes import tau
+from perceptrons.core.linear.readouts import AVERAGED, SQ_NORM
+from perceptrons.core.rows import JIT, ONE, U
+from perceptrons.core.sequence.lattice import CALLED, Second, Zeroth, is_a, pair_of, start_of, stop_of
+
+# Entries of `counts` beyond those of other passes.
+TOKENS, WRONG_TOKENS, USED_ROWS, SQ_RADIUS, SIZE = range(keeping.SIZE, keeping.SIZE + 5)
+
+FREE = U(0xFFFFFFFFFFFFFFFF)  # of a place in the table of differences
+SWEEPS, ENOUGH = 1000, 1e-12  # of coordinate ascent: at most so many, and the relative change that ends it
+
+
+@register_jitable(**JIT)
+def place(keys, key):
+    """Where a key is in the table, or where it would be."""
+    mask = U(keys.size) - ONE
+    at = (key * U(0x9E3779B97F4A7C15)) >> U(20) & mask
+    while keys[at] != key and keys[at] != FREE:
+        at = (at + ONE) & mask
+    return at
+
+
+@register_jitable(**CALLED)
+def add(row, label, labels, amount, j, keys, changes, used, filled):
+    """Δφ_j[row, label] += amount; updates the table in place, returns how many of its places are filled."""
+    key = row * labels + label
+    at = place(keys, key)
+    if keys[at] == FREE:
+        keys[at] = key
+        used[filled] = at
+        filled += ONE
+        for i in range(U(changes.shape[1])):
+            changes[at, i] = 0.0
+    changes[at, j] += amount
+    return filled
+
+
+def add_histories(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+    """The histories of label t of n, the labels before being `last` and `before`; STOP after the last label of all.
+
+    As `add` does; START is `labels`.
+    """
+
+
+@overload(add_histories, jit_options=CALLED)
+def _add_histories(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+    if is_a(order, Zeroth):
+
+        def none(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+            return filled
+
+        return none
+    wide = is_a(order, Second)
+
+    def some(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+        filled = add(ONE + last, label, labels, amount, j, keys, changes, used, filled)
+        if wide and t > U(0):
+            row = ONE + pair_of(labels, before, last)
+            filled = add(row, label, labels, amount, j, keys, changes, used, filled)
+        if t == n - ONE:
+            filled = add(ONE + stop_of(labels), label, labels, amount, j, keys, changes, used, filled)
+        return filled
+
+    return some
+
+
+def value(values, p):
+    """Of entry p of the tokens' features."""
+
+
+@overload(value, jit_options=JIT)
+def _value(values, p):
+    from numba import types
+
+    return (lambda values, p: 1.0) if isinstance(values, types.NoneType) else (lambda values, p: values[p])
+
+
+@register_jitable(**CALLED)
+def difference(
+    indices, values, indptr, gold, begin, n, m, order, rows, labels, path, j, keys, changes, used, filled, counts
+):
+    """Δφ_j = φ(right) − φ(path), of the first m of n tokens; updates the table, rows and counts in place.
+
+    Returns how many places of the table are filled, and the cost: how many labels differ.
+    """
+    cost = 0.0
+    start = start_of(labels)
+    right, wrong, right_before, wrong_before = start, start, start, start
+    for t in range(m):
+        y, z = U(gold[begin + t]), U(path[t])
+        if y != z:
+            cost += 1.0
+            for p in range(indptr[begin + t], indptr[begin + t + ONE]):
+                row = U(rows[indices[p]])
+                if row == U(0):
+                    row = U(counts[USED_ROWS])
+                    counts[USED_ROWS] += 1.0
+                    rows[indices[p]] = row
+                amount = value(values, p)
+                filled = add(row, y, labels, amount, j, keys, changes, used, filled)
+                filled = add(row, z, labels, -amount, j, keys, changes, used, filled)
+        if y != z or right != wrong or right_before != wrong_before:
+            filled = add_histories(order, n, t, y, right, right_before, labels, 1.0, j, keys, changes, used, filled)
+            filled = add_histories(order, n, t, z, wrong, wrong_before, labels, -1.0, j, keys, changes, used, filled)
+        right_before, wrong_before, right, wrong = right, wrong, y, z
+    return filled, cost
+
+
+@register_jitable(**CALLED)
+def gram(k, w, keys, changes, used, filled, inner, margins):
+    """Inner products of the differences with each other and with w; fills inner and margins."""
+    labels = U(w.shape[1])
+    for i in range(k):
+        margins[i] = 0.0
+        for j in range(k):
+            inner[i, j] = 0.0
+    for q in range(filled):
+        at = U(used[q])
+        weight = w[keys[at] // labels, keys[at] % labels]
+        for i in range(k):
+            x = changes[at, i]
+            if x != 0.0:
+                margins[i] += x * weight
+                for j in range(k):
+                    inner[i, j] += x * changes[at, j]
+
+
+@register_jitable(**CALLED)
+def lengths(rule, target, k, inner, margins, costs, alphas):
+    """The lengths of the steps along k differences; fills alphas.
+
+    One is the rule's own: τ with the cost in the place of 1. Several minimise ‖w′ − w‖² under all constraints
+    together: each in turn gets the length that the rule gives it while the others stay (coordinate ascent in the
+    dual; Hildreth 1957), until nothing changes. Differences of length 0 make no constraint.
+    """
+    for i in range(k):
+        alphas[i] = 0.0
+    for _ in range(1 if k == ONE else SWEEPS):
+        change, largest = 0.0, 0.0
+        for i in range(k):
+            if inner[i, i] == 0.0:
+                continue
+            margin = margins[i] - target * (costs[i] - 1.0)
+            for j in range(k):
+                if j != i:
+                    margin += alphas[j] * inner[i, j]
+            new = tau(rule, margin, inner[i, i], 1.0)
+            change, largest = max(change, abs(new - alphas[i])), max(largest, new)
+            alphas[i] = new
+        if change <= ENOUGH * largest:
+            break
+
+
+def links_moved(order, row, label, labels, w, links):
+    """A weight of history `row` has changed; updates links in place, to what they would be if made anew of w."""
+
+
+@overload(links_moved, jit_options=CALLED)
+def _links_moved(order, row, label, labels, w, links):
+    def narrow(order, row, label, labels, w, links):
+        links[row, label] = w[ONE + row, label]
+
+    def wide(order, row, label, labels, w, links):
+        first = pair_of(labels, U(0), U(0))
+        if row < first:
+            links[row, label] = w[ONE + row, label]
+        if row < labels:  # the weight of the label before counts whatever stands before it
+            for before in range(labels + ONE):
+                pair = pair_of(labels, before, row)
+                links[pair, label] = w[ONE + pair, label] + w[ONE + row, label]
+        elif row >= first:
+            links[row, label] = w[ONE + row, label] + w[ONE + (row - first) % labels, label]
+
+    return wide if is_a(order, Second) else narrow
+
+
+@register_jitable(**CALLED)
+def move(order, eta, averaged, k, keys, changes, used, filled, alphas, w, kept, links, counts):
+    """One step along Σ α_i·Δφ_i; updates w, kept, links and counts in place."""
+    labels, histories = U(w.shape[1]), U(links.shape[0])
+    for q in range(filled):
+        at, step = U(used[q]), 0.0
+        for i in range(k):
+            step += alphas[i] * changes[at, i]
+        if step == 0.0:
+            continue
+        step *= eta
+        row, label = keys[at] // labels, keys[at] % labels
+        old = w[row, label]
+        w[row, label] = old + step
+        counts[SQ_NORM] += step * (2.0 * old + step)
+        if averaged:
+            kept[row, label] += step * counts[AVERAGED]
+        if row <= histories:
+            links_moved(order, row - ONE, label, labels, w, links)

@@ -1,0 +1,213 @@
+"""Pieces of an Arrow table as arrays: what can be done by workers, apart from each other."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.parse.columns import beside, compact, matrix, nonzeros, ones
+from perceptrons.core.rows import GOOD, survey
+from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data.table.csv_blocks import Flaw
+from perceptrons.data.table.encoding import MISSING, Encoding
+from perceptrons.data.table.text import Csr, hashes, word_rows
+
+MOST_ROWS = 1 << 16  # of a batch
+TOO_LARGE = "the squared length of the row overflows float64: rescale the features"
+
+
+class Piece(NamedTuple):
+    """Rows as arrays, except for numbers of categories, which depend on the rows before them."""
+
+    X: npt.NDArray[np.float64]
+    sq_norm: npt.NDArray[np.float64]
+    hashed: Csr | None
+    codes: list[npt.NDArray[Any]]  # for each column of categories: which of its categories a row has
+    categories: list[list[str]]  # in the order in which they occur
+    y: npt.NDArray[Any] | None
+
+    def rows(self, encoding: Encoding, *, grow: bool) -> Rows:
+        """What a pass takes; new categories enter the encoding, if it may grow."""
+        if encoding.dense:
+            return Rows(readonly(self.X), None, None, encoding.n_features, self.sq_norm)
+        parts: list[Csr] = [nonzeros(self.X)] if encoding.numbers else []
+        if self.hashed is not None:
+            parts.append(self.hashed)
+        if self.codes:
+            parts.append(ones(encoding.number(self.codes, self.categories, grow=grow)))
+        values, indices, indptr = reduce(lambda one, two: beside(*one, *two), parts)
+        arrays = readonly(values), readonly(indices), readonly(indptr)
+        sq_norm, _, _ = survey(*arrays, np.uint64(encoding.n_features))  # finite: those of X are, and the rest is small
+        return Rows(*arrays, encoding.n_features, sq_norm)
+
+
+def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
+    """The pieces of a table, in order; raises the first flaw of the first piece that has any."""
+    pieces = []
+    for begin in range(0, table.num_rows, MOST_ROWS):
+        part = table.slice(begin, MOST_ROWS)
+        flaws: list[Flaw] = []
+        X, sq_norm = _numbers(part, encoding, flaws)
+        categories = [_categories(part.column(name), encoding, name, flaws) for name in encoding.categories]
+        texts = [_texts(part.column(name), encoding, name, flaws) for name in encoding.texts]
+        y = None if target is None else _labels(part.column(target), encoding.label, target, flaws)
+        if flaws:
+            first = min(flaws, key=lambda flaw: flaw.row)
+            raise Flaw(begin + first.row, first.column, first.what)
+        hashed = _hashed(categories, texts, encoding) if encoding.n_hashed or texts else None
+        onehot = [] if encoding.n_hashed else categories
+        words = [column.to_pylist() for _, column in onehot]
+        pieces.append(Piece(X, sq_norm, hashed, [codes for codes, _ in onehot], words, y))
+    return pieces
+
+
+def _numbers(
+    part: Any, encoding: Encoding, flaws: list[Flaw]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The columns of numbers as one matrix, and squared lengths of its rows."""
+    import pyarrow as pa
+
+    n, columns = np.uint64(part.num_rows), []
+    for name in encoding.numbers:
+        column, fill = _as(part.column(name), pa.float64()).combine_chunks(), encoding.fill(name)
+        if column.null_count:
+            if fill is None:
+                flaws.append(_missing(column.is_null(), name, "a number"))
+            column = column.fill_null(0.0 if fill is None else fill)
+        columns.append(values_of(column, np.float64))
+    X = matrix(np.array([column.__array_interface__["data"][0] for column in columns], dtype=np.uint64), n)
+    sq_norm, verdict, row = survey(readonly(X), None, None, np.uint64(X.shape[1]))
+    if verdict == GOOD:
+        return X, sq_norm
+    for j, name in enumerate(encoding.numbers):
+        nan, fill = np.isnan(X[:, j]), encoding.fill(name)
+        if nan.any() and fill is None:
+            flaws.append(_missing(nan, name, "a number"))
+        X[nan, j] = 0.0 if fill is None else fill
+        infinite = np.flatnonzero(np.isinf(X[:, j]))
+        if infinite.size:
+            what = f"got {X[infinite[0], j]}, expected a finite number"
+            flaws.append(Flaw(int(infinite[0]), name, what))
+            X[infinite, j] = 0.0
+    sq_norm, verdict, row = survey(readonly(X), None, None, np.uint64(X.shape[1]))
+    if verdict != GOOD:
+        flaws.append(Flaw(int(row), None, TOO_LARGE))
+    return X, sq_norm
+
+
+def _as(column: Any, kind: Any) -> Any:
+    """A column cast to a type; what it takes to cast is not imported for one that is of it."""
+    return column if column.type == kind else column.cast(kind, safe=False)
+
+
+def values_of(column: Any, kind: Any) -> npt.NDArray[Any]:
+    """The numbers of a column without nulls, where they lie. Its own `to_numpy` imports pandas where there is one."""
+    size = np.dtype(kind).itemsize
+    return np.frombuffer(column.buffers()[1], dtype=kind, count=len(column), offset=column.offset * size)
+
+
+def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> tuple[npt.NDArray[np.int64], Any]:
+    """A column of categories as codes and what they stand for, in the order in which they occur."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if name in encoding.flags:
+        column = compute.if_else(column.cast("bool"), "True", "False")
+    codes, words = _coded(column)
+    blank = compute.equal(words, "")
+    empty = np.append(values_of(blank.cast("uint8"), np.bool_), True)[codes]  # a blank cell of a CSV file was a null
+    if empty.any() and encoding.fill(name) is None:
+        flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
+    last = pa.array([MISSING], pa.large_string())  # where the code −1 of nulls leads
+    unique = pa.concat_arrays([compute.if_else(blank, MISSING, words), last]).dictionary_encode()
+    codes, used = compact(values_of(unique.indices, np.int32).astype(np.int64)[codes], len(unique.dictionary))
+    return codes, unique.dictionary.take(pa.array(used))
+
+
+def _coded(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
+    """A column of any type as codes, −1 for nulls, and the strings that they stand for."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.large_string()).dictionary_encode()
+    column = column.combine_chunks()
+    if isinstance(column, pa.ChunkedArray):  # chunks with dictionaries of their own
+        column = column.unify_dictionaries().combine_chunks()
+    codes = values_of(column.indices.cast("int64").fill_null(-1), np.int64)
+    return codes, column.dictionary.cast("large_string").fill_null("")
+
+
+def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any:
+    """A column of text; one that is missing has no words."""
+    column = _strings(column)
+    if column.null_count and encoding.fill(name) is None:
+        flaws.append(_missing(column.is_null(), name, "a text without words"))
+    return column.fill_null("")
+
+
+def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
+    """Labels of the kind that the encoding says."""
+    import pyarrow as pa
+
+    if kind == "str":
+        codes, words = _coded(column)
+        y = np.array([*words.to_pylist(), ""])[codes]
+        empty = y == ""
+    else:
+        column = column.combine_chunks()
+        if pa.types.is_integer(column.type) and not column.null_count:
+            y = values_of(column, column.type.to_pandas_dtype())  # beyond 2⁵³ floats would not tell them apart
+            empty = np.zeros(len(y), dtype=np.bool_)
+        else:
+            floats = _as(column, pa.float64())
+            y = values_of(floats.fill_null(np.nan) if floats.null_count else floats, np.float64)
+            empty = np.isnan(y)
+            y = np.where(empty, 0.0, y)
+        if kind == "int64":  # labels of a further file may be fractions, or beyond what int64 holds
+            broken = np.flatnonzero(np.rint(y) != y if y.dtype.kind == "f" else y > np.iinfo(np.int64).max)
+            if broken.size:
+                what = f"expected an integer of 64 bits, got {y[broken[0]]}"
+                flaws.append(Flaw(int(broken[0]), name, what))
+                return y
+    if empty.any():
+        flaws.append(Flaw(int(empty.argmax()), name, "the label is missing: remove the row"))
+    return np.asarray(y, dtype=None if kind == "str" else kind)
+
+
+def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding) -> Csr:
+    """The features that have fixed places: hashed categories and words."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    parts: list[Csr] = []
+    first = len(encoding.numbers)
+    if encoding.hash_bits is not None and encoding.n_hashed:
+        features = np.empty((len(categories[0][0]), len(categories)), dtype=np.uint32)
+        for c, (name, (codes, words)) in enumerate(zip(encoding.categories, categories, strict=True)):
+            begin = pa.scalar(f"{name}=", pa.large_string())
+            full = compute.binary_join_element_wise(begin, words, pa.scalar("", pa.large_string()))
+            features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes]
+        parts.append(ones(features))
+    first += encoding.n_hashed
+    for t, column in enumerate(texts):
+        parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, first + (t << encoding.text_bits)))
+    joined: Csr = reduce(lambda one, two: beside(*one, *two), parts)
+    return joined
+
+
+def _strings(column: Any) -> Any:
+    """A column of any type as one array of strings."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.large_string()).combine_chunks()
+
+
+def _missing(empty: Any, name: str, instead: str) -> Flaw:
+    row = np.flatnonzero(np.asarray(empty))[0]
+    what = f"the value is missing: remove the row, drop the column, or fill such values with {instead} by missing=0"
+    return Flaw(int(row), name, what)

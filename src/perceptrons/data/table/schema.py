@@ -1,0 +1,148 @@
+"""Which columns of a table are labels, numbers, categories and text; and what is said where that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from perceptrons.data.files import DataError
+from perceptrons.data.table.encoding import Encoding, Settings
+
+SHOWN = 20  # names of columns in a message
+LONGEST = 100  # characters of each
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of columns for people.
+
+    >>> listed(["age", "job"])
+    "'age', 'job'"
+    """
+    more = f" and {len(names) - SHOWN} more, the last of them {_short(names[-1])}" if len(names) > SHOWN else ""
+    return ", ".join(map(_short, names[:SHOWN])) + more
+
+
+def _short(name: str) -> str:
+    """A name in quotes; what is no name, but a line of something else, is cut."""
+    return repr(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")
+
+
+def check_names(wanted: Iterable[str], names: list[str], where: str) -> None:
+    """Raise an error that names the first column that is not there, and one that may have been meant."""
+    for name in wanted:
+        if name not in names:
+            close = get_close_matches(name, names, 1)
+            meant = f" Did you mean {close[0]!r}?" if close else ""
+            hint = ""
+            if len(names) == 1:
+                other = [mark for mark in ";\t|," if mark in names[0]]
+                hint = f" Perhaps its delimiter is {other[0]!r}?" if other else ""
+            raise DataError(f"{where} has no column {name!r}.{meant} Its columns are {listed(names)}.{hint}")
+
+
+def find_target(target: str | None, names: list[str], where: str) -> str:
+    """The column of labels, which must be there."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"{where} has more than one column {twice!r}")
+    if target is None:
+        raise DataError(f"{where}: name the column of labels with target. Its columns are {listed(names)}")
+    check_names([target], names, where)
+    return target
+
+
+def kind_of(type: Any) -> str | None:
+    """What a column of an Arrow type holds: numbers, flags, categories or, with None, what is no feature."""
+    from pyarrow import types
+
+    if types.is_integer(type) or types.is_floating(type) or types.is_decimal(type) or types.is_null(type):
+        return "number"
+    if types.is_boolean(type):
+        return "flag"
+    if types.is_dictionary(type):
+        return None if kind_of(type.value_type) is None else "category"
+    view = getattr(types, "is_string_view", None)  # not in older versions
+    text = types.is_string(type) or types.is_large_string(type) or (view is not None and view(type))
+    return "category" if text else None
+
+
+def label_of(type: Any, name: str, where: str) -> str:
+    """What labels of an Arrow type become."""
+    from pyarrow import types
+
+    kind = kind_of(type)
+    if kind is None:
+        raise DataError(f"{where}: the labels in column {name!r} are {type}, expected numbers, text or booleans")
+    if kind == "number":
+        return "int64" if types.is_integer(type) else "float64"
+    return "bool" if kind == "flag" else "str"
+
+
+def build(settings: Settings, schema: Any, where: str) -> Encoding:
+    """The encoding of a table with such columns."""
+    names = list(schema.names)
+    target = find_target(settings.target, names, where)
+    marked = settings.marked
+    fills = list(settings.missing) if isinstance(settings.missing, dict) else []
+    check_names([*(settings.features or ()), *settings.drop, *marked, *settings.text, *fills], names, where)
+    both = [name for name in marked if name in settings.text]
+    if both:
+        raise DataError(f"column {both[0]!r} is both in categorical and in text")
+    chosen = names if settings.features is None else dict.fromkeys([*settings.features, *settings.text])
+    features = [name for name in chosen if name != target and name not in settings.drop]
+    if not features:
+        raise DataError(f"{where} has no columns for features besides the labels {target!r}")
+    kinds: dict[str, list[str]] = {"number": [], "flag": [], "category": [], "text": []}
+    for name in features:
+        kinds[_kind(name, schema.field(name).type, marked, settings.text, where)].append(name)
+    return Encoding(
+        target,
+        label_of(schema.field(target).type, target, where),
+        kinds["number"],
+        [name for name in features if name in kinds["flag"] or name in kinds["category"]],
+        kinds["flag"],
+        kinds["text"],
+        settings.hash_bits,
+        settings.ngrams,
+        settings.text_bits,
+        settings.missing,
+    )
+
+
+def _kind(name: str, type: Any, marked: Sequence[str], text: Sequence[str], where: str) -> str:
+    """What a column is taken for."""
+    kind = kind_of(type)
+    if type.num_fields == 0 and name in text:
+        return "text"
+    if type.num_fields == 0 and name in marked and kind != "flag":
+        return "category"  # dates, too
+    if kind is None:
+        remedy = "" if type.num_fields else f", or take its values for categories with categorical=[{name!r}]"
+        raise DataError(f"{where}: column {name!r} holds {type}, which is no feature: drop it{remedy}")
+    return kind
+
+
+def csv_types(encoding: Encoding, target: str | None) -> dict[str, Any]:
+    """The Arrow types that columns of a CSV file are read as, and no other columns."""
+    import pyarrow as pa
+
+    words = pa.dictionary(pa.int32(), pa.string())
+    types = {name: pa.float64() for name in encoding.numbers}
+    types |= {name: pa.bool_() if name in encoding.flags else words for name in encoding.categories}
+    types |= {name: pa.large_string() for name in encoding.texts}
+    if target is not None:
+        types[target] = words if encoding.label == "str" else pa.type_for_alias(encoding.label)
+    return types
+
+
+def check_types(encoding: Encoding, target: str | None, schema: Any, where: str) -> None:
+    """Raise an error where a column of an Arrow schema holds something else than it did."""
+    wanted = dict.fromkeys(encoding.numbers, "number") | dict.fromkeys(encoding.flags, "flag")
+    if target is not None:
+        wanted[target] = {"str": "category", "bool": "flag"}.get(encoding.label, "number")
+    for name, kind in wanted.items():
+        type = schema.field(name).type
+        if kind_of(type) != kind and str(type) != "null":
+            expected = {"number": "numbers", "flag": "booleans", "category": "text"}[kind]
+            raise DataError(f"{where}: column {name!r} holds {type}, expected {expected} as before")

@@ -1,0 +1,1 @@
+"""Tokens: CoNLL files, templates, and the numbers of features of sequences."""

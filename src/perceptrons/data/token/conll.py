@@ -1,0 +1,214 @@
+"""Tokens from files with one token a line: columns as the CoNLL tasks have them, and CoNLL-U."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.parse import conll, interning
+from perceptrons.data import files
+from perceptrons.data.arrays import readonly
+from perceptrons.data.files import Data, DataError
+from perceptrons.data.token.tokens import Column, Lines, Tokens, check_names
+
+CONLLU: tuple[str, ...] = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+USUAL = {1: ("word",), 2: ("word", "tag"), 3: ("word", "pos", "chunk"), 4: ("word", "pos", "chunk", "ner")}
+FIELD = re.compile(rb"[^ \t]+")
+BOM = b"\xef\xbb\xbf"
+LEAST = 1 << 12  # slots of a table of strings
+
+
+class ColumnsError(DataError):
+    """A line that has not the columns which it should have."""
+
+
+class File(NamedTuple):
+    """A file's part of a text."""
+
+    path: str
+    begin: int
+    end: int
+
+
+def read_conll(
+    paths: Data,
+    columns: Sequence[str] | None = None,
+    *,
+    only: Sequence[str] | None = None,
+    separator: str | None = None,
+    conllu: bool | None = None,
+    more: bool = False,
+) -> Tokens:
+    """Sentences of files with one token a line and blank lines between sentences.
+
+    Parameters
+    ----------
+    paths : str, path or list of them
+        Files, plain or compressed, or globs; "-" is standard input.
+    columns : list of str, optional
+        Names of the columns in the order of the file. By default word, pos, chunk, ner for four, as many as there are
+        for one and three; word, tag for two. In CoNLL-U they have their names, and these are the ones to read.
+    only : list of str, optional
+        The columns to read; the others take no time and no memory.
+    separator : str, optional
+        What stands between columns, for instance a tab. By default any blanks.
+    conllu : bool, optional
+        Whether the files are CoNLL-U: ten columns, comments, ranges (3-4) and empty nodes (5.1) passed over. By
+        default they are if their names end in .conllu.
+    more : bool, default=False
+        Whether lines may have further columns after those named, all of them as many.
+
+    Lines that begin with -DOCSTART- are passed over. `lines` of what is returned has the text itself.
+    """
+    found = files.expand(paths)
+    is_conllu = [files.kind(path) == ".conllu" for path in found] if conllu is None else [conllu]
+    if len(set(is_conllu)) > 1:
+        raise DataError("some files are called .conllu, some are not: read them apart, or say which with conllu")
+    if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in "\r\n\0"):
+        raise DataError(f"separator must be one ASCII character, got {separator!r}")
+    if is_conllu[0] and separator not in (None, "\t"):
+        raise DataError(f"columns of CoNLL-U are separated by tabs, got separator={separator!r}")
+    if columns is not None:
+        check_names(columns)
+    text, parts = _text(found)
+    if is_conllu[0]:
+        only, names, separator = columns if only is None else only, CONLLU, "\t"
+    else:
+        names = _names(text, parts, separator) if columns is None else tuple(columns)
+    if only is not None:
+        check_names(only)
+    for name in only or ():
+        if name not in names:
+            raise DataError(f"there is no column {name!r}: the columns are {', '.join(names)}")
+    read = [name for name in names if only is None or name in only]
+    mark = conll.BLANKS if separator is None else ord(separator)
+    return _parsed(text, parts, names, read, mark, is_conllu[0], more)
+
+
+def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) -> bytes:
+    """The text that tokens were read from with a label for each: as a last column, or in place of one counted from 0.
+
+    >>> lines = Lines(b"the DT\\ncat NN\\n", np.array([0, 7], np.uint64), np.array([6, 13], np.uint64))
+    >>> with_labels(lines, ["B-NP", "I-NP"])
+    b'the DT B-NP\\ncat NN I-NP\\n'
+    """
+    if len(labels) != len(lines.begins):
+        raise ValueError(f"there must be a label for each of {len(lines.begins)} tokens, got {len(labels)}")
+    text, at = lines.text, 0
+    pieces: list[bytes] = []
+    for begin, end, label in zip(lines.begins.tolist(), lines.ends.tolist(), labels, strict=True):
+        line = text[begin:end]
+        if column is None:
+            line += (b"\t" if b"\t" in line else b" ") + label.encode()
+        else:
+            fields = line.split(b"\t")
+            fields[column] = label.encode()
+            line = b"\t".join(fields)
+        pieces += text[at:begin], line
+        at = end
+    return b"".join([*pieces, text[at:]])
+
+
+def _text(paths: list[str]) -> tuple[bytes, list[File]]:
+    """The text of all files, one below the other, with padding, and where the lines of each are."""
+    pieces, parts, at = [], [], 0
+    for path in paths:
+        try:
+            with files.open_binary(path) as stream:
+                piece = stream.read()
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{files.display([path])} cannot be read: {error}") from error
+        piece = piece.removeprefix(BOM)
+        if piece and not piece.endswith(b"\n"):
+            piece += b"\n"
+        parts.append(File(files.display([path]), at, at + len(piece)))
+        if len(paths) > 1:
+            piece += b"\n"  # sentences of two files stay two
+        pieces.append(piece)
+        at += len(piece)
+    return b"".join([*pieces, b"\n" * interning.PADDING]), parts
+
+
+def _names(text: bytes, parts: list[File], separator: str | None) -> tuple[str, ...]:
+    """Names of columns by their number, which the first token tells."""
+    for part in parts:
+        at = part.begin
+        while at < part.end:
+            end = text.index(b"\n", at)
+            line = text[at:end].removesuffix(b"\r")
+            words = FIELD.findall(line)
+            fields = words if separator is None else line.split(separator.encode())
+            if words and b"-DOCSTART-" not in (words[0], fields[0]):
+                return USUAL.get(len(fields)) or ("word", *(f"column{k}" for k in range(2, len(fields) + 1)))
+            at = end + 1
+    return USUAL[1]
+
+
+def _parsed(
+    text: bytes, parts: list[File], names: Sequence[str], read: list[str], separator: int, conllu: bool, more: bool
+) -> Tokens:
+    room = text.count(b"\n") - interning.PADDING + 1
+    wanted = np.array([read.index(name) if name in read else conll.NOT_WANTED for name in names], dtype=np.uint32)
+    begins, lengths = np.empty((len(read), room), dtype=np.uint64), np.empty((len(read), room), dtype=np.uint32)
+    line_begins, line_ends = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
+    bounds, counts = np.zeros(room + 1, dtype=np.uint64), np.zeros(3, dtype=np.uint64)
+    whole = np.frombuffer(text, dtype=np.uint8)
+    for part in parts:
+        how = part.begin, part.end, separator, conllu, wanted, more
+        why, line, k = conll.split(whole, *how, begins, lengths, line_begins, line_ends, bounds, counts)
+        if why != conll.FINE:
+            number = text.count(b"\n", part.begin, int(line)) + 1
+            if why == conll.EMPTY:
+                raise DataError(f"{part.path}:{number}: column {k + 1} ({names[k]}) is empty")
+            if why == conll.WRONG_ID:
+                given = text[int(line) : text.index(b"\t", int(line))].decode(errors="replace")
+                raise DataError(f"{part.path}:{number}: id {given!r} is no number, range (3-4) or empty node (5.1)")
+            expected = f"{len(names)} ({', '.join(names)})" if why == conll.WRONG_COUNT else f"{counts[2]} as before"
+            raise ColumnsError(f"{part.path}:{number}: {k} column{'s' if k != 1 else ''}, expected {expected}")
+    n, n_sequences, _ = counts.tolist()
+    columns = {}
+    for row, name in enumerate(read):
+        codes, homes = _interned(whole, begins[row, :n], lengths[row, :n])
+        spans = begins[row, homes].tolist(), lengths[row, homes].tolist()
+        try:
+            types = [str(text[begin : begin + length], "utf-8") for begin, length in zip(*spans, strict=True)]
+        except UnicodeDecodeError as error:
+            raise DataError(_not_unicode(text, parts, name, *spans)) from error
+        columns[name] = Column(readonly(codes), types)
+    lines = Lines(text[: -interning.PADDING], readonly(line_begins[:n]), readonly(line_ends[:n]))
+    return Tokens(columns, readonly(bounds[: n_sequences + 1]), lines)
+
+
+def _interned(
+    text: npt.NDArray[np.uint8], begins: npt.NDArray[np.uint64], lengths: npt.NDArray[np.uint32]
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
+    """Numbers of strings by first occurrence, and for each number the string that has it first."""
+    codes, done, n = np.empty(len(begins), dtype=np.uint32), 0, 0
+    slots, homes = np.zeros(LEAST, dtype=np.uint64), np.empty(LEAST // 2, dtype=np.uint64)
+    while True:
+        done, n = interning.intern(text, readonly(begins), readonly(lengths), done, n, slots, homes, codes)
+        if done == len(begins):
+            return codes, homes[: int(n)]
+        smaller, slots = slots, np.zeros(4 * len(slots), dtype=np.uint64)
+        interning.spread(smaller, slots)
+        homes = np.concatenate([homes, np.empty(3 * len(homes), dtype=np.uint64)])
+
+
+def _not_unicode(text: bytes, parts: list[File], name: str, begins: list[int], lengths: list[int]) -> str:
+    """Where the first string is that is no UTF-8."""
+    for begin, length in zip(begins, lengths, strict=True):
+        try:
+            str(text[begin : begin + length], "utf-8")
+        except UnicodeDecodeError:
+            part = next(part for part in parts if part.begin <= begin < part.end)
+            number = text.count(b"\n", part.begin, begin) + 1
+            string = text[begin : begin + min(length, 40)]
+            return (
+                f"{part.path}:{number}: the {name} {string!r} is not UTF-8: convert the file, for instance with iconv"
+            )
+    raise AssertionError("some string is no UTF-8")

@@ -1,0 +1,265 @@
+"""Features made by templates, and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.parse import interning
+from perceptrons.core.parse.interning import EDGE, FIRST_MARKER, UNKNOWN
+from perceptrons.data.arrays import readonly
+from perceptrons.data.files import DataError
+from perceptrons.data.token.sequences import Sequences
+from perceptrons.data.token.templates import Template, parse, resolve
+from perceptrons.data.token.tokens import Tokens
+
+LEAST = 1 << 12  # slots of a table
+LARGEST = 1 << 31  # features
+
+State = tuple[dict[str, Any], dict[str, list[str]], dict[str, npt.NDArray[Any]]]
+
+
+class Mark(NamedTuple):
+    """How much a vocabulary knew at some time."""
+
+    n_features: int
+    n_values: tuple[int, ...]
+
+
+class Templated:
+    """The features that templates make of tokens, numbered by first occurrence. No two features share a number.
+
+    Strings are dealt with once for each distinct one: the values of a view (a column seen through changes such as
+    ``lower``) have codes. A feature is then the number of its template and the codes of its parts, which one
+    compiled loop over all tokens looks up.
+
+    >>> vocabulary = Templated(["word[0]", "word[-1] & word[0]"])
+    >>> rows = vocabulary.sequences(Tokens.of([["the", "cat"], ["the"]], ["word"]), grow=True)
+    >>> rows.indices
+    array([0, 1, 2, 3, 0, 1], dtype=uint32)
+    >>> vocabulary.names([0, 1, 3])
+    ['word[0]=the', 'word[-1] & word[0]=_B-1|the', 'word[-1] & word[0]=the|cat']
+    """
+
+    kind = "templates"
+
+    def __init__(self, templates: str | Sequence[Template | str]) -> None:
+        self.templates = resolve(templates)
+        parts = [part for template in self.templates for part in template.parts]
+        self._views = list(dict.fromkeys(part.view for part in parts))
+        self._values: list[dict[str, int]] = [{} for _ in self._views]  # by view: the code of each value
+        cells = list(dict.fromkeys(parts))
+        self._cells = np.array([(self._views.index(cell.view), cell.offset) for cell in cells], dtype=np.int64)
+        self._parts = np.array([cells.index(part) for part in parts], dtype=np.uint32)
+        self._ends = np.cumsum([len(template.parts) for template in self.templates], dtype=np.uint32)
+        self._seen = [[self._views.index(part.view) for part in template.parts] for template in self.templates]
+        self._width = 1 + max(len(template.parts) for template in self.templates)
+        self.n_features = 0
+        self._slots = np.zeros(LEAST, dtype=np.uint64)
+        self._keys = np.empty((LEAST // 2, self._width), dtype=np.uint32)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that tokens must have."""
+        return list(dict.fromkeys(view.column for view in self._views))
+
+    def check(self, tokens: Tokens) -> None:
+        """Refuse tokens that lack a column."""
+        for template in self.templates:
+            for part in template.parts:
+                if part.view.column not in tokens.columns:
+                    there = ", ".join(tokens.columns)
+                    raise DataError(
+                        f"the template {template} needs a column {part.view.column!r}: the columns are {there}"
+                    )
+
+    def sequences(self, tokens: Tokens, grow: bool) -> Sequences:
+        """Rows of features. With `grow` unknown ones get the next numbers, otherwise they are left out."""
+        self.check(tokens)
+        if not grow:
+            return self._rows(tokens, grow)
+        mark = self.mark()
+        try:
+            return self._rows(tokens, grow)
+        except BaseException:
+            self._forget(mark)
+            raise
+
+    def _rows(self, tokens: Tokens, grow: bool) -> Sequences:
+        n = tokens.n_tokens
+        codes = np.empty((len(self._views), n), dtype=np.uint32)
+        for v, view in enumerate(self._views):
+            column = tokens.columns[view.column]
+            codes[v] = self._coded(v, view.of(column.types), grow)[column.codes]
+        indices = np.empty(n * len(self.templates), dtype=np.uint32)
+        indptr, counts = np.zeros(n + 1, dtype=np.uint64), np.zeros(4, dtype=np.uint64)
+        values = np.empty(len(self._cells), dtype=np.uint32)
+        hashes = np.empty(len(self.templates), dtype=np.uint64)
+        counts[2] = self.n_features
+        fixed = readonly(codes), readonly(tokens.bounds), self._cells, self._parts, self._ends, grow
+        while True:
+            done = interning.number(*fixed, self._slots, self._keys, values, hashes, indices, indptr, counts)
+            self.n_features = int(counts[2])
+            if done == tokens.n_sequences:
+                break
+            self._make_room(self.n_features + len(self.templates))
+        nnz = int(counts[3])
+        found = indices if nnz == indices.size else indices[:nnz].copy()
+        return Sequences(readonly(found), None, readonly(indptr), readonly(tokens.bounds))
+
+    def _coded(self, v: int, values: list[str], grow: bool) -> npt.NDArray[np.uint32]:
+        """The codes of values of a view."""
+        known = self._values[v]
+        if grow:
+            for value in values:
+                if value not in known:
+                    known[value] = len(known)
+            if len(known) >= FIRST_MARKER:
+                raise DataError(f"{self._views[v]} has more than {FIRST_MARKER:,} values")
+            return np.fromiter(map(known.__getitem__, values), dtype=np.uint32, count=len(values))
+        none = int(UNKNOWN)
+        return np.array([known.get(value, none) for value in values], dtype=np.uint32)
+
+    def _make_room(self, n: int) -> None:
+        """Twice the room for features, or as much as n need."""
+        if n > LARGEST:
+            raise DataError(f"there are more than {LARGEST:,} features: use fewer templates")
+        size = max(2 * len(self._slots), 1 << (2 * n - 1).bit_length())
+        keys = np.empty((size // 2, self._width), dtype=np.uint32)
+        keys[: self.n_features] = self._keys[: self.n_features]
+        slots = np.zeros(size, dtype=np.uint64)
+        interning.spread(self._slots, slots)
+        self._slots, self._keys = slots, keys
+
+    def names(self, ids: Iterable[int]) -> list[str]:
+        """What features of these numbers are, for people."""
+        numbers, values, found = list(ids), [list(known) for known in self._values], []
+        for number in numbers:
+            if not 0 <= number < self.n_features:
+                raise DataError(f"there is no feature {number}: there are {self.n_features}")
+        templates = list(map(str, self.templates))
+        for t, *codes in self._keys[np.array(numbers, dtype=np.intp)].tolist():
+            pairs = zip(self._seen[t], codes, strict=False)
+            texts = [values[v][code] if code < FIRST_MARKER else marker(code) for v, code in pairs]
+            found.append(f"{templates[t]}={'|'.join(texts)}")
+        return found
+
+    # -- going back, and leaving out ----------------------------------------------------------------------------
+
+    def mark(self) -> Mark:
+        """What `back_to` goes back to."""
+        return Mark(self.n_features, tuple(map(len, self._values)))
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget all that was learned since."""
+        if mark != self.mark():
+            self._forget(mark)
+
+    def _forget(self, mark: Mark) -> None:
+        for known, n in zip(self._values, mark.n_values, strict=True):
+            while len(known) > n:
+                known.popitem()
+        self._index(self._keys[: mark.n_features])  # even if no feature is new: Ctrl-C may have come before they count
+
+    def _index(self, keys: npt.NDArray[np.uint32]) -> None:
+        """Know these features and no others."""
+        n = len(keys)
+        size = max(LEAST, 1 << (2 * max(n, 1) - 1).bit_length())
+        room = np.empty((size // 2, self._width), dtype=np.uint32)
+        room[:n] = keys
+        slots = np.zeros(size, dtype=np.uint64)
+        again = int(interning.index(room, 0, n, self._ends, slots))
+        if again < n:
+            raise ValueError(f"the feature {again} is there twice")
+        self._slots, self._keys, self.n_features = slots, room, n
+
+    def kept(self, mask: npt.NDArray[np.bool_]) -> Templated:
+        """A vocabulary of the features that are marked, numbered in the same order."""
+        if mask.shape != (self.n_features,):
+            raise ValueError(f"mask must be of shape ({self.n_features},), got {mask.shape}")
+        keys = self._keys[: self.n_features][mask]
+        less = Templated(self.templates)
+        used = [np.zeros(len(known), dtype=bool) for known in self._values]
+        places = self._places(keys)
+        for rows, k, v in places:
+            code = keys[rows, k]
+            used[v][code[code < FIRST_MARKER]] = True
+        renumbered = [(np.cumsum(each) - 1).astype(np.uint32) for each in used]
+        for rows, k, v in places:
+            code = keys[rows, k]
+            inside = code < FIRST_MARKER
+            code[inside] = renumbered[v][code[inside]]
+            keys[rows, k] = code
+        for v, known in enumerate(self._values):
+            there = [value for value, is_used in zip(known, used[v].tolist(), strict=True) if is_used]
+            less._values[v] = {value: code for code, value in enumerate(there)}
+        less._index(keys)
+        return less
+
+    def _places(self, keys: npt.NDArray[np.uint32]) -> list[tuple[npt.NDArray[np.intp], int, int]]:
+        """For each part of each template: the keys of the template, the part's column in keys, and its view."""
+        found = []
+        for t, views in enumerate(self._seen):
+            rows = np.flatnonzero(keys[:, 0] == t)
+            found += [(rows, k, v) for k, v in enumerate(views, start=1)]
+        return found
+
+    # -- model files --------------------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Settings ready for JSON, lists of text that may be long, and arrays."""
+        meta = {"kind": self.kind, "templates": [str(template) for template in self.templates]}
+        keys = self._keys[: self.n_features].copy()
+        sizes = np.array([len(views) for views in self._seen])[keys[:, 0]]
+        for k in range(1, self._width):
+            keys[sizes < k, k] = 0  # what was never set
+        return (
+            meta,
+            {str(view): list(known) for view, known in zip(self._views, self._values, strict=True)},
+            {"keys": keys},
+        )
+
+    @classmethod
+    def from_state(cls, meta: Any, lists: dict[str, list[str]], arrays: dict[str, npt.NDArray[Any]]) -> Templated:
+        """The vocabulary that `state` was taken of. What does not fit raises a ValueError."""
+        texts = meta.get("templates")
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"templates must be a list of texts, got {texts!r}"[:200])
+        found = cls([parse(text) for text in texts])
+        views = list(map(str, found._views))
+        if sorted(lists) != sorted(views):
+            raise ValueError(f"there must be values of {', '.join(views)}, got {', '.join(lists)}"[:300])
+        for v, view in enumerate(views):
+            found._values[v] = {value: code for code, value in enumerate(lists[view])}
+            if len(found._values[v]) < len(lists[view]):
+                raise ValueError(f"some value of {view} is there twice")
+        keys = arrays.get("keys")
+        if keys is None or keys.dtype != np.uint32 or keys.ndim != 2 or keys.shape[1] != found._width:
+            raise ValueError(f"keys must be uint32 with {found._width} columns")
+        if len(keys) and keys[:, 0].max() >= len(found.templates):
+            raise ValueError(f"keys have templates beyond the {len(found.templates)} that there are")
+        if len(keys) > LARGEST:
+            raise ValueError(f"there are more than {LARGEST:,} features")
+        offsets = [part.offset for template in found.templates for part in template.parts]
+        for (rows, k, v), offset in zip(found._places(keys), offsets, strict=True):
+            code = keys[rows, k].astype(np.int64)
+            distance = int(EDGE) - code
+            reached = 2 * (abs(offset) - 1) + (offset > 0)  # the farthest marker on the side of the part
+            edge = (distance >= 0) & (distance <= reached) & (distance % 2 == (offset > 0))
+            if not ((code < len(found._values[v])) | edge).all():
+                raise ValueError(f"keys have values beyond those of {views[v]}")
+        found._index(keys)
+        return found
+
+
+def marker(code: int) -> str:
+    """What stands beyond the sentence.
+
+    >>> marker(int(EDGE)), marker(int(EDGE) - 3)
+    ('_B-1', '_B+2')
+    """
+    distance, after = divmod(int(EDGE) - code, 2)
+    return f"_B{'+' if after else '-'}{distance + 1}"

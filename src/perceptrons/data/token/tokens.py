@@ -1,0 +1,187 @@
+"""Sentences as columns of strings, each distinct string kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.data.arrays import readonly
+from perceptrons.data.files import DataError
+from perceptrons.data.token.sequences import Ends, Numbers, spans
+
+
+class Column(NamedTuple):
+    """A string for each token: `types[codes[i]]` for token i. Types stand in the order in which they first occur."""
+
+    codes: Numbers
+    types: list[str]
+
+
+class Lines(NamedTuple):
+    """The text that tokens were read from, and where the line of each begins and ends (line ends left out)."""
+
+    text: bytes
+    begins: Ends
+    ends: Ends
+
+
+class Tokens:
+    """Sentences of tokens that have one or several columns, such as word and pos.
+
+    >>> tokens = Tokens.of([[("the", "DT"), ("cat", "NN")], [("the", "DT")]], ["word", "pos"])
+    >>> tokens.columns["word"]
+    Column(codes=array([0, 1, 0], dtype=uint32), types=['the', 'cat'])
+    >>> tokens.bounds
+    array([0, 2, 3], dtype=uint64)
+    >>> len(tokens), tokens[0], tokens[1:], tokens.lists("pos")
+    (2, [('the', 'DT'), ('cat', 'NN')], <1 sentence, 1 token, columns word, pos>, [['DT', 'NN'], ['DT']])
+    """
+
+    def __init__(self, columns: Mapping[str, Column], bounds: Ends, lines: Lines | None = None) -> None:
+        self.columns, self.bounds, self.lines = dict(columns), bounds, lines
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.bounds[-1])
+
+    @property
+    def n_sequences(self) -> int:
+        return len(self.bounds) - 1
+
+    def __repr__(self) -> str:
+        sizes = ((self.n_sequences, "sentence"), (self.n_tokens, "token"))
+        told = ", ".join(f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in sizes)
+        return f"<{told}, columns {', '.join(self.columns)}>"
+
+    @classmethod
+    def of(cls, X: Iterable[Iterable[Any]], names: Sequence[str]) -> Tokens:
+        """Sentences given as lists of tokens. A token is a string, or a tuple or list of one for each name."""
+        check_names(names)
+        if isinstance(X, str | bytes | Mapping):
+            raise DataError(f"X must be a list of sentences, got {shown(X)}")
+        sentences = [each if isinstance(each, Sequence) else _sentence(each, i) for i, each in enumerate(X)]
+        for i, each in enumerate(sentences):
+            if isinstance(each, str | bytes):
+                raise DataError(f"sentence {i} must be a list of tokens, got {shown(each)}: split it into tokens")
+        bounds = np.zeros(len(sentences) + 1, dtype=np.uint64)
+        np.cumsum(np.fromiter(map(len, sentences), dtype=np.uint64), out=bounds[1:])
+        flat = list(chain.from_iterable(sentences))
+        if len(names) == 1 and not (flat and isinstance(flat[0], tuple | list)):
+            return cls({names[0]: interned(flat, bounds, names[0])}, readonly(bounds))
+        kinds = set(map(type, flat))
+        if not all(issubclass(kind, tuple | list) for kind in kinds) or not set(map(len, flat)) <= {len(names)}:
+            raise DataError(_misfit(flat, bounds, names))
+        return cls({name: interned(flat, bounds, name, j) for j, name in enumerate(names)}, readonly(bounds))
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        if name not in self.columns:
+            raise DataError(f"there is no column {name!r}: the columns are {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def lists(self, name: str) -> list[list[str]]:
+        """What is in a column, as a list for each sentence."""
+        codes, types = self.column(name)
+        flat, ends = [types[code] for code in codes.tolist()], self.bounds.tolist()
+        return [flat[begin:end] for begin, end in pairwise(ends)]
+
+    def __len__(self) -> int:
+        return self.n_sequences
+
+    def __getitem__(self, which: int | slice) -> list[Any] | Tokens:
+        """A sentence, as `of` takes it; or the sentences of a slice."""
+        numbers = range(len(self))[which]
+        if isinstance(numbers, range):
+            return self.take(numbers)
+        columns = [self.take([numbers]).lists(name)[0] for name in self.columns]
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+    def take(self, order: npt.ArrayLike) -> Tokens:
+        """The sentences of these numbers, or those that a mask marks, copied."""
+        positions, bounds = spans(self.bounds, order)
+        columns = {}
+        for name, (codes, types) in self.columns.items():
+            taken = codes[positions]
+            first = np.full(len(types), len(taken))
+            first[taken[::-1]] = np.arange(len(taken))[::-1]  # of equal indices the last is kept
+            there = np.argsort(first, kind="stable")[: int((first < len(taken)).sum())]
+            renumbered = np.zeros(len(types), dtype=np.uint32)
+            renumbered[there] = np.arange(len(there))
+            columns[name] = Column(readonly(renumbered[taken]), [types[i] for i in there.tolist()])
+        return Tokens(columns, bounds)
+
+    def renamed(self, names: Mapping[str, str]) -> Tokens:
+        """The same tokens, their columns called otherwise: `tokens.renamed({"form": "word"})`."""
+        for name in names:
+            self.column(name)
+        after = [names.get(name, name) for name in self.columns]
+        check_names(after)
+        return Tokens(dict(zip(after, self.columns.values(), strict=True)), self.bounds, self.lines)
+
+
+class _Numbered(dict[Any, int]):
+    """Numbers of things by first occurrence: what is not there is there once it has been looked for."""
+
+    def __missing__(self, thing: Any) -> int:
+        self[thing] = number = len(self)
+        return number
+
+
+def interned(tokens: list[Any], bounds: Ends, name: str, j: int | None = None) -> Column:
+    """A column of these strings, or of the j-th of each token."""
+    numbers = _Numbered()
+    strings = tokens if j is None else map(itemgetter(j), tokens)
+    try:
+        codes = np.fromiter(map(numbers.__getitem__, strings), dtype=np.uint32, count=len(tokens))
+        if not all(isinstance(each, str) for each in numbers):
+            raise TypeError
+    except TypeError:  # some are no strings, or cannot even be hashed
+        strings = tokens if j is None else [token[j] for token in tokens]
+        at, wrong = next((i, each) for i, each in enumerate(strings) if not isinstance(each, str))
+        raise DataError(f"{_place(bounds, at)}: {name} must be a string, got {shown(wrong)}") from None
+    return Column(readonly(codes), list(map(str, numbers)))
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names of columns that are no list, or not all different."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise DataError(f"names of columns must be a list of strings, got {names!r}")
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise DataError(f"two columns are called {name!r}: give each a name of its own")
+
+
+def _sentence(given: Any, i: int) -> list[Any]:
+    """The tokens of a sentence that is neither list nor tuple, an array for instance."""
+    try:
+        if isinstance(given, Mapping | set):
+            raise TypeError
+        return list(given)
+    except TypeError:
+        raise DataError(f"sentence {i} must be a list of tokens, got {shown(given)}") from None
+
+
+def _misfit(flat: list[Any], bounds: Ends, names: Sequence[str]) -> str:
+    """What is wrong with the first token that has not a string for each name."""
+    for at, token in enumerate(flat):
+        if not isinstance(token, tuple | list) or len(token) != len(names):
+            what = f"a token must be a tuple of {len(names)} strings ({', '.join(names)})"
+            return f"{_place(bounds, at)}: {what}, got {shown(token)}"
+    raise AssertionError("one token does not fit")
+
+
+def _place(bounds: Ends, at: int) -> str:
+    """Sentence and position of a token."""
+    sentence = int(np.searchsorted(bounds, at, side="right")) - 1
+    return f"sentence {sentence}, token {at - int(bounds[sentence])}"
+
+
+def shown(value: Any) -> str:
+    """What is given, for messages."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

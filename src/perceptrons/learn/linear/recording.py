@@ -1,0 +1,128 @@
+"""A run once more, with every update noted: the path of w does not depend on the readout, so one that notes will do."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.linear import readouts as keeping
+from perceptrons.core.linear.replay import AFTER, BEFORE, COLUMNS, SQ_NORM, TOWARDS, replay
+from perceptrons.data import Rows
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.fit import orders_of
+from perceptrons.learn.linear.learner import LOG_LINES, Learner
+from perceptrons.learn.readouts import Floats, Voted
+
+ROOM = 64  # weights of hypotheses with at most so many numbers are noted, too
+
+# One update, in the columns of a note; the weights that it made come after them.
+NOTE = np.dtype(
+    [
+        ("update", np.int64),  # its number, from 1
+        ("seen", np.int64),  # examples processed, this one included
+        ("row", np.int64),
+        ("code", np.int64),  # class of the row
+        ("rival", np.int64),  # class that the step leads away from
+        ("margin_before", np.float64),
+        ("margin_after", np.float64),
+        ("tau", np.float64),  # length of the step, η included
+        ("sum_tau", np.float64),
+        ("sq_norm", np.float64),  # ‖w‖² after the step
+        ("progress", np.float64),  # w*·w after the step
+    ]
+)
+
+
+class Recorder(Voted):
+    """Takes the log of a run and notes what each update did.
+
+    When there are more than `limit` notes every second one is dropped, and later only every 2nd, 4th, … update noted;
+    the last update is always there.
+    """
+
+    def __init__(self, learner: Learner, star: Floats | None, limit: int) -> None:
+        super().__init__()
+        self.bias, self.tie_positive, self.limit = learner.bias, learner.tie_positive, limit
+        self.w = learner.w.copy(order="K")  # the learner's own is already at the end of a log when the log comes
+        self.star = np.zeros_like(self.w)
+        if star is not None:
+            self.star[: len(star)] = star  # without a bias, the constant has no weight
+        self.width = self.w.size if self.w.size <= ROOM else 0
+        self.stride = 1
+        self.n_updates = 0
+        self.sum_tau, self.progress = 0.0, float((self.star * self.w).sum())
+        self.notes: npt.NDArray[np.void] = np.empty(0, dtype=NOTE)
+        self.weights: Floats = np.empty((0, self.width))
+        self.pieces: list[tuple[npt.NDArray[np.void], Floats]] = []
+        self.kept = 0  # notes in all pieces
+        self.last = (self.notes, self.weights)
+
+    def add(self, source: Rows, log: Floats) -> None:
+        """Note one more piece of the log."""
+        lines = np.empty((len(log), COLUMNS + self.width))
+        replay(*source.arrays, source.sq_norm, log, self.bias, self.tie_positive, self.star, self.w, lines)
+        notes = np.empty(len(log), dtype=NOTE)
+        notes["update"] = self.n_updates + 1 + np.arange(len(log))
+        for name, column in (("seen", keeping.AT), ("row", keeping.ROW), ("code", keeping.UP)):
+            notes[name] = log[:, column]
+        notes["rival"], notes["tau"] = log[:, keeping.DOWN], log[:, keeping.STEP]
+        notes["margin_before"], notes["margin_after"] = lines[:, BEFORE], lines[:, AFTER]
+        notes["sq_norm"] = lines[:, SQ_NORM]
+        notes["sum_tau"] = self.sum_tau + np.cumsum(log[:, keeping.STEP])
+        notes["progress"] = self.progress + np.cumsum(lines[:, TOWARDS])
+        self.n_updates += len(log)
+        self.sum_tau, self.progress = float(notes["sum_tau"][-1]), float(notes["progress"][-1])
+        self._keep(notes, lines[:, COLUMNS:])
+
+    def _keep(self, notes: npt.NDArray[np.void], weights: Floats) -> None:
+        """Keep every `stride`-th of these, and of all when there are too many."""
+        self.last = notes[-1:].copy(), weights[-1:].copy()
+        while True:
+            chosen = notes["update"] % self.stride == 0
+            if self.kept + np.count_nonzero(chosen) <= self.limit:
+                break
+            self._thin()
+        self.pieces.append((notes[chosen], weights[chosen]))
+        self.kept += int(np.count_nonzero(chosen))
+
+    def _thin(self) -> None:
+        """Drop every second note."""
+        self.stride *= 2
+        chosen = [notes["update"] % self.stride == 0 for notes, _ in self.pieces]
+        self.pieces = [(notes[c], weights[c]) for (notes, weights), c in zip(self.pieces, chosen, strict=True)]
+        self.kept = sum(len(notes) for notes, _ in self.pieces)
+
+    def finish(self) -> tuple[npt.NDArray[np.void], Floats | None]:
+        """All notes, and the weights after each of these updates, of the shape of w (None: there was no room)."""
+        if self.n_updates % self.stride:
+            while self.kept + 1 > self.limit and self.kept:
+                self._thin()
+            self.pieces.append(self.last)
+        notes = np.concatenate([self.notes, *(notes for notes, _ in self.pieces)])
+        weights = np.concatenate([self.weights, *(weights for _, weights in self.pieces)])
+        return notes, weights.reshape(-1, *self.w.shape) if self.width else None
+
+
+def record(
+    learner: Learner, examples: Examples, *, seed: int | None, n_passes: int, star: Floats | None, limit: int
+) -> Recorder:
+    """Run `learner`, which has not begun, for so many passes, and note every update.
+
+    `star` is the separator that progress is measured along, of the shape of w.
+    """
+    learner = copy.copy(learner)
+    learner.w, learner.counts, learner.burn_in = learner.w.copy(order="K"), learner.counts.copy(), 0
+    learner.readout = recorder = Recorder(learner, star, limit)
+    order = examples.order()
+    done = 0
+    while done < n_passes:
+        lines = min(n_passes - done, max(1, LOG_LINES // len(order)))
+        orders = orders_of(order, lines, seed, done)
+        if lines == 1:
+            learner.once(examples, orders[0])
+            done += 1
+        else:
+            done += learner.repeat(examples, orders, np.zeros(lines))
+    return recorder

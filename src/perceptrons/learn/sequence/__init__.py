@@ -1,0 +1,1 @@
+"""The learner of sequences, and the tagger around it."""

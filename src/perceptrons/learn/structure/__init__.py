@@ -1,0 +1,1 @@
+"""The learner over structures of any kind."""

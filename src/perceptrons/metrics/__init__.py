@@ -1,0 +1,1 @@
+"""How good predictions are: entities and scores by type."""
