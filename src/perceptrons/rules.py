@@ -2,7 +2,8 @@
 
 A rule is a NamedTuple of its parameters with one formula, ``tau``. The formula is plain arithmetic: Python
 runs it as it stands, and the passes in ``core`` compile it in. A new rule is its class and the ``@register``
-line above it; a rule of one's own needs no registration and is passed as an object.
+line above it, which also says what each parameter means: estimators, the options of the command line, their help and
+model files follow from that. A rule of your own needs no registration: pass it as an object.
 
 With m the margin ``y·a(x)`` (several classes: the score of the right class less that of the strongest wrong
 one), ``ℓ = max(0, 1 − m)`` the hinge loss and ``sq_norm`` the squared length of the step's direction (the
@@ -18,8 +19,11 @@ R = TypeVar("R")
 RULES: dict[str, Any] = {}
 
 
-def register(name: str, *, takes_weights: bool = True) -> Callable[[type[R]], type[R]]:
-    """Make a rule known by `name`, and different from any other rule that has equal parameters."""
+def register(name: str, *, takes_weights: bool = True, **parameters: str) -> Callable[[type[R]], type[R]]:
+    """Make a rule known by `name`, and different from any other rule that has equal parameters.
+
+    takes_weights: whether weights of examples mean something to it. parameters: what each of its parameters means.
+    """
 
     def enter(cls: type[R]) -> type[R]:
         members: dict[str, Any] = {
@@ -27,7 +31,11 @@ def register(name: str, *, takes_weights: bool = True) -> Callable[[type[R]], ty
             "__ne__": lambda self, other: type(self) is not type(other) or tuple.__ne__(self, other),
             "__hash__": lambda self: hash((cls.__name__, *self)),
             "takes_weights": takes_weights,
+            "parameters": parameters,
         }
+        undescribed = set(cls._fields) ^ set(parameters)  # type: ignore[attr-defined]
+        if undescribed:
+            raise TypeError(f"@register({name!r}) must say what {', '.join(sorted(undescribed))} of the rule means")
         for member, value in members.items():
             setattr(cls, member, value)
         RULES[name] = cls
@@ -46,7 +54,7 @@ class Plain(NamedTuple):
         return weight if margin <= 0.0 else 0.0
 
 
-@register("margin")
+@register("margin", beta="margin that every row must reach")
 class Margin(NamedTuple):
     """The perceptron with margin (Krauth & Mézard 1987): τ = 1 when m ≤ β. A weight scales the step."""
 
@@ -77,7 +85,7 @@ class PA(NamedTuple):
         return loss / sq_norm
 
 
-@register("pa1")
+@register("pa1", C="aggressiveness, the largest step")
 class PA1(NamedTuple):
     """PA-I (Crammer et al. 2006, §3): τ = min(C, ℓ/‖x‖²). A weight scales C."""
 
@@ -93,7 +101,7 @@ class PA1(NamedTuple):
         require(self.C > 0, "C", "> 0", self.C)
 
 
-@register("pa2")
+@register("pa2", C="aggressiveness, how soft the limit of a step is")
 class PA2(NamedTuple):
     """PA-II (Crammer et al. 2006, §3): τ = ℓ/(‖x‖² + 1/(2C)). A weight scales C."""
 

@@ -11,10 +11,8 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import WHY, chosen, rule_text, settings, size
-from perceptrons.core.linear.readouts import MISTAKES, SEEN, UPDATES
-from perceptrons.learn.hypotheses import at_most
-from perceptrons.learn.linear.learner import Learner
+from perceptrons.cli.report import WHY, chosen, proved, rule_text, settings, size
+from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.store.saved import Saved, read
 from perceptrons.store.values import rule_from, to_json
 
@@ -28,7 +26,7 @@ LONGEST = 48  # characters of a feature's name in a table
 
 @click.command("inspect")
 @click.argument("model", metavar="MODEL")
-@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="So many features of each class.")
+@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Number of features of each class.")
 @output.JSON
 def command(model: str, top: int, as_json: bool) -> None:
     """Show what MODEL is, how it was trained, and which features weigh most.
@@ -63,14 +61,15 @@ def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
         "estimator": saved.estimator,
         "params": settings(saved.params),
         "rule": to_json(learner.rule, "rule"),
-        "readout": learner.fixed["readout"],
+        "readout": learner.readout.name,
         "classes": [output.label(label) for label in saved.classes.tolist()],
         "features": saved.n_features,
         "columns": None if saved.encoding is None else _columns(saved.encoding),
-        "seen": int(learner.counts[SEEN]),
-        "mistakes": int(learner.counts[MISTAKES]),
-        "updates": int(learner.counts[UPDATES]),
+        "seen": int(learner.totals.seen),
+        "mistakes": int(learner.totals.mistakes),
+        "updates": int(learner.totals.updates),
         "margin_bound": bound if math.isfinite(bound) else None,
+        "radius": learner.radius,
         "passes": report.get("n_iter", 0),
         "converged": report.get("converged", False),
         "stopped": report.get("stop"),
@@ -79,13 +78,16 @@ def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
         "held_out_errors": report["validation_errors"],
         "trained": saved.trained,
     }
-    if isinstance(learner, Learner):
+    if isinstance(learner, LinearLearner):
         return summary | _linear(saved, learner, top)
+    from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
+
+    assert isinstance(learner, Expansion)
     space = learner.space
     return summary | {
         "kernel": {"name": space.kernel, "gamma": space.gamma, "degree": space.degree, "coef0": space.coef0},
-        "support": len(learner.numbers),
-        "support_of_classes": np.bincount(learner.codes, minlength=learner.n_classes).tolist(),
+        "support": learner.size,
+        "support_of_classes": np.bincount(learner.state["codes"], minlength=learner.n_classes).tolist(),
         "budget": learner.fixed.get("budget"),
     }
 
@@ -96,9 +98,9 @@ def _columns(encoding: Any) -> dict[str, Any]:
     return {**kinds, "texts": encoding.texts, "hash_bits": encoding.hash_bits if encoding.categories else None}
 
 
-def _linear(saved: Saved, learner: Learner, top: int) -> dict[str, Any]:
+def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
     """Weights: how many there are, and the heaviest of each class."""
-    weights = learner.w if learner.by_vote else learner.weights
+    weights = learner.current if learner.readout.by_vote else learner.weights
     table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1)
     heaviest = []
     for column in range(table.shape[1]):
@@ -115,7 +117,7 @@ def _linear(saved: Saved, learner: Learner, top: int) -> dict[str, Any]:
     return {
         "weights": int(table.size),
         "weights_not_0": int(np.count_nonzero(table)),
-        "weights_of": "the last hypothesis" if learner.by_vote else "the readout",
+        "weights_of": "the last hypothesis" if learner.readout.by_vote else "the readout",
         "heaviest": found,
         "other_class": output.label(saved.classes.tolist()[0]) if two else None,
     }
@@ -210,7 +212,7 @@ def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any
     seen, wrong_ones, updates = (output.count(*each) for each in counts)
     facts.append(("in all", f"{seen} seen, {wrong_ones}, {updates}"))
     if summary["margin_bound"] is not None:
-        facts.append(("proved", f"no hypothesis has a margin above {at_most(summary['margin_bound'])} on these {what}"))
+        facts.append(("proved", proved(summary["margin_bound"], summary["radius"], what)))
     return facts
 
 

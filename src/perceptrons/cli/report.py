@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import click
-import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.core.linear.readouts import UPDATES
-from perceptrons.learn.hypotheses import at_most
+from perceptrons.learn.learner import at_most
 from perceptrons.rules import RULES
 from perceptrons.store.values import to_json
 
@@ -20,10 +17,10 @@ SHOWN = 12  # passes of which a line is printed, at most
 WHY = {
     "converged": "the last pass made no mistake",
     "margin": "the margin is proved to be below tol",
-    "stuck": "rows that are wrong cannot be stepped along",
-    "validation": "the held-out error fell no more",
+    "stuck": "no step is possible along the rows that are wrong",
+    "validation": "the held-out error stopped falling",
     "max_iter": "all passes were made",
-    "stalled": "passes made no fewer mistakes",
+    "stalled": "the mistakes of a pass stopped falling",
     "interrupted": "it was interrupted",
 }
 
@@ -33,7 +30,7 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
     saved, report = result.saved, result.saved.report
     mistakes = [int(count) for count in report["mistakes"]]
     visits = max(1, len(mistakes)) * result.n_rows
-    bound = result.margin_bound
+    bound = saved.learner.margin_bound
     return {
         "data": source.name,
         "rows": result.n_rows,
@@ -45,13 +42,13 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
         "mistakes": mistakes,
         "online_error": [count / max(1, result.n_rows) for count in mistakes],
         "training_error": result.training,
-        "held_out_error": result.held_out,
+        "held_out_error": result.run.held_out_error,
         "held_out_errors": [float(error) for error in report["validation_errors"]],
-        "kept_pass": kept(report["validation_errors"], saved.params),
+        "kept_pass": result.run.kept,
         "converged": bool(report["converged"]),
         "stopped": report.get("stop"),
         "margin_bound": bound if math.isfinite(bound) else None,
-        "updates": int(saved.learner.counts[UPDATES]),
+        "updates": int(saved.learner.totals.updates),
         "seconds": total,
         "rows_per_second": visits / learning,
         "model": path,
@@ -88,11 +85,22 @@ def show(result: Any, summary: dict[str, Any]) -> None:
         click.echo("final model: " + ", ".join(told))
     click.echo(ending(summary) + kept_text(summary))
     if summary["converged"] and summary["training_error"]:
-        click.echo("the last hypothesis separates the rows, what predicts does not: see --readout last")
+        click.echo("the last hypothesis separates the rows, but the readout that predicts does not: try --readout last")
     if summary["margin_bound"] is not None:
-        click.echo(f"proved: no hypothesis has a margin above {at_most(summary['margin_bound'])} on these rows")
+        click.echo("proved: " + proved(summary["margin_bound"], result.saved.learner.radius, "rows"))
     click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in all")
     click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
+
+
+def proved(bound: float, radius: float, unit: str) -> str:
+    """What a bound on the margin says.
+
+    >>> proved(0.0426, 21.3, "rows")
+    'the rows cannot be separated by a margin above 0.0427 (0.201 % of the longest row)'
+    """
+    longest = {"rows": "the longest row"}.get(unit, "the longest step")
+    share = f" ({at_most(100 * bound / radius)} % of {longest})" if radius > 0 else ""
+    return f"the {unit} cannot be separated by a margin above {at_most(bound)}{share}"
 
 
 def ending(summary: dict[str, Any]) -> str:
@@ -102,13 +110,6 @@ def ending(summary: dict[str, Any]) -> str:
     word = click.style("converged", fg="green") if summary["converged"] else "not converged"
     reason = f": {WHY[summary['stopped']]}" if summary["stopped"] in WHY else ""
     return f"{word} after {output.count(summary['passes'], 'pass')}{reason}"
-
-
-def kept(errors: Sequence[float], params: dict[str, Any]) -> int | None:
-    """The pass whose hypothesis is kept: with patience the last of those with the smallest error; None: the last."""
-    if not params.get("early_stopping") or not len(errors):
-        return None
-    return len(errors) - int(np.argmin(np.asarray(errors)[::-1]))
 
 
 def kept_text(summary: dict[str, Any]) -> str:

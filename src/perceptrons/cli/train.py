@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from perceptrons import __version__, rules
-from perceptrons.cli import output, reading
-from perceptrons.cli.fitting import ESTIMATORS, linear, other
+from perceptrons.cli import output, reading, training
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, train
 from perceptrons.cli.report import describe, show
+from perceptrons.learn.readouts import READOUTS
 from perceptrons.store.saved import write
 
-READOUTS = ["averaged", "last", "voted", "pocket"]
 KERNELS = ["rbf", "poly", "linear", "sigmoid", "cosine", "laplacian"]
 
 
 def weights(context: Any, parameter: Any, text: str | None) -> Any:
-    """Weights of classes as they are given: balanced, or label=weight,…"""
+    """Parse weights of classes: balanced, or label=weight,…"""
     if text is None or text == "balanced":
         return text
     try:
@@ -31,7 +28,7 @@ def weights(context: Any, parameter: Any, text: str | None) -> Any:
 
 
 def width(context: Any, parameter: Any, text: str) -> str | float:
-    """The gamma of a kernel."""
+    """Parse the gamma of a kernel."""
     try:
         return text if text in ("scale", "auto") else float(text)
     except ValueError:
@@ -43,48 +40,33 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 )
 @reading.ARGUMENT
 @click.option(
-    *("-m", "--model", "path"),
-    required=True,
-    type=click.Path(dir_okay=False),
-    callback=output.target,
-    help="Where to save the model.",
-)
-@click.option("--estimator", type=click.Choice(list(ESTIMATORS)), default="perceptron", show_default=True)
-@click.option(
-    "--rule", type=click.Choice(list(rules.RULES)), default="perceptron", show_default=True, help="How far a step goes."
+    "--estimator",
+    type=click.Choice(list(ESTIMATORS)),
+    default="perceptron",
+    show_default=True,
+    help="What learns: a linear model with any rule, the one of scikit-learn's name, or one with a kernel.",
 )
 @click.option(
-    "--C", "C", type=float, default=1.0, show_default=True, help="How far steps go: the most in pa1, softly in pa2."
+    "--readout",
+    type=click.Choice(list(READOUTS)),
+    help="Which weight vector makes predictions.  [default: averaged; last with --budget]",
 )
-@click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
-@click.option("--readout", type=click.Choice(READOUTS), help="What predicts.  [default: averaged; last with a budget]")
-@click.option("--passes", type=click.IntRange(1), default=10, show_default=True, help="At most so many.")
+@reading.options(training.options("rows"))
 @click.option(
     "--tol",
     type=click.FloatRange(0),
     default=0.0,
     help="Stop when the margin is proved to be below TOL times the longest row.  [default: never]",
 )
-@click.option("--validation", metavar="SHARE|FILE", help="Take the error on a share (0.1) of the rows, or on a file.")
-@click.option(
-    "--patience",
-    type=click.IntRange(1),
-    help="Stop after so many passes without a smaller held-out error, keep the best.  [default: keep the last]",
-)
-@click.option("--class-weight", callback=weights, metavar="W", help='"balanced", or label=weight,…')
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the random order.")
-@click.option("--no-shuffle", is_flag=True, help="Keep the order of the rows.")
+@click.option("--class-weight", callback=weights, metavar="W", help='Weights of classes: "balanced", or label=weight,…')
 @click.option("--no-intercept", is_flag=True, help="Learn no bias.")
-@click.option("--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True)
+@click.option("--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True, help="Kernel function.")
 @click.option(
-    "--gamma", default="scale", show_default=True, callback=width, help="Of the kernel: a number, scale or auto."
+    "--gamma", default="scale", show_default=True, callback=width, help="Kernel parameter: a number, scale or auto."
 )
-@click.option("--degree", type=click.IntRange(0), default=3, show_default=True, help="Of the kernel poly.")
-@click.option("--coef0", type=float, default=0.0, show_default=True, help="Of the kernels poly and sigmoid.")
-@click.option("--budget", type=click.IntRange(1), help="Kernel: at most so many support rows.")
-@click.option("--drop-zeros", is_flag=True, help="Save only weights that are not 0.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@output.JSON
+@click.option("--degree", type=click.IntRange(0), default=3, show_default=True, help="Degree of the kernel poly.")
+@click.option("--coef0", type=float, default=0.0, show_default=True, help="Constant of the kernels poly and sigmoid.")
+@click.option("--budget", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
 @reading.options(reading.READING, reading.ENCODING, reading.CACHING)
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
@@ -97,53 +79,34 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
       perceptrons train mail.csv --target label --text subject,body --model spam.perceptron --validation 0.1
     """
     begun = time.perf_counter()
-    check_idle(given)
+    check(given)
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
     output.spare(path, *source.paths, given["validation"] or "")
     bar = output.Bar(source, quiet or as_json)
-    fit = linear if given["estimator"] == "perceptron" else other
     try:
-        result = fit(source, given, bar)
+        result = train(source, given, bar)
     finally:
         bar.clear()
     learning = time.perf_counter() - begun
-    saved = result.saved
-    saved.trained = {
-        "files": [os.path.abspath(name) if name != "-" else name for name in source.paths],
-        "source": reading.known_of(source, given),
-        "rows": result.n_rows,
-        "seconds": round(learning, 3),
-        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
-        "version": __version__,
-    }
+    known = reading.known_of(source, given)
+    result.saved.trained = training.noted(source.paths, learning, source=known, rows=result.n_rows)
     with output.naming(path):
-        write(saved, path, drop_zeros=given["drop_zeros"])
+        write(result.saved, path, drop_zeros=given["drop_zeros"])
     summary = describe(result, source, path, learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
     elif not quiet:
         show(result, summary)
-    if result.interrupted:
-        raise KeyboardInterrupt
+    result.run.resume_interrupt()
 
 
-def check_idle(given: dict[str, Any]) -> None:
-    """Refuse options that would change nothing, as the others are."""
-    context, estimator, rule = click.get_current_context(), given["estimator"], given["rule"]
-    passive = estimator == "passive-aggressive"
-    idle = {name: "--estimator kernel" for name in ("kernel", "gamma", "degree", "coef0", "budget")}
-    idle = {} if estimator == "kernel" else idle
+def check(given: dict[str, Any]) -> None:
+    """Refuse options that would change nothing, and what does not go together."""
+    idle = {} if given["estimator"] == "kernel" else dict.fromkeys(OF_KERNELS, "--estimator kernel")
+    passive = given["estimator"] == "passive-aggressive"
     if passive:
         idle["rule"] = "--estimator perceptron or kernel: passive-aggressive is the rule pa1"
-    elif rule not in ("pa1", "pa2"):
-        idle["C"] = "--rule pa1 or pa2"
-    if passive or rule != "margin":
-        idle["beta"] = "--rule margin"
-    if given["validation"] is None:
-        idle["patience"] = "--validation, a share of the rows or a file"
-    for name, needed in idle.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} goes with {needed}")
-    if passive and given["readout"] in ("voted", "pocket"):
+    training.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")
+    if passive and given["readout"] in READOUTS and not READOUTS[given["readout"]].over_structures:
         raise click.UsageError(f"--readout {given['readout']} goes with --estimator perceptron or kernel")

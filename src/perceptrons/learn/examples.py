@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.data import Rows
+from perceptrons.data.arrays import Rows
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,9 @@ class Examples:
     codes: npt.NDArray[Any]  # unsigned integers
     weight: npt.NDArray[np.float64] | None = None
     first: int = 0  # number of the first row, where these are a part of more
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     @property
     def flat(self) -> tuple[Any, ...]:
@@ -42,3 +45,18 @@ class Examples:
         if self.weight is None:
             return np.arange(len(self.rows), dtype=kind)
         return np.flatnonzero(self.weight).astype(kind)
+
+    def take(self, where: npt.NDArray[np.bool_]) -> Examples:
+        """Some of the examples, a copy."""
+        weight = None if self.weight is None else self.weight[where]
+        return Examples(self.rows.take(np.flatnonzero(where)), self.codes[where], weight, self.first)
+
+    def split(self, held: npt.NDArray[np.bool_]) -> tuple[Examples, Examples]:
+        """The examples to learn from, and those held out. Weight 0 leaves the latter out without a copy of the rest."""
+        weight = np.ones(len(self)) if self.weight is None else self.weight.copy()
+        weight[held] = 0.0
+        if not weight.any():
+            raise ValueError("all rows that are not held out have weight 0: there is nothing to learn from")
+        return Examples(self.rows, self.codes, weight, self.first), Examples(
+            self.rows.take(np.flatnonzero(held)), self.codes[held]
+        )

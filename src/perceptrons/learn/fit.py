@@ -1,17 +1,37 @@
-"""Batch training: pass after pass until converged, or until one of the reasons to give up."""
+"""The one driver of training: passes, their order, stopping, held-out error, progress, Ctrl-C, the report.
+
+Every learner, from arrays, files or sentences, for an estimator or the command line, is trained by `fit` and nothing
+else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from perceptrons.core.linear import passes
-from perceptrons.core.linear.readouts import MISTAKES, QUIET, SEEN, UPDATES
-from perceptrons.learn.examples import Examples
+from perceptrons.core import random
+from perceptrons.learn.learner import Batch, Learner, Order
+from perceptrons.learn.state import Totals
+
+L = TypeVar("L", contravariant=True)
+B = TypeVar("B", bound=Batch)
+T = TypeVar("T")
+AnyLearner = Learner[Any]
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How passes are made, and when they end."""
+
+    max_iter: int
+    tol: float | None = None  # stop when the margin is proved to be below tol·R; None: never
+    seed: int | None = None  # of the random order of each pass; None keeps the order of examples
+    patience: int | None = None  # passes without a smaller held-out error; then the best hypothesis is taken back
+    stall: int | None = None  # passes that do not lower the fewest mistakes of a pass; None: never stop for that
+    one_by_one: bool = False  # whether `report` must be called after every pass
 
 
 @dataclass
@@ -19,140 +39,210 @@ class Run:
     """What happened, pass by pass; filled while training goes on."""
 
     mistakes: list[int] = field(default_factory=list)
+    token_mistakes: list[int] = field(default_factory=list)  # of learners that count tokens
     validation_errors: list[float] = field(default_factory=list)
     converged: bool = False
-    stop: str = "interrupted"  # or "converged", "margin", "stuck", "stalled", "validation", "max_iter"
+    stop: str = "interrupted"  # or "converged", "margin", "stuck", "stalled", "validation", "max_iter", "stream"
+    kept: int | None = None  # with patience: the pass whose hypothesis was taken back
+    interrupted: bool = False  # whether Ctrl-C was heard
 
     @property
     def n_iter(self) -> int:
         return len(self.mistakes)
 
+    @property
+    def going(self) -> bool:
+        return self.stop == "interrupted"
 
-class Material(Protocol):
+    @property
+    def held_out_error(self) -> float | None:
+        """Of the hypothesis that is kept; None if there were no held-out examples."""
+        errors = self.validation_errors
+        if self.kept is not None:
+            return errors[self.kept - 1]
+        return errors[-1] if errors and len(errors) == self.n_iter else None
+
+    def resume_interrupt(self) -> None:
+        """Raise the Ctrl-C that ended this run, if one did. Call it when what was learned is safe."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+    def afterwards(self, work: Callable[[], T]) -> T | None:
+        """Do work that is worth less than what was learned; None if Ctrl-C came before or during it."""
+        if self.interrupted:
+            return None
+        try:
+            return work()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return None
+
+
+class Material(Protocol[L]):
     """What is learned from: examples in memory, or a stream of them."""
 
     n_rows: int  # in a pass
 
-    def begin(self, learner: Any) -> None:
-        """Before the first pass."""
+    def begin(self, learner: L) -> None:
+        """Get ready for the first pass."""
 
-    def at_once(self, learner: Any) -> int:
-        """How many passes may be made at once."""
+    def at_once(self, learner: L) -> int:
+        """How many passes may be made in one call."""
 
-    def learn(
-        self, learner: Any, number: int, lines: int, seed: int | None, tol: float | None, *, last: bool
-    ) -> list[int]:
-        """So many passes, the first of them with this number; returns the mistakes of each. Fewer if one ends it."""
+    def learn(self, learner: L, number: int, lines: int, passes: Passes) -> list[int]:
+        """Make passes from number `number` on; return the mistakes of each. Fewer than `lines` if one ends it."""
 
-    def confirms(self, learner: Any) -> bool:
-        """After a pass without a mistake: whether the hypothesis in force makes none on all rows."""
+    def confirms(self, learner: L) -> bool:
+        """After a pass without a mistake: whether the hypothesis in force makes none on all examples."""
 
 
-class InMemory:
-    """Examples that are all there."""
+class InMemory(Generic[B]):
+    """Examples that are all there, of any kind."""
 
-    def __init__(self, examples: Examples) -> None:
+    def __init__(self, examples: B) -> None:
         self.examples, self.order = examples, examples.order()
         self.n_rows = len(self.order)
 
-    def begin(self, learner: Any) -> None:
-        learner.fill_pocket(self.examples)
+    def begin(self, learner: Learner[B]) -> None:
+        learner.begin(self.examples)
 
-    def at_once(self, learner: Any) -> int:
-        return int(learner.at_once(self.examples))
+    def at_once(self, learner: Learner[B]) -> int:
+        return learner.at_once(self.examples)
 
-    def learn(
-        self, learner: Any, number: int, lines: int, seed: int | None, tol: float | None, *, last: bool
-    ) -> list[int]:
-        orders = orders_of(self.order, lines, seed, number)
+    def learn(self, learner: Learner[B], number: int, lines: int, passes: Passes) -> list[int]:
+        orders = orders_of(self.order, lines, passes.seed, number)
         if lines == 1:
-            return [int(learner.once(self.examples, orders[0], last=last))]
-        mistakes = np.zeros(lines)
-        done = learner.repeat(self.examples, orders, mistakes, tol=tol)
-        return [int(count) for count in mistakes[:done]]
+            return [learner.once(self.examples, orders[0], last=number + 1 == passes.max_iter)]
+        return learner.repeat(self.examples, orders, passes.tol)
 
-    def confirms(self, learner: Any) -> bool:
-        return bool(learner.confirms(self.examples))
+    def confirms(self, learner: Learner[B]) -> bool:
+        return learner.confirms(self.examples)
 
 
-def train(
-    learner: Any,
-    material: Material,
-    run: Run,
-    *,
-    seed: int | None,
-    max_iter: int,
-    tol: float | None,
-    held_out: Callable[[], float] | None = None,
-    patience: int | None = None,
-    stall: int | None = None,
-    report: Callable[[Any, Run], None] | None = None,
-    one_by_one: bool = False,
-) -> None:
-    """Train `learner` on `material`, keeping `run` up to date.
-
-    seed: of the random order of each pass; None keeps the order of rows.
-    tol: stop when the margin is proved to be below tol·R: ‖w‖/(R·Στ) < tol. None: never.
-    held_out: the error of the learner's readout on held-out rows; taken after each pass.
-    patience: stop after so many passes without a smaller held-out error, and go back to the best hypothesis.
-    stall: stop when so many passes did not lower the fewest mistakes of a pass. None: never.
-    report: called between passes; with `one_by_one` after every pass, else several may go by.
-    """
-    material.begin(learner)
-    # Many passes over a small data set are one call of a kernel, unless something is to be done between them.
-    in_between = held_out is not None or one_by_one or learner.origin is not None or learner.burn_in > 0
-    together = 1 if in_between else material.at_once(learner)
-    best, lines = None, 1
-    try:
-        while run.n_iter < max_iter and run.stop == "interrupted":
-            lines = min(lines, together, max_iter - run.n_iter)
-            run.mistakes += material.learn(learner, run.n_iter, lines, seed, tol, last=run.n_iter + lines == max_iter)
-            if run.mistakes[-1] == 0 and material.confirms(learner):
-                run.converged, run.stop = True, "converged"
-                learner.converge()
-            elif learner.counts[QUIET]:
-                run.stop = "stuck"
-            elif tol is not None and learner.gives_up(tol):
-                run.stop = "margin"
-            elif stall is not None and run.n_iter - 1 - int(np.argmin(run.mistakes)) >= stall:
-                run.stop = "stalled"
-            if held_out is not None:
-                errors = run.validation_errors
-                errors.append(held_out())
-                if patience is not None:
-                    if best is None or errors[-1] <= best[0]:  # of equals the latest, which has learned most
-                        best = errors[-1], learner.snapshot(), run.converged
-                    if len(errors) - 1 - int(np.argmin(errors)) >= patience and run.stop == "interrupted":
-                        run.stop = "validation"
-            if report is not None:
-                report(learner, run)
-            lines *= 2
-        if run.stop == "interrupted":
-            run.stop = "max_iter"
-    finally:
-        if best is not None:
-            tallies = list(getattr(learner, "tallies", (SEEN, MISTAKES, UPDATES)))
-            counts = learner.counts[tallies]
-            learner.restore(best[1])
-            learner.counts[tallies] = counts  # what was done, not what is kept
-            run.converged = best[2]
-
-
-def orders_of(order: npt.NDArray[Any], lines: int, seed: int | None, first: int) -> npt.NDArray[Any]:
-    """The orders of so many passes from number `first` on."""
+def orders_of(order: Order, lines: int, seed: int | None, first: int) -> Order:
+    """The orders of some passes, from number `first` on."""
     orders = np.tile(order, (lines, 1))
     if seed is not None:
-        passes.shuffle(orders, np.uint64(seed), np.uint64(first))
+        random.shuffle(orders, np.uint64(seed), np.uint64(first))
     return orders
 
 
-class HeldOut:
-    """The error of the readout on rows that are not learned from."""
+def fit(
+    learner: AnyLearner,
+    material: Material[Any],
+    passes: Passes,
+    *,
+    held_out: Callable[[], float] | None = None,
+    report: Callable[[AnyLearner, Run], None] | None = None,
+) -> Run:
+    """Train a learner, pass after pass, and return what happened.
 
-    def __init__(self, learner: Any, examples: Examples) -> None:
-        self.learner, self.codes = learner, examples.codes
-        self.scores = learner.watch(examples.rows)
+    After Ctrl-C, `Run.stop` is "interrupted" and the learner holds what it has learned until then; whoever called keeps
+    that and then calls `Run.resume_interrupt`. If nothing has been learned yet, the Ctrl-C goes on at once.
 
-    def __call__(self) -> float:
-        """Share of rows that the readout gets wrong now."""
-        return float(np.mean(self.learner.predict(self.scores()) != self.codes))
+    Parameters
+    ----------
+    learner : Learner
+        What learns; changed in place.
+    material : Material
+        What it learns from.
+    passes : Passes
+        How passes are made, and when they end.
+    held_out : callable, optional
+        Returns the error of the learner's readout on held-out examples; called after each pass.
+    report : callable, optional
+        Called with the learner and the run between passes; several may go by unless ``passes.one_by_one``.
+
+    Returns
+    -------
+    Run
+    """
+    run, seen, best = Run(), learner.totals.seen, None
+    try:
+        material.begin(learner)
+        # Many passes over a small data set are one call, unless something is to be done between them.
+        in_between = held_out is not None or passes.one_by_one or learner.one_by_one
+        together, lines = (1 if in_between else material.at_once(learner)), 1
+        while run.n_iter < passes.max_iter and run.going:
+            lines = min(lines, together, passes.max_iter - run.n_iter)
+            _learn(learner, material, passes, run, lines)
+            _judge(learner, material, passes, run)
+            if held_out is not None:
+                run.validation_errors.append(held_out())
+                best = _remember(learner, passes, run, best)
+            if report is not None:
+                report(learner, run)
+            lines *= 2
+        if run.going:
+            run.stop = "max_iter"
+        learner.check_finite()
+    except KeyboardInterrupt:
+        run.stop, run.interrupted = "interrupted", True
+        if learner.totals.seen == seen:
+            raise
+    finally:
+        if best is not None:
+            _take_back(learner, run, best)
+    learner.seal()
+    return run
+
+
+def _learn(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run, lines: int) -> None:
+    """Make passes and note their mistakes; a pass that was finished counts, also when Ctrl-C came at its end."""
+    before = learner.totals.array.copy()
+    done: list[int] = []
+    try:
+        done = material.learn(learner, run.n_iter, lines, passes)
+    except KeyboardInterrupt:
+        if lines == 1 and learner.totals.seen - before[Totals.names()["seen"]] == material.n_rows > 0:
+            done = [int(learner.totals.mistakes - before[Totals.names()["mistakes"]])]
+        raise
+    finally:
+        run.mistakes += done
+        wrong = learner.totals.wrong_tokens - before[Totals.names()["wrong_tokens"]]
+        if done and learner.totals.tokens:
+            run.token_mistakes.append(int(wrong))
+
+
+def _judge(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run) -> None:
+    """Whether training is over, and why."""
+    if run.mistakes[-1] == 0 and material.confirms(learner):
+        run.converged, run.stop = True, "converged"
+        learner.converge()
+    elif learner.course.quiet:
+        run.stop = "stuck"
+    elif passes.tol is not None and learner.gives_up(passes.tol):
+        run.stop = "margin"
+    elif passes.stall is not None and run.n_iter - 1 - int(np.argmin(run.mistakes)) >= passes.stall:
+        run.stop = "stalled"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The hypothesis with the smallest held-out error so far; of equals the latest, which has learned most."""
+
+    error: float
+    number: int  # of the pass, from 1
+    converged: bool
+    snapshot: Any
+
+
+def _remember(learner: AnyLearner, passes: Passes, run: Run, best: Best | None) -> Best | None:
+    """Keep the best hypothesis, and stop when it has been the best for long enough."""
+    if passes.patience is None:
+        return None
+    errors = run.validation_errors
+    if best is None or errors[-1] <= best.error:
+        best = Best(errors[-1], run.n_iter, run.converged, learner.snapshot())
+    if len(errors) - 1 - int(np.argmin(errors)) >= passes.patience and run.going:
+        run.stop = "validation"
+    return best
+
+
+def _take_back(learner: AnyLearner, run: Run, best: Best) -> None:
+    """Go back to the best hypothesis; what was counted is what was done, not what is kept."""
+    done = {name: getattr(learner.totals, name) for name in Totals.DONE}
+    learner.restore(best.snapshot)
+    for name, count in done.items():
+        setattr(learner.totals, name, count)
+    run.converged, run.kept = best.converged, best.number

@@ -142,3 +142,19 @@ def weights_of_classes(class_weight: Any, classes: Array, counts: dict[Any, int]
         if not 0 <= weight < np.inf:
             raise ValueError(f"class_weight must be >= 0 and finite, got {weight} for class {label!r}")
     return weights
+
+
+def weights_of_rows(
+    rule: Any, sample_weight: Array | None, class_weight: Any, classes: Array, y: Array, codes: Array
+) -> Array | None:
+    """One weight a row: that of the example times that of its class; None when there are neither."""
+    if sample_weight is None and class_weight is None:
+        return None
+    refuse_weights(rule)
+    total = np.ones(len(y)) if sample_weight is None else sample_weight
+    if class_weight is not None:
+        counts = dict(zip(*(part.tolist() for part in np.unique(y, return_counts=True)), strict=True))
+        by_class = weights_of_classes(class_weight, classes, counts, rule)
+        assert by_class is not None
+        total = total * by_class[codes]
+    return total

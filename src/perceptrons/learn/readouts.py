@@ -1,60 +1,197 @@
-"""Which hypothesis is kept: what each readout stores while learning, and what it reads out.
+"""Which hypothesis predicts: each readout with all that is done for it. Nothing else asks which readout it has.
 
-`kept` is the array that a pass updates for it; the marker picks the pass's code.
+A readout says what a pass keeps for it (`marker` picks the compiled code, `kept` is the array), and how scores are made
+of that. A new readout is a class here, its part of `core.linear.readouts`, and a line in `READOUTS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from perceptrons.core.linear import passes
-from perceptrons.core.linear import readouts as keeping
-from perceptrons.core.linear.readouts import AVERAGED
-from perceptrons.data import Rows
+from perceptrons.core.linear import readouts as markers
+from perceptrons.data.arrays import Rows
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.state import Course, Floats, Growth, State, Totals
 
-Floats = npt.NDArray[np.float64]
 BLOCK = 1 << 22  # entries of the largest table of inner products, and of dense rows, that votes are counted from
+LOG_LINES = 1 << 16  # rows that one call may visit when every update is logged
 
 
-class Last:
-    """The final w."""
+class Space(Protocol):
+    """What a readout asks of the learner that has it."""
 
-    marker: ClassVar[Any] = keeping.Last()
+    state: State
+    bias: float
+    tie_positive: bool
+
+    @property
+    def totals(self) -> Totals: ...
+
+    @property
+    def course(self) -> Course: ...
+
+    @property
+    def current(self) -> Floats:
+        """The hypothesis in force: weights, or coefficients of support rows."""
+
+    @property
+    def weights(self) -> Floats:
+        """Those of the readout."""
+
+    def scores(self, rows: Rows, hypothesis: Floats) -> Floats:
+        """Scores by weights, or coefficients, of this shape; one column for two classes."""
+
+    def reads_less(self, rows: Rows) -> bool:
+        """Whether scoring these rows reads fewer weights than there are."""
+
+    def mistakes_of(self, examples: Examples, hypothesis: Floats) -> float:
+        """Mistakes of a hypothesis on examples, by their weights."""
+
+    def ballot(self, rows: Rows) -> Ballot:
+        """Empty votes on these rows."""
+
+    def steps(self, first: int) -> list[Step]:
+        """The updates that were logged, from number `first` on."""
+
+
+class Readout:
+    """What all readouts have; each changes what is its own."""
+
+    name: ClassVar[str]
+    marker: ClassVar[Any]  # picks the code of compiled passes
+    sums = False  # whether `kept` adds up steps, for a mean
+    over_structures = False  # whether it reads out hypotheses that search for structures
+    by_vote = False  # whether many hypotheses predict together, so that there are no weights to read
+    weighs_all_rows = False  # whether hypotheses are weighed on all training rows, so that there can be no stream
+    most_visits: int | None = None  # rows that one call of a pass may visit
 
     def begin(self, w: Floats) -> Floats | None:
+        """The array that passes keep for this readout, before the first example."""
         return None
 
-    def weights(self, w: Floats, kept: Any, counts: Floats) -> Floats:
+    def room(self, kept: Floats | None, visits: int) -> Floats | None:
+        """What a pass is given to keep things in."""
+        return kept
+
+    def weights(self, w: Floats, kept: Floats | None, totals: Totals) -> Floats:
+        """The weights that predict."""
         return w
 
+    def decide(self, space: Space, rows: Rows) -> Floats:
+        """Scores of all rows, one column for two classes."""
+        return space.scores(rows, space.weights)
 
-class Averaged:
+    def watch(self, space: Space, rows: Rows) -> Callable[[], Floats]:
+        """A function that returns the scores of these rows at the time of the call."""
+        return lambda: self.decide(space, rows)
+
+    def step_sums(self, log: Floats) -> Floats | None:
+        """What the updates in a log add to `kept`, a number each; None if that is nothing."""
+        return None
+
+    # What only some readouts keep beside an array.
+
+    @property
+    def log(self) -> Floats:
+        """The updates that were logged and are not sealed, as one piece."""
+        return np.empty((0, markers.COLUMNS))
+
+    def fill(self, space: Space, examples: Examples) -> None:
+        """Get ready for passes over these examples."""
+
+    def converge(self, space: Space) -> None:
+        """Note that the hypothesis in force makes no mistake."""
+
+    def add(self, source: Rows, log: Floats) -> None:
+        """Take over the log of a call, about rows of `source`."""
+
+    def with_log(self, log: Floats) -> Readout:
+        """The same with one more piece of log, about members of the support."""
+        return self
+
+    def since(self, first: int) -> list[Step]:
+        """The updates about rows, from number `first` on, where they are kept."""
+        return []
+
+    def seal(self) -> None:
+        """Let go of the rows learned from, apart from those that are needed."""
+
+    def mark(self) -> Any:
+        """Where this is now, for `back_to`."""
+        return None
+
+    def back_to(self, mark: Any) -> None:
+        """Forget what came after the mark."""
+
+    def with_classes(self, growth: Growth) -> Readout:
+        """The same for more classes."""
+        return self
+
+    def with_features(self, n_features: int) -> Readout:
+        """The same for another number of features."""
+        return self
+
+    def set_steps(self, steps: list[Step]) -> None:
+        """Take over the updates of a model that was saved."""
+
+
+class Last(Readout):
+    """The final w."""
+
+    name, marker = "last", markers.Last()
+    over_structures = True
+
+
+class Averaged(Readout):
     """The mean of w over all examples, after their updates: ((T + 1)·w − u)/T with u = w_0 + Σ t·δ_t."""
 
-    marker: ClassVar[Any] = keeping.Averaged()
+    name, marker = "averaged", markers.Averaged()
+    sums = over_structures = True
 
     def begin(self, w: Floats) -> Floats | None:
         return np.copy(w)
 
-    def weights(self, w: Floats, kept: Any, counts: Floats) -> Floats:
-        total = counts[AVERAGED]
-        return np.asarray(((total + 1) * w - kept) / total) if total else w
+    def weights(self, w: Floats, kept: Floats | None, totals: Totals) -> Floats:
+        total = totals.averaged
+        if not total or kept is None:
+            return w
+        return np.asarray(((total + 1) * w - kept) / total)
+
+    def decide(self, space: Space, rows: Rows) -> Floats:
+        total, kept = space.totals.averaged, space.state.get("kept")
+        if not total or kept is None or not space.reads_less(rows):
+            return super().decide(space, rows)
+        # The mean of all weights would take longer than these few: combine two scores instead.
+        sums, final = (space.scores(rows, hypothesis) for hypothesis in (kept, space.current))
+        return np.asarray(((total + 1) * final - sums) / total)
+
+    def step_sums(self, log: Floats) -> Floats | None:
+        return np.asarray(log[:, markers.STEP] * log[:, markers.AT])
 
 
-class Pocket:
-    """The w with the fewest mistakes on all training rows."""
+class Pocket(Readout):
+    """The w with the fewest mistakes on all training rows (Gallant 1990, with ratchet)."""
 
-    marker: ClassVar[Any] = keeping.Pocket()
+    name, marker = "pocket", markers.Pocket()
+    weighs_all_rows = True
 
     def begin(self, w: Floats) -> Floats | None:
         return np.copy(w)
 
-    def weights(self, w: Floats, kept: Floats, counts: Floats) -> Floats:
-        return kept
+    def weights(self, w: Floats, kept: Floats | None, totals: Totals) -> Floats:
+        return w if kept is None else kept
+
+    def fill(self, space: Space, examples: Examples) -> None:
+        course = space.course
+        course.run = course.longest = course.tried = 0.0
+        course.pocket = space.mistakes_of(examples, space.state["kept"])
+
+    def converge(self, space: Space) -> None:
+        space.state["kept"][:], space.course.pocket = space.current, 0.0
 
 
 class Step(NamedTuple):
@@ -64,76 +201,126 @@ class Step(NamedTuple):
     log: Floats
 
 
-class Voted:
+class Voted(Readout):
     """All hypotheses, each by the step that made it. Weight vectors are never stored."""
 
-    marker: ClassVar[Any] = keeping.Voted()
+    name, marker = "voted", markers.Voted()
+    by_vote = True
+    most_visits: int | None = LOG_LINES
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.source: Rows | None = None  # rows that the logs not yet sealed count in
+        self.sealed: list[Step] = []
+        self.source: Rows | None = None  # rows that the logs not yet sealed count in; None: they count in the support
         self.logs: list[Floats] = []
 
-    def begin(self, w: Floats) -> Floats | None:
-        return None
+    def room(self, kept: Floats | None, visits: int) -> Floats | None:
+        return np.empty((visits, markers.COLUMNS))
+
+    def decide(self, space: Space, rows: Rows) -> Floats:
+        """The share of votes."""
+        seen = space.totals.averaged
+        return np.asarray(space.ballot(rows).count(space.steps(0), seen) / max(1.0, seen))
+
+    def watch(self, space: Space, rows: Rows) -> Callable[[], Floats]:
+        """Count on from the last call: each update is looked at once."""
+        ballot, counted = space.ballot(rows), 0
+
+        def votes() -> Floats:
+            nonlocal counted
+            now = ballot.count(space.steps(counted), space.totals.averaged)
+            counted = self.n_logged
+            return now
+
+        return votes
 
     def add(self, source: Rows, log: Floats) -> None:
-        """One more piece of log, about rows of `source`."""
         if self.source is not source:
             self.seal()
         self.source = source
         self.logs.append(log)
 
     def seal(self) -> None:
-        """Keep a copy of the rows that made updates, and let go of all others."""
-        self.steps += self.unsealed(0)
-        self.source, self.logs = None, []
+        """Copy the rows that made updates, and let go of all others."""
+        if self.source is not None:
+            self.sealed += _about_rows(self.source, self.log)
+            self.source, self.logs = None, []
 
-    def unsealed(self, first: int) -> list[Step]:
-        """The updates of the logs not yet sealed, from number `first` on, with copies of their rows."""
-        log = np.concatenate([np.empty((0, keeping.COLUMNS)), *self.logs[first:]])
-        if self.source is None or len(log) == 0:
-            return []
-        rows, column = np.unique(log[:, keeping.ROW].astype(np.intp), return_inverse=True)
-        log[:, keeping.ROW] = column
-        return [Step(self.source.take(rows), log)]
+    @property
+    def log(self) -> Floats:
+        self.logs = [np.concatenate([np.empty((0, markers.COLUMNS)), *self.logs])]
+        return self.logs[0]
 
-    def mark(self) -> tuple[list[Step], int, list[Floats], int, Rows | None]:
-        """Where this is now, for `back_to`: lists become longer, or others take their place."""
-        return self.steps, len(self.steps), self.logs, len(self.logs), self.source
+    @property
+    def n_logged(self) -> int:
+        return sum(len(step.log) for step in self.sealed) + sum(map(len, self.logs))
 
-    def back_to(self, mark: tuple[list[Step], int, list[Floats], int, Rows | None]) -> None:
-        """Forget what came after the mark."""
-        self.steps, n_steps, self.logs, n_logs, self.source = mark
-        del self.steps[n_steps:], self.logs[n_logs:]
-
-    def resize(self, n_features: int) -> None:
-        """Count so many features from here on."""
-        self.seal()
-        self.steps = [Step(rows.wide(n_features), log) for rows, log in self.steps]
-
-    def remapped(self, codes: npt.NDArray[np.intp], scale: float) -> Voted:
-        """The same with the classes renumbered and every step scaled."""
-        self.seal()
+    def with_log(self, log: Floats) -> Readout:
         new = Voted()
-        for rows, log in self.steps:
-            log = log.copy()
-            log[:, [keeping.UP, keeping.DOWN]] = codes[log[:, [keeping.UP, keeping.DOWN]].astype(np.intp)]
-            log[:, keeping.STEP] *= scale
-            new.steps.append(Step(rows, log))
+        new.sealed, new.source, new.logs = self.sealed, self.source, [*self.logs, log]
         return new
 
+    def since(self, first: int) -> list[Step]:
+        if first == 0:
+            return self.merged()
+        steps = []
+        for step in self.sealed:
+            if first < len(step.log):
+                steps.append(Step(step.rows, step.log[first:]))
+            first = max(0, first - len(step.log))
+        return steps if self.source is None else steps + _about_rows(self.source, self.log[first:])
+
+    def mark(self) -> Any:
+        return self.sealed, len(self.sealed), self.logs, len(self.logs), self.source
+
+    def back_to(self, mark: Any) -> None:
+        self.sealed, n_sealed, self.logs, n_logs, self.source = mark
+        del self.sealed[n_sealed:], self.logs[n_logs:]
+
+    def with_features(self, n_features: int) -> Readout:
+        self.seal()
+        new = Voted()
+        new.sealed = [Step(rows.wide(n_features), log) for rows, log in self.sealed]
+        return new
+
+    def with_classes(self, growth: Growth) -> Readout:
+        self.seal()
+        new = Voted()
+        new.sealed = [Step(rows, _renumbered(log, growth)) for rows, log in self.sealed]
+        new.logs = [_renumbered(log, growth) for log in self.logs]
+        return new
+
+    def set_steps(self, steps: list[Step]) -> None:
+        self.sealed = steps
+
     def merged(self) -> list[Step]:
-        """All updates, those about rows of one layout together; a stream leaves many small pieces."""
+        """All updates about rows, those of one layout together; a stream leaves many small pieces."""
         self.seal()
         groups: list[list[Step]] = []
-        for step in self.steps:
+        for step in self.sealed:
             if groups and (groups[-1][0].rows.indices is None) == (step.rows.indices is None):
                 groups[-1].append(step)
             else:
                 groups.append([step])
-        self.steps = [_joined(group) for group in groups]
-        return self.steps
+        self.sealed = [_joined(group) for group in groups]
+        return self.sealed
+
+
+def _about_rows(source: Rows, log: Floats) -> list[Step]:
+    """Updates with copies of the rows that made them."""
+    if len(log) == 0:
+        return []
+    log = log.copy()
+    rows, log[:, markers.ROW] = np.unique(log[:, markers.ROW].astype(np.intp), return_inverse=True)
+    return [Step(source.take(rows), log)]
+
+
+def _renumbered(log: Floats, growth: Growth) -> Floats:
+    """A log with the classes renumbered, and every step scaled."""
+    new = log.copy()
+    classes = [markers.UP, markers.DOWN]
+    new[:, classes] = growth.codes[log[:, classes].astype(np.intp)]
+    new[:, markers.STEP] *= growth.factor
+    return new
 
 
 def _joined(group: list[Step]) -> Step:
@@ -144,7 +331,7 @@ def _joined(group: list[Step]) -> Step:
     offset = 0
     for rows, log in group:
         log = log.copy()
-        log[:, keeping.ROW] += offset
+        log[:, markers.ROW] += offset
         offset += len(rows)
         logs.append(log)
     return Step(Rows.joined([step.rows for step in group]), np.concatenate(logs))
@@ -176,18 +363,30 @@ class Ballot:
     def count(self, steps: list[Step], seen: float) -> Floats:
         """The votes after these further updates, `seen` examples having been processed in all."""
         for rows, log in steps:
-            self._in_force(log[0, keeping.AT])
-            lasts = np.diff(log[:, keeping.AT], append=log[-1, keeping.AT])  # the last one is still in force
-            column = log[:, keeping.ROW].astype(np.uintp)
+            self._in_force(log[0, markers.AT])
+            lasts = np.diff(log[:, markers.AT], append=log[-1, markers.AT])  # the last one is still in force
+            column = log[:, markers.ROW].astype(np.uintp)
             wide = self.rows.n_features if self.rows.indices is None else 1
             height = max(1, BLOCK // max(len(rows), wide))
             for top in range(0, len(self.rows), height):
                 part = slice(top, top + height)
                 gram = self.gram(self.rows.part(top, top + height), rows)
                 passes.vote(gram, column, log, lasts, self.tie_positive, self.scores[part], self.votes[part])
-            self.since = log[-1, keeping.AT]
+            self.since = log[-1, markers.AT]
         self._in_force(seen + 1)
         return self.votes
 
 
-READOUTS: dict[str, Any] = {"last": Last, "averaged": Averaged, "voted": Voted, "pocket": Pocket}
+READOUTS: dict[str, type[Readout]] = {kind.name: kind for kind in (Last, Averaged, Voted, Pocket)}
+
+
+OVER_STRUCTURES = tuple(name for name, kind in READOUTS.items() if kind.over_structures)
+
+
+def refuse_stream(readout: str) -> None:
+    """Refuse a readout that cannot be read out of a stream."""
+    if READOUTS[readout].weighs_all_rows:
+        raise ValueError(
+            f"readout={readout!r} compares hypotheses on all training rows, which a stream does not have: "
+            "use fit, or another readout"
+        )

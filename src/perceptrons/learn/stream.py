@@ -1,4 +1,4 @@
-"""Examples from a source, batch by batch: what `train` takes where they are not all in memory."""
+"""Examples from a source, batch by batch: the material of `fit` where they are not all in memory."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.linear import passes
-from perceptrons.core.linear.readouts import QUIET, UPDATES
+from perceptrons.core.random import GOLDEN, shuffle
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.cache import Cached
+from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
+from perceptrons.learn.fit import Passes
+from perceptrons.learn.holdout import chosen
 from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union
+from perceptrons.learn.linear.learner import LinearLearner
 
-GOLDEN = 0x9E3779B97F4A7C15  # 2⁶⁴ over the golden ratio: seeds of one batch and the next have nothing in common
 SPARE = 1.25  # room that is made for features still to come, so that weights are seldom moved
 
 
@@ -54,11 +56,11 @@ def labelled(source: Source, y: Array | None) -> Array:
 
 
 class Stream:
-    """The examples of a source, for `train`.
+    """The examples of a source, as material of `fit`.
 
     share: this part of the rows is held out, chosen by their numbers and `seed`. watch: called after each batch, with
-    the rows and mistakes of this pass so far. To be set before the first pass: classes, sorted, another label is an
-    error; class_weight, one number a class.
+    the source, and the rows and mistakes of this pass so far. Set before the first pass: `classes`, sorted, another
+    label is an error; `class_weight`, one number a class.
 
     Within a batch, rows come in random order if asked for; from the second pass on also batches, where they can.
     """
@@ -69,7 +71,7 @@ class Stream:
         *,
         share: float = 0.0,
         seed: int = 0,
-        watch: Callable[[int, float], None] | None = None,
+        watch: Callable[[Source, int, int], None] | None = None,
     ) -> None:
         self.source, self.share, self.seed, self.watch = source, share, seed, watch
         self.classes: Array = np.empty(0)
@@ -104,16 +106,14 @@ class Stream:
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
 
-    def begin(self, learner: Any) -> None:
-        pass
+    def begin(self, learner: LinearLearner) -> None:
+        """There is nothing to do before the first batch is there."""
 
-    def at_once(self, learner: Any) -> int:
+    def at_once(self, learner: LinearLearner) -> int:
         return 1
 
-    def learn(
-        self, learner: Any, number: int, lines: int, seed: int | None, tol: float | None, *, last: bool
-    ) -> list[int]:
-        mistakes, n_rows, width, updates = 0.0, 0, 0, learner.counts[UPDATES]
+    def learn(self, learner: LinearLearner, number: int, lines: int, passes: Passes) -> list[int]:
+        mistakes, n_rows, width, updates, seed = 0, 0, 0, learner.totals.updates, passes.seed
         try:
             for batch, examples, held in self._examples(number, seed):
                 width = max(width, examples.rows.n_features)
@@ -122,35 +122,36 @@ class Stream:
                 order = examples.order()
                 order = order if held is None else order[~held[order]]
                 if seed is not None:
-                    passes.shuffle(order[np.newaxis], np.uint64((seed + GOLDEN * batch) % 2**64), np.uint64(number))
+                    own = (seed + int(GOLDEN) * batch) % 2**64  # seeds of two batches have nothing in common
+                    shuffle(order[np.newaxis], np.uint64(own), np.uint64(number))
                 mistakes += learner.once(examples, order)
                 n_rows += len(order)
                 if self.watch is not None:
-                    self.watch(n_rows, mistakes)
+                    self.watch(self.source, n_rows, mistakes)
         finally:
             if self.widest is None and 0 < width < learner.n_features:
                 learner.resize(width)
         if n_rows == 0:
             raise ValueError(f"{self.source.name} has no rows to learn from")
         self.n_rows, self.widest = n_rows, learner.n_features
-        learner.counts[QUIET] = updates == learner.counts[UPDATES]
-        return [int(mistakes)]
+        learner.course.quiet = updates == learner.totals.updates
+        return [mistakes]
 
-    def confirms(self, learner: Any) -> bool:
-        return bool(learner.counts[QUIET]) or all(
-            learner.errors(examples if held is None else part(examples, ~held)) == 0
+    def confirms(self, learner: LinearLearner) -> bool:
+        return bool(learner.course.quiet) or all(
+            learner.mistakes_of(examples if held is None else examples.take(~held), learner.current) == 0
             for _, examples, held in self._examples()
         )
 
-    def error(self, learner: Any, held_out: bool) -> float:
+    def error(self, learner: LinearLearner, held_out: bool) -> float:
         """The error of the learner's readout on the rows held out, or on the others."""
         wrong, total = 0, 0
         for _, examples, held in self._examples():
             if held is not None:
-                examples = part(examples, held if held_out else ~held)
-            if len(examples.codes):
-                wrong += int(np.count_nonzero(learner.predict(learner.decide(examples.rows)) != examples.codes))
-                total += len(examples.codes)
+                examples = examples.take(held if held_out else ~held)
+            if len(examples):
+                wrong += learner.wrong(examples)
+                total += len(examples)
         if total == 0:
             raise ValueError(f"a share of {self.share:g} of {self.source.name} has no row: hold out a larger one")
         return wrong / total
@@ -162,7 +163,7 @@ class Stream:
         source, order = self.source, None
         if seed is not None and number > 0 and isinstance(source, Cached) and source.table is not None:
             order = np.arange(len(source.table), dtype=np.uint32)
-            passes.shuffle(order[np.newaxis], np.uint64(seed), np.uint64(number))
+            shuffle(order[np.newaxis], np.uint64(seed), np.uint64(number))
             batches, starts = source.batches(order.tolist()), source.starts
         else:
             batches, self._begun = self._begun or source.batches(), None
@@ -184,10 +185,10 @@ class Stream:
 class Watched:
     """The error of the readout on the rows of another source, all of them.
 
-    like: what is learned from, whose features these rows must have. often: whether the rows are read more than once.
+    like: the source that is learned from, whose features these rows must have. often: whether they are read again.
     """
 
-    def __init__(self, learner: Any, source: Source, classes: Array, like: Source, *, often: bool) -> None:
+    def __init__(self, learner: ClassLearner, source: Source, classes: Array, like: Source, *, often: bool) -> None:
         self.learner, self.source, self.classes, self.like, self.often = learner, source, classes, like, often
 
     def __call__(self) -> float:
@@ -200,8 +201,8 @@ class Watched:
                 codes = encode(labelled(self.source, y), self.classes, self.source.name)
             except UnknownLabel as error:  # all rows to learn from have been seen: beginning anew would not help
                 raise ValueError(str(error)) from None
-            scores = self.learner.decide(fitting(rows, self.learner.n_features))
-            wrong += int(np.count_nonzero(self.learner.predict(scores) != codes))
+            n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
+            wrong += self.learner.wrong(Examples(fitting(rows, n_features), codes))
             total += len(codes)
         if total == 0:
             raise ValueError(f"{self.source.name} has no rows")
@@ -226,20 +227,3 @@ def fitting(rows: Any, n_features: int) -> Any:
             )
         return rows
     return rows.narrow(n_features).wide(n_features)
-
-
-def part(examples: Examples, where: npt.NDArray[np.bool_]) -> Examples:
-    """Some of the examples."""
-    weight = None if examples.weight is None else examples.weight[where]
-    return Examples(examples.rows.take(np.flatnonzero(where)), examples.codes[where], weight, examples.first)
-
-
-def chosen(first: int, n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Which of n rows, numbered from `first` on, belong to a random share: the same ones however they are cut.
-
-    SplitMix64's output for seed and number (Steele, Lea & Flood 2014).
-    """
-    state = np.arange(first, first + n, dtype=np.uint64) * np.uint64(GOLDEN) + np.uint64(seed)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray((state ^ (state >> np.uint64(31))) < np.uint64(int(share * 2**64)))

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
-from perceptrons.data import Rows, Source
+from perceptrons.data.arrays import Rows
+from perceptrons.learn.fit import Passes
 from perceptrons.learn.kernel.budget import POLICIES, BudgetLearner
 from perceptrons.learn.kernel.feature_space import KERNELS
 from perceptrons.learn.kernel.learner import KernelLearner
-from perceptrons.models import sources, validation
-from perceptrons.models.online import OnlineClassifier
-from perceptrons.models.rule_parameters import COMMON, RuleParameters
-from perceptrons.models.support import SupportModel
+from perceptrons.models import support, validation
+from perceptrons.models.classifier import Classifier
+from perceptrons.models.parameters import COMMON, documented
 
 
-class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
+@documented
+class KernelPerceptron(Classifier):
     """The perceptron in a kernel's feature space: nonlinear, with every rule and readout, and on a budget if asked.
 
     Problem: find ``w = Σ_j α_j φ(x_j)`` and b with ``y·(w·φ(x) + b) > 0`` for all rows, where only inner products
@@ -52,40 +57,16 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
         Of "poly", ``(γ·x·x′ + coef0)^degree``.
     coef0 : float, default=0.0
         Of "poly" and "sigmoid", ``tanh(γ·x·x′ + coef0)``.
-    rule : str or rule object, default="perceptron"
-        How far a step goes: "perceptron", "margin", "pa", "pa1", "pa2" or an object such as
-        ``perceptrons.rules.PA1(C=0.1)``; its parameters can be searched as ``rule__C``.
-    readout : {"last", "averaged", "voted", "pocket"}, default="last"
-        Which hypothesis predicts: the final one; the mean over all examples processed; all of them by vote, each
-        weighted by how long it lasted; or the one with the fewest training mistakes.
+    {shared: rule readout}
     fit_intercept : bool, default=True
-        Whether to learn b, as the weight of a constant feature 1: every kernel value grows by 1.
+        Whether to learn a bias b, as the weight of a constant feature 1: every kernel value grows by 1.
     eta0 : float, default=1.0
         Scales every step. With the rule "perceptron" it changes no prediction, unless there is a budget.
-    max_iter : int, default=10_000_000
-        The largest number of passes. The default is more than `tol` ever lets happen.
-    tol : float or None, default=1e-3
-        Stop when the margin is proved to be smaller than `tol` relative to R; looked at after each pass. None: never.
-    shuffle : bool, default=True
-        A new random order in each pass.
-    random_state : int, RandomState or None, default=0
-        Seeds the shuffling, the choice of held-out rows, and that of rows to forget.
-    tie : {"mistake", "positive"}, default="mistake"
-        A score of 0 counts as a mistake for either label; or as a prediction of `classes_[1]` (with several
-        classes, of the first of the best), in training and prediction alike.
-    early_stopping : bool, default=False
-        Stop when the error on held-out rows has not fallen for `n_iter_no_change` passes, and go back to the best
-        hypothesis.
-    validation_fraction : float, default=0.1
-        Share of rows held out by `early_stopping`, unless `fit` is given `X_val, y_val`.
+    {shared: max_iter tol shuffle random_state tie early_stopping validation_fraction}
     n_iter_no_change : int, default=5
         Patience of `early_stopping`, in passes; with a budget, also passes after which `fit` stops when none of them
         made fewer mistakes than all before.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, times `sample_weight`. A weight scales the step, or C for PA-I and PA-II; plain PA
-        takes none.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the last fit.
+    {shared: class_weight warm_start}
     budget : int or None, default=None
         The largest number of support rows, B. Memory and time for an example are then bounded, whatever the length of a
         stream. Only with ``readout="last"``. None: every row that makes a step is kept.
@@ -111,8 +92,7 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Sorted; `classes_[1]` is the positive one of two.
+    {shared: classes_}
     support_ : ndarray of shape (n_support,)
         Numbers of the rows that made steps, by class, then by number: in X, or counted over all calls of `partial_fit`
         and of `fit` with `warm_start`.
@@ -122,28 +102,17 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
         How many each class has.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
         Their coefficients α. Not with the voted readout.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Not with the voted readout.
+    {shared: intercept_}
     gamma_ : float
         γ as it was worked out.
-    converged_ : bool
-        Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
-    n_iter_ : int
-        Passes of the last `fit`.
-    mistakes_ : ndarray of shape (n_iter_,)
-        Mistakes in each pass.
-    validation_errors_ : ndarray
-        Error on held-out rows after each pass, if there were any.
-    n_seen_, n_mistakes_, n_updates_ : int
-        Examples processed, mistakes and steps made, over all passes and calls.
+    {shared: converged_ n_iter_ mistakes_ validation_errors_ n_seen_}
     margin_bound_ : float
         Proved upper bound on the margin of the rows seen, in feature space with the constant feature; infinite with a
         budget and for kernels that are known not to be positive semi-definite. Takes a product of all support rows with
         each other.
     projection_error_ : float
         With a projectron: the largest relative residual of a projection so far, ``‖k − K·d‖/‖k‖``.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    {shared: n_features_in_ feature_names_in_ encoding_}
 
     Notes
     -----
@@ -174,6 +143,8 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
     (100, True)
     """
 
+    _streams = False  # every row's scores are kept up to date: fit reads a source into memory
+    _learner: KernelLearner | BudgetLearner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
@@ -259,31 +230,14 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
         -------
         self
         """
-        source = X if isinstance(X, Source) else None
-        if isinstance(X, Source):
-            sources.refuse_labels(y, sample_weight)
-            X, y = sources.whole(self, X)
-        if isinstance(X_val, Source) and y_val is None:
-            X_val, y_val = X_val.arrays()
         if self.warm_start and self.kernel == "precomputed" and hasattr(self, "_learner"):
             raise ValueError("warm_start cannot go on with kernel='precomputed': a new matrix has other columns")
-        self._train(sources.noting(self._prepare(X, y, sample_weight, X_val, y_val), source), stacklevel=4)
-        return self
+        return self._fit(X, y, sample_weight, X_val, y_val)
 
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
         rows = validation.features(fresh, X, reset=reset)
         if self.kernel == "precomputed":
-            if rows.indices is not None:
-                raise ValueError("kernel='precomputed' needs a dense kernel matrix, got a sparse one")
-            if len(rows) != rows.n_features:
-                raise ValueError(
-                    f"kernel='precomputed' needs the square matrix of all training rows, got {rows.values.shape}"
-                )
-            _check_symmetry(rows.values)
-            negative = np.flatnonzero(np.diagonal(rows.values) < 0)
-            if negative.size:
-                row = int(negative[0])
-                raise ValueError(f"a kernel matrix has no negative diagonal, got {rows.values[row, row]} at row {row}")
+            support.check_matrix(rows)
         return rows
 
     def _check_stream(self) -> None:
@@ -335,24 +289,121 @@ class KernelPerceptron(RuleParameters, SupportModel, OnlineClassifier):
         seed = int(check_random_state(self.random_state).randint(2**31))
         return BudgetLearner(**settings, rows=rows, n_classes=n_classes, seed=seed)
 
-    def _stall(self) -> int | None:
-        return None if self.budget is None else self.n_iter_no_change
+    def _passes(self, seed: int | None = None) -> Passes:
+        stall = None if self.budget is None else self.n_iter_no_change
+        return replace(super()._passes(seed), stall=stall)
+
+    # -- what has been learned --------------------------------------------------------------------------------
+
+    @property
+    def _expansion(self) -> KernelLearner | BudgetLearner:
+        check_is_fitted(self)
+        return self._learner
+
+    @property
+    def support_(self) -> npt.NDArray[np.intp]:
+        """Numbers of the support rows in X, or in a stream since its beginning; by class, then by number."""
+        learner = self._expansion
+        return np.asarray(learner.state["numbers"][support.order(learner)])
+
+    @property
+    def n_support_(self) -> npt.NDArray[np.intp]:
+        """Number of support rows of each class."""
+        return np.bincount(self._expansion.state["codes"], minlength=len(self.classes_))
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support rows, in the order of `support_`; empty for a precomputed kernel."""
+        return support.vectors(self._expansion, self.n_features_in_)
+
+    @property
+    def dual_coef_(self) -> npt.NDArray[np.float64]:
+        """Coefficients of the support rows, of shape (1, n_support) or (n_classes, n_support)."""
+        learner = self._expansion
+        return np.asarray(support.lines(learner)[:, support.order(learner)])
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float64]:
+        """Bias, of shape (1,) or (n_classes,): the sum of the coefficients, if there is one."""
+        return np.asarray(support.lines(self._expansion).sum(axis=1) * self._learner.bias)
+
+    @property
+    def gamma_(self) -> float:
+        """γ as it was worked out."""
+        return float(self._expansion.space.gamma)
+
+    @property
+    def projection_error_(self) -> float:
+        """With a projectron: the largest relative residual of a projection so far."""
+        error = getattr(self._expansion, "projection_error", None)
+        if error is None:
+            raise AttributeError("projection_error_ exists only with a budget and a projectron policy")
+        return float(error)
+
+    def kernel_matrix(self, X: Any, Y: Any = None) -> npt.NDArray[np.float64]:
+        """Compute the kernel matrix of rows, in float64 and without the constant of the bias.
+
+        The matrix of X with itself is symmetric, and equal rows have equal values, to the last bit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        Y : array-like or sparse matrix of shape (n_others, n_features), optional
+            The rows to pair them with; X itself if not given.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_samples) or (n_samples, n_others)
+        """
+        learner = self._expansion
+        rows = validation.features(self, X, reset=False)
+        others = None if Y is None else validation.features(self, Y, reset=False, input_name="Y")
+        return support.kernel_matrix(learner, rows, others)
+
+    def kernel_error(self, X: Any) -> float:
+        """Compute a bound on the rounding errors in the kernel matrix of these rows.
+
+        With it, what is proved about the matrix holds for the kernel itself:
+        ``separability(K=model.kernel_matrix(X), y=y, K_error=model.kernel_error(X))``. The values of a kernel function
+        of your own are taken as they are.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        float
+        """
+        learner = self._expansion
+        rows = validation.features(self, X, reset=False)
+        return float(learner.space.error(rows.n_features, float(rows.sq_norm.max())))
+
+    def feature_space_norm(self) -> float:
+        """Compute ‖w‖ in the kernel's feature space, over all classes and without the bias.
+
+        Returns
+        -------
+        float
+        """
+        return support.length(self._expansion, self.kernel)
+
+    def normalized(self) -> Self:
+        """Scale the model to ‖w‖ = 1: decision values are then signed distances in feature space.
+
+        Returns
+        -------
+        KernelPerceptron
+            A copy that predicts the same.
+        """
+        length = self.feature_space_norm()
+        if length == 0.0:
+            raise ValueError("all coefficients are 0: there is no boundary, and nothing to normalize")
+        model = copy.deepcopy(self)
+        model._learner.scale(1.0 / length)
+        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def _check_symmetry(K: Any) -> None:
-    """Refuse a kernel matrix that is not symmetric up to rounding."""
-    slack = 1000.0 * float(np.finfo(K.dtype).eps) * float(np.abs(np.diagonal(K)).max())
-    for top in range(0, len(K), 256):
-        apart = np.abs(K[top : top + 256] - K[:, top : top + 256].T)
-        if apart.max() > slack:
-            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
-            row = top + int(i)
-            raise ValueError(
-                f"a kernel matrix is symmetric, got {K[row, j]} at row {row}, column {j} and {K[j, row]} at row {j}, "
-                f"column {row}. For rows that are not those of training, use predict."
-            )

@@ -5,13 +5,19 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.models.linear import LinearModel
+from perceptrons.data.arrays import Rows
+from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.models import linear
+from perceptrons.models.classifier import Classifier
+from perceptrons.models.parameters import COMMON, documented
 
 
-class PassiveAggressiveClassifier(LinearModel):
+@documented
+class PassiveAggressiveClassifier(Classifier):
     """Passive-aggressive classifier with the signature of scikit-learn's.
 
     Update, when the hinge loss ``ℓ = max(0, 1 − m)`` is positive: ``w += τ·y·x`` with ``τ = min(C, ℓ/‖x‖²)``
@@ -25,29 +31,25 @@ class PassiveAggressiveClassifier(LinearModel):
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness: the largest step (PA-I), or how much of the loss to remove (PA-II).
-    fit_intercept : bool, default=True
+        Aggressiveness: the largest step (PA-I), or how soft the limit is (PA-II).
+    {shared: fit_intercept}
     max_iter : int, default=1000
-        The largest number of passes.
-    tol : float or None, default=1e-3
-        Stop when the margin is proved to be smaller than `tol` relative to the longest row. None: never.
-    early_stopping, validation_fraction, n_iter_no_change
-        As in `Perceptron`.
-    shuffle : bool, default=True
-    verbose : int, default=0
+        Maximum number of passes over the data.
+    {shared: tol early_stopping validation_fraction n_iter_no_change shuffle verbose}
     loss : {"hinge", "squared_hinge"}, default="hinge"
+        PA-I or PA-II.
     n_jobs : int or None, default=None
-        Accepted for the signature's sake; all classes are learned in one pass.
+        Accepted because scikit-learn's has it; all classes are learned in one pass.
     random_state : int, RandomState or None, default=None
-    warm_start : bool, default=False
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes; they scale C.
+        Seed for shuffling and for the choice of held-out rows. None, as in scikit-learn: another order in each fit.
+    {shared: warm_start class_weight}
     average : bool or int, default=False
         Whether to predict with the mean of the weights; an integer n > 1 begins the mean after n examples.
 
     Attributes
     ----------
-    As of `Perceptron`.
+    {shared: classes_ coef_ intercept_ converged_ n_iter_ mistakes_ validation_errors_ n_seen_ margin_bound_}
+    {shared: n_features_in_ feature_names_in_ encoding_}
 
     References
     ----------
@@ -63,21 +65,13 @@ class PassiveAggressiveClassifier(LinearModel):
     (True, 1.0)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
+    _learner: LinearLearner
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: rule for name, rule in COMMON.items() if name not in ("rule", "readout", "eta0", "tie")},
         "C": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "verbose": ["verbose"],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
-        "warm_start": ["boolean"],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
         "average": ["boolean", Interval(Integral, 0, None, closed="left")],
     }
 
@@ -116,6 +110,7 @@ class PassiveAggressiveClassifier(LinearModel):
         self.class_weight = class_weight
         self.average = average
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
         X: Any,
@@ -126,9 +121,24 @@ class PassiveAggressiveClassifier(LinearModel):
         X_val: Any = None,
         y_val: Any = None,
     ) -> Self:
-        """Learn from all rows, pass after pass; as `Perceptron.fit`, with scikit-learn's order of arguments."""
-        super().fit(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)
-        return self
+        """Learn from all rows, pass after pass.
+
+        Parameters
+        ----------
+        X, y, coef_init, intercept_init, sample_weight, X_val, y_val
+            As for `Perceptron.fit`, in scikit-learn's order.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val, self._start(coef_init, intercept_init))
+
+    def _start(self, coef_init: Any, intercept_init: Any) -> Any:
+        return linear.start(coef_init, intercept_init)
+
+    def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
+        return linear.new_learner(settings, rows, n_classes)
 
     def _settings(self) -> dict[str, Any]:
         return {

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from perceptrons import rules
-from perceptrons.models.linear import LinearModel
-from perceptrons.models.rule_parameters import COMMON, RuleParameters
+from perceptrons.data.arrays import Rows
+from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.models import linear
+from perceptrons.models.classifier import Classifier
+from perceptrons.models.parameters import COMMON, documented
 
 
-class Perceptron(RuleParameters, LinearModel):
+@documented
+class Perceptron(Classifier):
     """Linear classifier that learns from its mistakes.
 
     Problem: find w, b with ``y·(w·x + b) > 0`` for all rows. Update, on a row with margin ``m = y·(w·x + b) ≤ 0``:
@@ -25,73 +30,22 @@ class Perceptron(RuleParameters, LinearModel):
 
     Parameters
     ----------
-    rule : str or rule object, default="perceptron"
-        How far a step goes: "perceptron", "margin", "pa", "pa1", "pa2" or an object such as
-        ``perceptrons.rules.PA1(C=0.1)``; its parameters can be searched as ``rule__C``.
-    readout : {"last", "averaged", "voted", "pocket"}, default="last"
-        Which hypothesis predicts: the final one; the mean over all examples processed; all of them by vote, each
-        weighted by how long it lasted; or the one with the fewest training mistakes.
-    fit_intercept : bool, default=True
-        Whether to learn b.
-    eta0 : float, default=1.0
-        Scales every step. From zero weights, with the rule "perceptron", it changes no prediction.
-    max_iter : int, default=10_000_000
-        The largest number of passes. The default is more than `tol` ever lets happen.
-    tol : float or None, default=1e-3
-        Stop when the margin is proved to be smaller than `tol` relative to R; looked at after each pass. None: never.
-    shuffle : bool, default=True
-        A new random order in each pass.
-    random_state : int, RandomState or None, default=0
-        Seeds the shuffling, the random start and the choice of held-out rows.
+    {shared: rule readout fit_intercept eta0 max_iter tol shuffle random_state}
     init : {"zeros", "random"}, default="zeros"
         Weights before the first example of `fit`; streams begin with zeros.
-    tie : {"mistake", "positive"}, default="mistake"
-        A score of 0 counts as a mistake for either label; or as a prediction of `classes_[1]` (with several
-        classes, of the first of the best), in training and prediction alike.
-    early_stopping : bool, default=False
-        Stop when the error on held-out rows has not fallen for `n_iter_no_change` passes, and go back to the best
-        hypothesis.
-    validation_fraction : float, default=0.1
-        Share of rows held out by `early_stopping`, unless `fit` is given `X_val, y_val`.
-    n_iter_no_change : int, default=5
-        Patience of `early_stopping`, in passes.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of classes, times `sample_weight`. A weight scales the step, or C for PA-I and PA-II; plain PA
-        takes none.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the last fit.
-    verbose : int, default=0
-        1 reports now and then, 2 after each pass.
+    {shared: tie early_stopping validation_fraction n_iter_no_change class_weight warm_start verbose}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Sorted; `classes_[1]` is the positive one of two.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Not with the voted readout.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Not with the voted readout.
-    converged_ : bool
-        Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
-    n_iter_ : int
-        Passes of the last `fit`.
-    mistakes_ : ndarray of shape (n_iter_,)
-        Mistakes in each pass.
-    validation_errors_ : ndarray
-        Error on held-out rows after each pass, if there were any.
-    n_seen_, n_mistakes_, n_updates_ : int
-        Examples processed, mistakes and steps made, over all passes and calls.
-    margin_bound_ : float
-        Proved upper bound on the margin of the rows seen, in the space with the constant feature.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    {shared: classes_ coef_ intercept_ converged_ n_iter_ mistakes_ validation_errors_ n_seen_ margin_bound_}
+    {shared: n_features_in_ feature_names_in_ encoding_}
 
     Notes
     -----
-    There is no `predict_proba`: scores of a perceptron are no probabilities. Calibrate them where they are needed:
+    There is no `predict_proba`: perceptron scores are not probabilities. Calibrate them where you need some:
     ``CalibratedClassifierCV(Perceptron(readout="averaged"))``.
 
-    Results are the same for the same seed on the same machine. Other processors may add in another order.
+    The same seed gives the same result on the same machine. Other processors may add numbers in another order.
 
     References
     ----------
@@ -109,6 +63,8 @@ class Perceptron(RuleParameters, LinearModel):
     150
     """
 
+    coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
+    _learner: LinearLearner
     _parameter_constraints: ClassVar[dict[str, Any]] = {**COMMON, "init": [StrOptions({"zeros", "random"})]}
 
     def __init__(
@@ -147,6 +103,49 @@ class Perceptron(RuleParameters, LinearModel):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Self:
+        """Learn from all rows, pass after pass.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            C-ordered float32 and float64 arrays and CSR matrices are read in place. A source
+            (`perceptrons.data.source`) is read batch by batch and may be larger than memory; it has its labels with it.
+            Its batches are shuffled, and the rows within each; without `shuffle` the result is that of arrays. Only the
+            pocket readout, which weighs hypotheses on all rows, reads all of it into memory.
+        y : array-like of shape (n_samples,)
+            Labels: numbers, booleans, text or dates.
+        sample_weight : array-like of shape (n_samples,), optional
+            Scales the step, or C for PA-I and PA-II. Rows of weight 0 are left out.
+        X_val, y_val : optional
+            Held-out rows, or a source of them; their error is taken after each pass (`validation_errors_`), and
+            `early_stopping` uses them in place of a fraction of X.
+        coef_init, intercept_init : array-like, optional
+            Weights to start from, of the shapes of `coef_` and `intercept_`.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, X_val, y_val, self._start(coef_init, intercept_init))
+
+    def _start(self, coef_init: Any, intercept_init: Any) -> Any:
+        random = self.init == "random" and not (self.warm_start and hasattr(self, "_learner"))
+        return linear.start(coef_init, intercept_init, random=random)
+
+    def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
+        return linear.new_learner(settings, rows, n_classes)
 
     def _settings(self) -> dict[str, Any]:
         return {

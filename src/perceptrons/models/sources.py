@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from perceptrons.data import Rows, Source
-from perceptrons.learn.labels import union, weights_of_classes
-from perceptrons.learn.stream import Stream, Watched, check_features, fitting, labelled, summary
+from perceptrons.learn.stream import check_features, fitting, labelled, summary
 from perceptrons.models import validation
-from perceptrons.models.preparation import Task, make_room
 
 Array = validation.Array
 
@@ -26,60 +21,6 @@ def refuse_labels(y: Any, sample_weight: Any) -> None:
         raise ValueError("a source has its labels with it: pass no y")
     if sample_weight is not None:
         raise ValueError("a source has no sample_weight: use class_weight, or arrays")
-
-
-def prepare(model: Any, source: Source, X_val: Any, y_val: Any, start: tuple[Any, ...], everything: bool) -> Task:
-    """Set up a run of `fit` on a source; `everything`: read all rows first, to know all classes."""
-    fresh, settings, random = copy.copy(model), model._settings(), check_random_state(model.random_state)
-    given = any(part is not None for part in start)
-    goes_on = bool(model.warm_start) and hasattr(model, "_learner") and not given
-    source = source.again(model.max_iter > 1 or model.early_stopping)
-    stream = Stream(source)
-    everything = everything or given or model.init == "random" or model.class_weight is not None
-    rows, known = stream.settle(everything)
-    classes = stream.classes
-    if goes_on:
-        learner = copy.deepcopy(model._learner)
-        classes = union(model.classes_, classes)
-        make_room(learner, model.classes_, classes)
-        learner.adopt(**settings)
-        learner.set_origin()
-        stream.widest = learner.n_features
-        stream.check = lambda: check_features(source, _agree(model, source.encoding))
-    else:
-        learner = model._new_learner(settings, rows, len(classes))
-    model._start(learner, random, start, goes_on)
-    stream.classes = classes
-    stream.class_weight = weights_of_classes(model.class_weight, classes, known and known.counts, settings["rule"])
-    held_out: Any = None
-    if X_val is not None:
-        if not isinstance(X_val, Source) or y_val is not None:
-            raise ValueError("X_val must be a source, without y_val, where X is a source")
-        held_out = Watched(learner, X_val, classes, source, often=model.max_iter > 1)
-    elif model.early_stopping:
-        stream.share, stream.seed = model.validation_fraction, int(random.randint(2**31))
-        held_out = partial(stream.error, learner, held_out=True)
-    order = int(random.randint(2**31)) if model.shuffle else None
-
-    def finish() -> None:
-        if not goes_on:
-            note_features(fresh, source, learner.n_features)
-
-    return Task(fresh, learner, stream, held_out, classes, order, finish)
-
-
-def whole(model: Any, source: Source) -> tuple[Any, Array | None]:
-    """All rows in memory, and their labels, with features that the model goes on with, if it does."""
-    X, y = source.arrays()
-    check_features(source, not (model.warm_start and hasattr(model, "_learner")) or _agree(model, source.encoding))
-    return X, y
-
-
-def noting(task: Task, source: Source | None) -> Task:
-    """The same run; the model then knows what its rows, which are all in memory, were read from."""
-    if source is None:
-        return task
-    return replace(task, finish=partial(note_features, task.fresh, source, task.fresh.n_features_in_))
 
 
 def note_features(model: Any, source: Source, n_features: int) -> None:
@@ -99,11 +40,11 @@ def rows_for(model: Any, source: Source) -> Iterator[tuple[Rows, Array | None]]:
     """Batches with the features that the model knows."""
     made = source.again(often=False)
     for rows, y in made.batches():
-        check_features(source, _agree(model, made.encoding))
+        check_features(source, agree(model, made.encoding))
         yield fitting(rows, model.n_features_in_), y
 
 
-def _agree(model: Any, encoding: Any) -> bool:
+def agree(model: Any, encoding: Any) -> bool:
     """Whether a table has the features that the model knows, as far as can be told."""
     if encoding is None:
         return True
@@ -122,11 +63,10 @@ def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array
     first = not hasattr(model, "_learner")
     model._check_learning_once(first)
     if not first:
-        functions = {id(value): value for value in model.get_params(deep=False).values() if callable(value)}
-        trial._learner = copy.deepcopy(model._learner, functions)
+        trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
-    made = source.again(often=first and not model._grows)
-    width = None if first and model._grows else summary(made).n_features if first else model.n_features_in_
+    made = source.again(often=first and not model._streams)
+    width = None if first and model._streams else summary(made).n_features if first else model.n_features_in_
 
     def keep() -> None:
         if first:
@@ -144,7 +84,7 @@ def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array
                 name = type(model).__name__
                 raise ValueError(f"X has {rows.n_features} features, but {name} is expecting {width} features as input")
             else:
-                check_features(source, first or _agree(model, made.encoding))
+                check_features(source, first or agree(model, made.encoding))
                 rows = rows.wide(width)
                 trial.n_features_in_ = width
             guesses.append(trial._learn_rows(copy.copy(trial), rows, labelled(source, y), classes, None, predict))

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
-from perceptrons.learn.fit import Run, train
-from perceptrons.learn.report import Progress, stopped
-from perceptrons.learn.structure.learner import READOUTS, Pairs, StructuredLearner
-from perceptrons.models.fitted import Counted
-from perceptrons.models.rule_parameters import COMMON, RuleParameters
+from perceptrons.learn.fit import InMemory, Run
+from perceptrons.learn.readouts import OVER_STRUCTURES
+from perceptrons.learn.structure.learner import Pairs, StructuredLearner
+from perceptrons.models.base import Online
+from perceptrons.models.parameters import COMMON, documented
 
 
-class StructuredPerceptron(Counted, RuleParameters, BaseEstimator):
+@documented
+class StructuredPerceptron(Online):
     """Learns to predict structures: sequences, trees, rankings, whatever a problem can search.
 
     Problem: find w with ``w·φ(x, y) > w·φ(x, y')`` for every example (x, y) and every other structure y'. Update, when
@@ -115,7 +114,7 @@ class StructuredPerceptron(Counted, RuleParameters, BaseEstimator):
     _unit = "structures"  # what pictures of mistakes count
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "problem": "no_validation",  # the learner says what is wrong with it
-        "readout": [StrOptions(set(READOUTS))],
+        "readout": [StrOptions(set(OVER_STRUCTURES))],
         **{name: COMMON[name] for name in ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "verbose")},
     }
     _learner: StructuredLearner  # there once it is fitted
@@ -130,7 +129,7 @@ class StructuredPerceptron(Counted, RuleParameters, BaseEstimator):
         max_iter: int = 10,
         tol: float | None = None,
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         self.problem = problem
@@ -170,20 +169,12 @@ class StructuredPerceptron(Counted, RuleParameters, BaseEstimator):
         -------
         self
         """
-        X, Y = examples(X, Y)
-        learner, material, run = StructuredLearner(**self._settings()), Pairs(X, Y), Run()
+        pairs = Pairs(*examples(X, Y))
+        learner = StructuredLearner(**self._settings())
         seed = int(check_random_state(self.random_state).randint(2**31)) if self.shuffle else None
-        report = Progress(type(self).__name__, material, self.verbose > 1) if self.verbose else None
-        try:
-            train(learner, material, run, seed=seed, max_iter=self.max_iter, tol=self.tol, report=report)
-        except KeyboardInterrupt:
-            if run.n_iter:
-                self._commit(learner, run, len(X))
-            raise
-        self._commit(learner, run, len(X))
-        if run.stop in ("margin", "stuck"):
-            text = stopped(type(self).__name__, "structures", learner, run, self.tol)
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        run = self._fit_examples(learner, InMemory(pairs), seed, None)
+        self._commit(learner, run, len(pairs))
+        self._conclude(learner, run, stacklevel=3)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -191,39 +182,68 @@ class StructuredPerceptron(Counted, RuleParameters, BaseEstimator):
         """Learn from these examples, once, in their order. A call that fails or is interrupted changes nothing.
 
         Cutting a stream into other chunks changes nothing either.
+
+        Parameters
+        ----------
+        X, Y
+            As for `fit`.
+
+        Returns
+        -------
+        self
         """
-        X, Y = examples(X, Y)
-        settings = self._settings()
+        pairs, settings = Pairs(*examples(X, Y)), self._settings()
         learner = self._learner if hasattr(self, "_learner") else StructuredLearner(**settings)
         learner.adopt(**settings)
-        run = Run(stop="stream")
-        run.mistakes.append(learner.learn(X, Y, range(len(X))))
-        self._commit(learner, run, len(X))
+        mistakes = learner.once(pairs, pairs.order())
+        self._commit(learner, Run(mistakes=[mistakes], stop="stream"), len(pairs))
         return self
-
-    def _commit(self, learner: StructuredLearner, run: Run, n_rows: int) -> None:
-        """Become the fitted model; `n_rows` is the number of structures in each pass."""
-        self._learner, self._n_rows = learner, n_rows
-        self.n_iter_ = run.n_iter
-        self.converged_ = run.converged
-        self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
 
     # -- what has been learned --------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> list[Any]:
-        """The best structure of each."""
+        """Predict the best structure of each input.
+
+        Parameters
+        ----------
+        X : sequence
+
+        Returns
+        -------
+        list of structures
+        """
         check_is_fitted(self)
         return self._learner.predict(inputs(X, "X"))
 
     def score(self, X: Any, Y: Any) -> float:
-        """The share of structures that are predicted right as a whole."""
+        """Compute the share of structures that are predicted right as a whole.
+
+        Parameters
+        ----------
+        X, Y
+            As for `fit`.
+
+        Returns
+        -------
+        float
+        """
         check_is_fitted(self)
         X, Y = examples(X, Y)
         same = self._learner.checked.same
         return float(np.mean([same(number, *pair) for number, pair in enumerate(zip(Y, self.predict(X), strict=True))]))
 
     def loss(self, X: Any, Y: Any) -> float:
-        """The mean loss of what is predicted: that of the problem, or the share of wrong structures."""
+        """Compute the mean loss of what is predicted: that of the problem, or the share of wrong structures.
+
+        Parameters
+        ----------
+        X, Y
+            As for `fit`.
+
+        Returns
+        -------
+        float
+        """
         check_is_fitted(self)
         X, Y = examples(X, Y)
         loss = self._learner.checked.loss
@@ -241,15 +261,6 @@ class StructuredPerceptron(Counted, RuleParameters, BaseEstimator):
         """Searches that found something worse than y, and made no step."""
         check_is_fitted(self)
         return self._learner.search_errors
-
-    @property
-    def margin_bound_(self) -> float:
-        """Proved: no w of length 1 keeps y above all structures that were stepped away from by more than this."""
-        check_is_fitted(self)
-        return self._learner.margin_bound
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
 
 
 def inputs(values: Any, name: str) -> list[Any]:

@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.exceptions import ConvergenceWarning
+import numpy.typing as npt
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
-from perceptrons.core.sequence.steps import SIZE, TOKENS, WRONG_TOKENS
 from perceptrons.data.token.templates import Template, resolve
 from perceptrons.data.token.tokens import Tokens
 from perceptrons.data.token.vocabulary import Named, Templated
-from perceptrons.learn.fit import Run
-from perceptrons.learn.report import Progress, stopped
+from perceptrons.learn.fit import InMemory, Run
+from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
-from perceptrons.learn.sequence.tagger import UPDATES as WHERE
-from perceptrons.learn.sequence.tagger import Plan, Tagger
-from perceptrons.models.rule_parameters import COMMON, RuleParameters
-from perceptrons.models.tagged import Bounds, Tagged
+from perceptrons.learn.sequence.learner import SequenceLearner
+from perceptrons.learn.sequence.tagger import UPDATES, Plan, Tagger
+from perceptrons.metrics.entities import EntityReport, entity_report
+from perceptrons.models.base import Online
+from perceptrons.models.parameters import COMMON, documented
 
+Bounds = npt.NDArray[np.uint64]
 USUAL = ("word", "pos", "chunk", "ner")  # columns in the order in which files of CoNLL have them
 SHARED = ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction")
 
 
-class SequenceTagger(Tagged, RuleParameters, BaseEstimator):
+@documented
+class SequenceTagger(Online):
     """Labels the tokens of sequences: the structured perceptron over chains (Collins 2002).
 
     Problem: find weights w under which the right labels y of each sequence x score higher than all others, where a
@@ -126,6 +130,8 @@ class SequenceTagger(Tagged, RuleParameters, BaseEstimator):
     """
 
     _unit = "tokens"  # what pictures of mistakes count
+    _tagger: Tagger  # there once it is fitted
+    _learner: SequenceLearner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: COMMON[name] for name in SHARED},
         "features": [None, str, "array-like"],
@@ -134,7 +140,7 @@ class SequenceTagger(Tagged, RuleParameters, BaseEstimator):
         "order": [Interval(Integral, 0, 2, closed="both")],
         "scheme": [StrOptions({"auto", "BIO", "BILOU", "BIOES"}), None],
         "beam": [Interval(Integral, 1, None, closed="left"), None],
-        "update": [StrOptions(set(WHERE))],
+        "update": [StrOptions(set(UPDATES))],
         "k_best": [Interval(Integral, 1, None, closed="left")],
         "n_iter_no_change": COMMON["n_iter_no_change"],
         "verbose": ["verbose"],
@@ -156,7 +162,7 @@ class SequenceTagger(Tagged, RuleParameters, BaseEstimator):
         max_iter: int = 10,
         tol: float | None = None,
         shuffle: bool = True,
-        random_state: Any = None,
+        random_state: Any = 0,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -253,35 +259,32 @@ class SequenceTagger(Tagged, RuleParameters, BaseEstimator):
         if X_val is not None:
             held_out = tagger.held_out(self._given(tagger, X_val), self._labels(X_val, y_val, "y_val"))
         elif self.early_stopping:
-            corpus, held_out = corpus.split(self.validation_fraction, random)
-        run = Run()
-        try:
-            tagger.train(
-                corpus,
-                run,
-                seed=random.randint(2**31) if self.shuffle else None,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                held_out=held_out,
-                patience=self.n_iter_no_change if self.early_stopping else None,
-                report=Progress(type(self).__name__, corpus, self.verbose > 1) if self.verbose else None,
-            )
-        except KeyboardInterrupt:
-            if run.n_iter:
-                self._commit(tagger, run, corpus.wrong_tokens, corpus.examples.n_tokens)
-            raise
-        self._commit(tagger, run, corpus.wrong_tokens, corpus.examples.n_tokens)
-        if run.stop in ("margin", "stuck"):
-            text = stopped(type(self).__name__, "sequences", tagger.learner, run, self.tol)
-            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+            corpus, held_out = split(corpus, self.validation_fraction, int(random.randint(2**31)), "sequences")
+        learner = tagger.fitted
+        seed = int(random.randint(2**31)) if self.shuffle else None
+        watched = None if held_out is None else learner.watch(held_out)
+        run = self._fit_examples(learner, InMemory(corpus), seed, watched)
+        self._become(tagger, run, corpus.sequences.n_tokens)
+        self._conclude(learner, run, stacklevel=3)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from these sequences, once, in their order. Cutting a stream into other chunks changes nothing.
 
-        Features and labels that are new are learned; a label can be predicted from its first sequence on, or from
-        when it is announced in `classes`.
+        Features and labels may be new. A label can be predicted from its first sequence on, or from when it is
+        announced.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+        classes : list of labels, optional
+            Announces labels.
+
+        Returns
+        -------
+        self
         """
         tagger = self._tagger if hasattr(self, "_tagger") else self._new()
         plan = self._plan()
@@ -291,14 +294,16 @@ class SequenceTagger(Tagged, RuleParameters, BaseEstimator):
         for name in ("order", "readout", "scheme", "features"):
             if name not in same:
                 raise ValueError(f"{name} was changed after learning had begun: call fit, or change it back")
-        before, scheme = np.zeros(SIZE), None
+        before, scheme = (0.0, 0.0), None
         if tagger.learner is not None:
-            before, scheme = tagger.learner.counts.copy(), tagger.learner.scheme
+            totals, scheme = tagger.learner.totals, tagger.learner.scheme
+            before = totals.wrong_tokens, totals.tokens
         announced = [] if classes is None else list(classes)
         mistakes = tagger.learn_once(self._given(tagger, X), self._labels(X, y), announced, plan)
-        wrong, tokens = (tagger.learner.counts - before)[[WRONG_TOKENS, TOKENS]].astype(int).tolist()
-        self._commit(tagger, Run(mistakes=[mistakes], stop="stream"), [wrong], tokens)
-        if scheme is not None and tagger.learner.scheme is None:
+        totals = tagger.fitted.totals
+        wrong, tokens = int(totals.wrong_tokens - before[0]), int(totals.tokens - before[1])
+        self._become(tagger, Run(mistakes=[mistakes], token_mistakes=[wrong], stop="stream"), tokens)
+        if scheme is not None and tagger.fitted.scheme is None:
             warnings.warn(
                 f"labels have come that do not obey {scheme}: from here on everything may be predicted. "
                 f"Give scheme={scheme!r} to have such labels refused.",
@@ -310,10 +315,137 @@ class SequenceTagger(Tagged, RuleParameters, BaseEstimator):
     def _templates(self) -> list[Template] | None:
         return None if self.features is None else resolve(self.features)
 
-    def _commit(self, tagger: Tagger, run: Run, wrong_tokens: list[int], n_tokens: int) -> None:
+    def _become(self, tagger: Tagger, run: Run, n_tokens: int) -> None:
         """Become the fitted model; `n_tokens` is the number of tokens in each pass."""
-        self._tagger, self._n_rows = tagger, n_tokens
-        self.n_iter_, self.converged_ = run.n_iter, run.converged
-        self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
-        self.token_mistakes_ = np.array(wrong_tokens[: run.n_iter], dtype=np.int64)
-        self.validation_errors_ = np.array(run.validation_errors)
+        self._tagger = tagger
+        self.token_mistakes_ = np.array(run.token_mistakes[: run.n_iter], dtype=np.int64)
+        self._commit(tagger.fitted, run, n_tokens)
+
+    # -- prediction ---------------------------------------------------------------------------------------------------
+
+    def _ready(self) -> Tagger:
+        check_is_fitted(self)
+        return self._tagger
+
+    def predict(self, X: Any) -> list[list[Any]]:
+        """Predict the labels of each sequence.
+
+        Parameters
+        ----------
+        X : list of sequences, or Tokens
+
+        Returns
+        -------
+        list of lists of labels
+        """
+        tagger = self._ready()
+        codes, bounds = tagger.predict(self._given(tagger, X))
+        return _cut(tagger.labels, codes, bounds)
+
+    def predict_single(self, xseq: Any) -> list[Any]:
+        """Predict the labels of one sequence.
+
+        Parameters
+        ----------
+        xseq : list of tokens
+
+        Returns
+        -------
+        list of labels
+        """
+        return self.predict([xseq])[0]
+
+    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list[Any], float]]]:
+        """Find the `k` best labellings of each sequence. The search is exact, also where `beam` is set.
+
+        Parameters
+        ----------
+        X : list of sequences, or Tokens
+        k : int, default=5
+
+        Returns
+        -------
+        list of lists of pairs (labels, score)
+            The best first; fewer than `k` where there are no more.
+        """
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k must be a whole number >= 1, got {k!r}")
+        tagger = self._ready()
+        examples = tagger.vocabulary.sequences(self._given(tagger, X), grow=False)
+        codes, scores = tagger.fitted.k_best(examples, int(k))
+        lists = [_cut(tagger.labels, line, examples.bounds) for line in codes]
+        return [
+            [(lists[j][i], float(score)) for j, score in enumerate(scores[i]) if score > -np.inf]
+            for i in range(examples.n_sequences)
+        ]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Compute the share of tokens whose label is predicted right.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+
+        Returns
+        -------
+        float
+        """
+        tagger = self._ready()
+        codes, bounds = tagger.predict(self._given(tagger, X))
+        right = self._labels(X, y)(bounds).among(tagger.labels)
+        if not len(codes):
+            raise ValueError("X has no tokens: there is nothing to score")
+        return float(np.mean(right == codes))
+
+    def report(self, X: Any, y: Any) -> EntityReport:
+        """Precision, recall and F1 by entity, as conlleval and seqeval count them; print it, or see its members."""
+        tagger = self._ready()
+        codes, bounds = tagger.predict(self._given(tagger, X))
+        labels = self._labels(X, y)(bounds)
+        return entity_report(labels.codes, labels.names, codes, tagger.labels, bounds)
+
+    # -- reports ------------------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> list[Any]:
+        return list(self._ready().labels)
+
+    @property
+    def scheme_(self) -> str | None:
+        return self._ready().fitted.scheme
+
+    @property
+    def n_features_(self) -> int:
+        return int(self._ready().vocabulary.n_features)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """The weight of each feature with each label, where it is not 0: ``{("word:the", "DET"): 1.5, …}``."""
+        tagger = self._ready()
+        features, labels, weights = tagger.fitted.state_weights()
+        names = tagger.vocabulary.names(features.tolist())
+        return {
+            (name, tagger.labels[label]): weight
+            for name, label, weight in zip(names, labels.tolist(), weights.tolist(), strict=True)
+        }
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """The weight of each label after another, where it is not 0; None stands for the start, and for the end."""
+        tagger = self._ready()
+        weights, names = tagger.fitted.transition_weights(), [*tagger.labels, None]
+        return {
+            (names[i], names[j]): float(weights[i, j])
+            for i, j in zip(*(each.tolist() for each in np.nonzero(weights)), strict=True)
+        }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_tagger") and bool(self._tagger.labels)
+
+
+def _cut(labels: Sequence[Any], codes: Any, bounds: Bounds) -> list[list[Any]]:
+    """Labels, sequence by sequence."""
+    flat = [labels[code] for code in codes.tolist()]
+    ends = bounds.tolist()
+    return [flat[begin:end] for begin, end in pairwise(ends)]

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_array,
@@ -16,9 +15,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from perceptrons.data import Rows, as_rows
+from perceptrons.data import Rows, Source, as_rows
 from perceptrons.learn import labels as labels_of
-from perceptrons.learn.labels import encode, refuse_weights
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.labels import encode
 
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
@@ -111,31 +111,26 @@ def distinct(y: Array) -> Array:
     return classes
 
 
-def _not_a_weight(numbers: Array) -> Array:
-    return np.flatnonzero(~((numbers >= 0) & (numbers < np.inf)))
+def held_out(model: Any, X_val: Any, y_val: Any, classes: Array) -> Examples:
+    """The held-out examples that were passed to fit."""
+    if isinstance(X_val, Source) and y_val is None:
+        X_val, y_val = X_val.arrays()
+    if X_val is None or y_val is None:
+        raise ValueError("X_val and y_val go together: pass both or neither")
+    rows = features(model, X_val, reset=False, input_name="X_val")
+    y_val = labels(model, y_val, rows, "y_val")
+    return Examples(rows, encode(y_val, classes, "y_val"))
 
 
-def weights(
-    rule: Any, sample_weight: Any, class_weight: Any, y: Array, classes: Array, rows: Rows
-) -> npt.NDArray[np.float64] | None:
-    """One weight a row from weights of examples and of classes; None when there are neither."""
-    if sample_weight is None and class_weight is None:
+def sample_weights(sample_weight: Any, rows: Rows) -> npt.NDArray[np.float64] | None:
+    """One weight a row, as it was given; None for none."""
+    if sample_weight is None:
         return None
-    refuse_weights(rule)
-    total = np.ones(len(rows))
-    if sample_weight is not None:
-        given = np.asarray(sample_weight, dtype=np.float64)
-        if given.shape not in ((), (len(rows),)):
-            raise ValueError(f"sample_weight.shape == {given.shape}, expected {(len(rows),)}!")
-        total *= given
-        bad = _not_a_weight(total)
-        if bad.size:
-            raise ValueError(f"sample_weight must be >= 0 and finite, got {total[bad[0]]} at row {bad[0]}")
-    if class_weight is not None:
-        per_class = compute_class_weight(class_weight, classes=classes, y=y)
-        bad = _not_a_weight(per_class)
-        if bad.size:
-            label = classes.tolist()[bad[0]]
-            raise ValueError(f"class_weight must be >= 0 and finite, got {per_class[bad[0]]} for class {label!r}")
-        total *= per_class[encode(y, classes)]
-    return total
+    given = np.asarray(sample_weight, dtype=np.float64)
+    if given.shape not in ((), (len(rows),)):
+        raise ValueError(f"sample_weight.shape == {given.shape}, expected {(len(rows),)}!")
+    weight = np.ones(len(rows)) * given
+    bad = np.flatnonzero(~((weight >= 0) & (weight < np.inf)))
+    if bad.size:
+        raise ValueError(f"sample_weight must be >= 0 and finite, got {weight[bad[0]]} at row {bad[0]}")
+    return weight

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perceptrons.learn.fit import Run
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import LEARNERS, TAGGER, Saved, read, write
 from perceptrons.store.values import rule_from
@@ -110,18 +111,16 @@ def from_saved(saved: Saved) -> Any:
     model = getattr(models, saved.estimator)(**params)
     model._validate_params()
     report = saved.report
-    mistakes = np.array(report.get("mistakes", ()), dtype=np.int64)
-    model._learner, model._learned_with = saved.learner, model._settings()
+    mistakes = [int(count) for count in report.get("mistakes", ())]
+    errors = [float(error) for error in report.get("validation_errors", ())]
+    run = Run(mistakes, validation_errors=errors, converged=report.get("converged", False) is True)
+    model._learned_with = model._settings()
     model.classes_, model.n_features_in_ = saved.classes, saved.n_features
     if saved.feature_names is not None:
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
-    model.n_iter_ = _whole(report.get("n_iter", len(mistakes)), "n_iter")
-    model.converged_ = report.get("converged", False) is True
-    model.mistakes_ = mistakes
-    model.validation_errors_ = np.array(report.get("validation_errors", ()), dtype=np.float64)
-    model._n_rows = _whole(report.get("n_rows", 0), "n_rows")
     if saved.encoding is not None:
         model.encoding_ = saved.encoding
+    model._commit(saved.learner, run, _whole(report.get("n_rows", 0), "n_rows"))
     return model
 
 
@@ -145,7 +144,6 @@ def _to_saved_tagger(model: Any, params: dict[str, Any]) -> SavedTagger:
 
 def from_saved_tagger(saved: SavedTagger) -> Any:
     """The tagger that was saved, its parameters checked."""
-    from perceptrons.learn.fit import Run
     from perceptrons.models import SequenceTagger
 
     params, report = dict(saved.params), saved.report
@@ -154,9 +152,13 @@ def from_saved_tagger(saved: SavedTagger) -> Any:
     model = SequenceTagger(**params)
     model._validate_params()
     model._plan()
-    run = Run(list(report["mistakes"]), list(report["validation_errors"]), report.get("converged") is True)
-    n_tokens = _whole(report.get("n_tokens", 0), "n_tokens")
-    model._commit(saved.tagger, run, list(report["token_mistakes"]), n_tokens)
+    run = Run(
+        list(report["mistakes"]),
+        token_mistakes=list(report["token_mistakes"]),
+        validation_errors=list(report["validation_errors"]),
+        converged=report.get("converged") is True,
+    )
+    model._become(saved.tagger, run, _whole(report.get("n_tokens", 0), "n_tokens"))
     return model
 
 

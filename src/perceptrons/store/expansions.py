@@ -8,26 +8,25 @@ from typing import Any
 import numpy as np
 
 from perceptrons.core.kernel import budget
-from perceptrons.core.linear import readouts as keeping
+from perceptrons.core.linear import readouts as markers
 from perceptrons.data import Rows
 from perceptrons.learn.kernel.budget import POLICIES, BudgetLearner
 from perceptrons.learn.kernel.feature_space import KERNELS
 from perceptrons.learn.kernel.learner import KernelLearner
 from perceptrons.learn.kernel.support import Support
-from perceptrons.learn.readouts import Pocket, Voted
 from perceptrons.store.format import Array, Tensors
-from perceptrons.store.learners import MOST, checked_log, pack_common, set_counts, unpack_common
+from perceptrons.store.learners import checked_log, pack_common, unpack_common, unpack_totals
 from perceptrons.store.rows import pack_rows, unpack_rows
-from perceptrons.store.values import Settings, check_range, take, to_json
+from perceptrons.store.values import MOST, Settings, check_range, take, to_json
 
-# Names of what a policy remembers, but for the slots in use, which are counted.
+Expanded = KernelLearner | BudgetLearner
+# Positions of what policies remembered in older files, which have it among the settings.
 MEMORY = {
     "damage": budget.DAMAGE,
     "radius": budget.RADIUS,
     "projections": budget.PROJECTIONS,
     "residual": budget.RESIDUAL,
 }
-KEPT = ("born", "room", "table", "factor")  # arrays about the slots of a budget
 
 # -- saving ---------------------------------------------------------------------------------------------------
 
@@ -37,7 +36,7 @@ def kind_of(learner: object) -> str:
     return "budget" if isinstance(learner, BudgetLearner) else "kernel"
 
 
-def pack_expansion(learner: KernelLearner | BudgetLearner) -> tuple[dict[str, Any], Tensors]:
+def pack_expansion(learner: Expanded) -> tuple[dict[str, Any], Tensors]:
     """A learner in a kernel's feature space as settings and arrays."""
     kernel = learner.fixed["kernel"]
     if not isinstance(kernel, str):
@@ -53,42 +52,24 @@ def pack_expansion(learner: KernelLearner | BudgetLearner) -> tuple[dict[str, An
     settings |= {"degree": int(learner.fixed["degree"]), "coef0": float(learner.fixed["coef0"])}
     settings |= {"gamma_value": to_json(learner.space.gamma, "gamma"), "definite": learner.definite}
     settings |= {"given": int(learner.given), "pieces": []}
-    tensors: Tensors = {"numbers": learner.numbers.astype(np.int64), "codes": learner.codes.astype(np.int64)}
+    tensors: Tensors = {}
     for number, piece in enumerate(learner.sealed.pieces):
         described, arrays = pack_rows(piece, f"pieces.{number}")
         settings["pieces"].append(described)
         tensors |= arrays
-    optional = {"origin": learner.origin, "gram": learner.gram}
-    tensors |= {name: array for name, array in optional.items() if array is not None}
+    if learner.gram is not None:
+        tensors["gram"] = learner.gram
+    state = learner.compact()
+    tensors |= {name: state[name] if state[name].dtype.kind == "f" else state[name].astype(np.int64) for name in state}
     if isinstance(learner, BudgetLearner):
-        return settings | _pack_budget(learner), tensors | _slots(learner)
+        settings |= {"budget": int(learner.budget), "policy": learner.fixed["policy"]}
+        settings |= {"threshold": to_json(float(learner.fixed["threshold"]), "threshold")}
+        return settings | {"seed": int(getattr(learner.policy, "seed", 0))}, tensors
     settings |= {"max_memory": int(learner.max_memory), "before": float(learner.before)}
     settings |= {"proved": float(learner.proved)}
-    tensors |= {"alpha": learner.alpha, "kept": learner.kept}
-    if isinstance(learner.readout, Voted):
-        tensors["log"] = np.concatenate([np.empty((0, keeping.COLUMNS)), *learner.logs])
+    if learner.readout.by_vote:
+        tensors["log"] = learner.readout.log
     return settings, tensors
-
-
-def _pack_budget(learner: BudgetLearner) -> dict[str, Any]:
-    return {
-        "budget": int(learner.size),
-        "policy": learner.fixed["policy"],
-        "threshold": to_json(float(learner.fixed["threshold"]), "threshold"),
-        "seed": int(getattr(learner.policy, "seed", 0)),
-        "memory": {name: to_json(float(learner.memory[at]), name) for name, at in MEMORY.items()},
-    }
-
-
-def _slots(learner: BudgetLearner) -> Tensors:
-    """What a budget keeps about the slots in use; those not in use yet are zeros."""
-    used = len(learner.slots)
-    kept = {}
-    for name in KEPT:
-        array = getattr(learner, name)
-        square = slice(used) if name in ("table", "factor") else slice(None)
-        kept[name] = array[:used] if array.ndim == 1 else array[:used, square]
-    return {"slots": learner.slots.astype(np.int64), **kept}
 
 
 # -- loading --------------------------------------------------------------------------------------------------
@@ -98,17 +79,18 @@ def unpack_kernel(settings: Settings, tensors: Tensors, n_features: int) -> Kern
     """The learner with all support rows that `pack_expansion` was given."""
     learner = KernelLearner(**_shared(settings), max_memory=settings.whole("max_memory", high=2**200))
     size = _set_support(learner, settings, tensors, n_features)
-    shape = learner.zeros(0).shape[1:]
-    learner.alpha = take(tensors, "alpha", "f8", (size, *shape))
-    pocket = isinstance(learner.readout, Pocket)
-    learner.kept = take(tensors, "kept", "f8", (None if pocket else size, *shape))
-    if len(learner.kept) > size:
-        raise ValueError(f"kept must have at most {size} lines, got {len(learner.kept)}")
-    learner.before, learner.proved = (np.float64(settings.number(name, 0, MOST)) for name in ("before", "proved"))
-    if isinstance(learner.readout, Voted):
-        log = take(tensors, "log", "f8", (None, keeping.COLUMNS))
-        learner.logs = [checked_log(log, "log", size, learner.n_classes)]
+    for name in ("alpha", "kept"):
+        learner.state[name] = take(tensors, name, "f8", (size, *_classes(learner)))
+    learner.before, learner.proved = (settings.number(name, 0, MOST) for name in ("before", "proved"))
+    if learner.readout.by_vote:
+        log = take(tensors, "log", "f8", (None, markers.COLUMNS))
+        learner.readout = learner.readout.with_log(checked_log(log, "log", size, learner.n_classes))
     return learner
+
+
+def _classes(learner: Expanded) -> tuple[int, ...]:
+    """The axes of coefficients behind that of rows."""
+    return learner.zeros(0).shape[1:]
 
 
 def unpack_budget(settings: Settings, tensors: Tensors, n_features: int) -> BudgetLearner:
@@ -126,24 +108,26 @@ def unpack_budget(settings: Settings, tensors: Tensors, n_features: int) -> Budg
         threshold=settings.number("threshold"),
         seed=settings.whole("seed", 0, 2**64 - 1),
     )
-    size = _set_support(learner, settings, tensors, n_features)
-    if size > learner.size:
-        raise ValueError(f"there are {size} support rows, more than the budget of {learner.size}")
-    slots = take(tensors, "slots", "i8", (size,))
+    size, state = _set_support(learner, settings, tensors, n_features), learner.state
+    if size > learner.budget:
+        raise ValueError(f"there are {size} support rows, more than the budget of {learner.budget}")
+    state["slots"] = slots = take(tensors, "slots", "i8", (size,)).astype(np.intp, copy=False)
     if not np.array_equal(np.sort(slots), np.arange(size)):  # compiled code looks into all of them
         raise ValueError(f"slots must be the numbers from 0 to {size - 1}")
-    learner.slots = slots.astype(np.intp, copy=False)
-    table = 0 if policy == "random" else size
-    factor = size if policy.startswith("projectron") else 0
-    learner.born = take(tensors, "born", "f8", (size,))
-    learner.room = take(tensors, "room", "f8", (size, *learner.zeros(0).shape[1:]))
-    learner.table = take(tensors, "table", "f8", (table, table))
-    learner.factor = take(tensors, "factor", "f8", (factor, factor))
-    memory = settings.part("memory")
-    for name, at in MEMORY.items():
-        learner.memory[at] = memory.number(name, -MOST if name == "damage" else 0)
-    learner.memory[budget.USED] = size
-    learner.alpha, learner.kept = learner.room[learner.slots], learner.zeros(size)
+    table, factor = (0 if policy == "random" else size), (size if learner.projects else 0)
+    state["born"] = take(tensors, "born", "f8", (size,))
+    state["room"] = take(tensors, "room", "f8", (size, *_classes(learner)))
+    state["table"] = take(tensors, "table", "f8", (table, table))
+    state["factor"] = take(tensors, "factor", "f8", (factor, factor))
+    if "memory" in settings.found:
+        for name, at in MEMORY.items():
+            state["memory"][at] = settings.part("memory").number(name, -MOST if name == "damage" else 0)
+    else:
+        state["memory"] = take(tensors, "memory", "f8", (budget.SIZE,))
+        if not np.isfinite(state["memory"]).all():
+            raise ValueError("memory must be finite")
+    state["memory"][budget.USED] = size
+    state["alpha"], state["kept"] = state["room"][slots], learner.zeros(size)
     return learner
 
 
@@ -159,9 +143,9 @@ def _shared(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _set_support(learner: KernelLearner | BudgetLearner, settings: Settings, tensors: Tensors, n_features: int) -> int:
+def _set_support(learner: Expanded, settings: Settings, tensors: Tensors, n_features: int) -> int:
     """Give a learner its support rows and what is known about them; returns how many there are."""
-    set_counts(learner, settings)
+    unpack_totals(settings, learner.totals)
     gamma = settings.any("gamma")
     learner.fixed["gamma"] = gamma if gamma in ("scale", "auto") else settings.number("gamma")
     learner.definite = settings.flag("definite")
@@ -179,12 +163,14 @@ def _set_support(learner: KernelLearner | BudgetLearner, settings: Settings, ten
             check_range(f"pieces.{number}", piece.values, n_features)
         learner.sealed.pieces.append(piece)
     size = len(learner.sealed)
-    learner.numbers = _numbers(tensors, "numbers", size, MOST)
-    learner.codes = _numbers(tensors, "codes", size, learner.n_classes)
+    state = learner.state
+    state["numbers"] = _numbers(tensors, "numbers", size, MOST)
+    state["codes"] = _numbers(tensors, "codes", size, learner.n_classes)
     if "origin" in tensors:
-        learner.origin = take(tensors, "origin", "f8", (None, *learner.zeros(0).shape[1:]))
-        if len(learner.origin) > size:
-            raise ValueError(f"origin must have at most {size} lines, got {len(learner.origin)}")
+        origin = take(tensors, "origin", "f8", (None, *_classes(learner)))
+        if len(origin) > size:
+            raise ValueError(f"origin must have at most {size} lines, got {len(origin)}")
+        state["origin"] = np.concatenate([origin, learner.zeros(size - len(origin))])
     if precomputed:
         learner.gram = take(tensors, "gram", "f8", (size, size))
     return size

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons.data.atomic import replaced
-from perceptrons.learn.linear.learner import Learner
+from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.store.format import Array
 from perceptrons.store.saved import Saved
 
 if TYPE_CHECKING:
-    from perceptrons.learn.kernel.budget import BudgetLearner
-    from perceptrons.learn.kernel.learner import KernelLearner
+    from perceptrons.learn.kernel.expansion import Expansion
 
 OPSET, IR = 15, 8  # old enough for runtimes in use
 LARGEST = 2**31 - 2**20  # bytes: a message of protocol buffers ends there
@@ -43,7 +42,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
     """
     saved = model if isinstance(model, Saved) else _saved(model)
     learner = saved.learner
-    if learner.by_vote:
+    if learner.readout.by_vote:
         raise ValueError(
             "readout='voted' cannot be exported: many hypotheses vote. Use readout='averaged', which is close to it"
         )
@@ -72,10 +71,13 @@ def _model(saved: Saved) -> Any:
     learner, classes = saved.learner, _labels(saved.classes)
     graph = Graph(onnx)
     x = graph.node("Cast", "X", to=onnx.TensorProto.DOUBLE)
-    if isinstance(learner, Learner):
+    if isinstance(learner, LinearLearner):
         weights = learner.weights
         lines = graph.node("Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), _two(weights[-1:]))
     else:
+        from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
+
+        assert isinstance(learner, Expansion)
         lines = _expansion(graph, x, learner, saved.n_features)
     several = learner.n_classes > 2
     scores = graph.node("Identity", lines, output="scores") if several else graph.squeeze(lines, "scores")
@@ -121,9 +123,9 @@ def _two(weights: Array) -> Array:
 # -- kernels --------------------------------------------------------------------------------------------------
 
 
-def _expansion(graph: Graph, x: str, learner: KernelLearner | BudgetLearner, n_features: int) -> str:
+def _expansion(graph: Graph, x: str, learner: Expansion, n_features: int) -> str:
     """Scores Σ_j coef_j·(k(x, x_j) + bias)."""
-    space, coef = learner.space, _two(learner.coefficients)
+    space, coef = learner.space, _two(learner.weights)
     if not isinstance(space.kernel, str) or space.kernel == "precomputed":
         raise ValueError(f"kernel={space.kernel!r} cannot be exported: ONNX has no formula of it")
     bias = coef.sum(axis=0, keepdims=True) * space.bias

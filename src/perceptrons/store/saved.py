@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons import __version__
-from perceptrons.learn.linear.learner import Learner
+from perceptrons.learn.classes import ClassLearner
+from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.format import Array, ModelFileError, Tensors, read_file, write_file
 from perceptrons.store.learners import pack_linear, unpack_linear
 from perceptrons.store.values import Settings, from_json, pack, rule_from, take, to_json, unpack
 
 if TYPE_CHECKING:
-    from perceptrons.learn.kernel.budget import BudgetLearner
-    from perceptrons.learn.kernel.learner import KernelLearner
     from perceptrons.store.taggers import SavedTagger
 
 # The kinds of learners that each estimator is around.
@@ -40,7 +39,7 @@ class Saved:
 
     estimator: str
     params: dict[str, Any]
-    learner: Learner | KernelLearner | BudgetLearner
+    learner: ClassLearner
     classes: Array
     n_features: int
     feature_names: list[str] | None = None
@@ -117,16 +116,17 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
     return settings, tensors
 
 
-def _packed_learner(learner: Any, drop_zeros: bool) -> tuple[str, dict[str, Any], Tensors]:
+def _packed_learner(learner: ClassLearner, drop_zeros: bool) -> tuple[str, dict[str, Any], Tensors]:
     """The kind of a learner, its settings and arrays."""
-    if isinstance(learner, Learner):
+    if isinstance(learner, LinearLearner):
         return "linear", *pack_linear(learner, drop_zeros)
     from perceptrons.store import expansions  # kernels take long to import
 
+    assert isinstance(learner, expansions.Expanded)
     return expansions.kind_of(learner), *expansions.pack_expansion(learner)
 
 
-def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_features: int) -> Any:
+def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_features: int) -> ClassLearner:
     """The learner that `_packed_learner` was given."""
     if kind == "linear":
         return unpack_linear(settings, tensors, n_features)

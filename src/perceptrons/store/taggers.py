@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from perceptrons import __version__
-from perceptrons.core.linear import readouts as keeping
-from perceptrons.core.sequence import steps
-from perceptrons.core.sequence.steps import SIZE, USED_ROWS
 from perceptrons.data.token.vocabulary import from_state
+from perceptrons.learn.readouts import OVER_STRUCTURES, READOUTS
 from perceptrons.learn.sequence.learner import SequenceLearner, links_of, n_links, padded
 from perceptrons.learn.sequence.schemes import SCHEMES
-from perceptrons.learn.sequence.tagger import READOUTS, UPDATES, Plan, Tagger
+from perceptrons.learn.sequence.tagger import UPDATES, Plan, Tagger
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.format import Array, Tensors
+from perceptrons.store.learners import pack_totals, unpack_totals
 from perceptrons.store.rows import memory
-from perceptrons.store.values import Settings, check_range, from_json, pack, rule_from, take, to_json, unpack
+from perceptrons.store.values import LARGEST, Settings, check_range, from_json, pack, rule_from, take, to_json, unpack
 
-# Names of the counts of a learner. How many rows are in use is none of them: the rows tell.
-COUNTS = {
-    "seen": keeping.SEEN,
-    "mistakes": keeping.MISTAKES,
-    "updates": keeping.UPDATES,
-    "sum_tau": keeping.TAU,
-    "averaged": keeping.AVERAGED,
-    "quiet": keeping.QUIET,
-    "sq_norm": keeping.SQ_NORM,
-    "tokens": steps.TOKENS,
-    "wrong_tokens": steps.WRONG_TOKENS,
-    "sq_radius": steps.SQ_RADIUS,
-}
-MOST, LARGEST = 2**53, sys.float_info.max
-LIMITS = {"sum_tau": (0, LARGEST), "sq_radius": (0, LARGEST), "sq_norm": (-LARGEST, LARGEST)}
 NARROW = [np.dtype(kind) for kind in ("i1", "i2", "i4", "f4", "f8")]  # types that weights are stored in
 LISTS = {"mistakes": np.int64, "token_mistakes": np.int64, "validation_errors": np.float64}  # of a report, by pass
 
@@ -94,7 +77,7 @@ def packed(saved: SavedTagger, drop_zeros: bool) -> tuple[dict[str, Any], Tensor
         "plan": {name: to_json(value, name) for name, value in plan._asdict().items()},
         "scheme": learner.scheme,
         "candidates": list(tagger.candidates),
-        "counts": {name: to_json(float(learner.counts[at]), name) for name, at in COUNTS.items()},
+        "counts": pack_totals(learner.totals),
         "vocabulary": {"state": meta, "lists": list(lists), "arrays": list(others)},
         "report": {name: to_json(value, name) for name, value in report.items()},
         "trained": {name: to_json(value, name) for name, value in saved.trained.items()},
@@ -127,15 +110,15 @@ def _pack_weights(tagger: Tagger, drop_zeros: bool) -> tuple[Any, Tensors]:
     1 + the line of each feature among those of features, 0 for none. Without zeros, features that no step has left a
     weight of are left out, and nothing is lost: a feature that is not known has no weight either.
     """
-    learner, vocabulary = tagger.learner, tagger.vocabulary
-    used, width, size = learner.used, learner.w.shape[1], len(learner.labels)
-    w, kept = learner.w[:used], learner.kept[:used]
-    filled = w != 0 if not learner.averaged else (w != 0) | (kept != 0)
-    rows = learner.rows[: vocabulary.n_features]
+    learner, vocabulary = tagger.fitted, tagger.vocabulary
+    used, width, size, averaged = learner.used, learner.width, len(learner.labels), learner.readout.sums
+    w, kept = (learner.state[name][:used] for name in ("w", "kept"))
+    filled = w != 0 if not averaged else (w != 0) | (kept != 0)
+    rows = learner.state["rows"][: vocabulary.n_features]
     if drop_zeros:
         mask = (rows != 0) & filled.any(axis=1)[rows]
         vocabulary, rows = vocabulary.kept(mask), rows[mask]
-    histories = 1 + links_of(learner.order, width, np.arange(size))
+    histories = 1 + links_of(learner.markov, width, np.arange(size))
     lines = np.full(used, -1)
     lines[histories] = np.arange(len(histories))
     features = np.sort(rows[rows != 0])
@@ -150,7 +133,7 @@ def _pack_weights(tagger: Tagger, drop_zeros: bool) -> tuple[Any, Tensors]:
         "index": positions.astype(np.uint64 if wide else np.uint32),
         "w": narrow(w[at, label]),
     }
-    return vocabulary, tensors | ({"kept": narrow(kept[at, label])} if learner.averaged else {})
+    return vocabulary, tensors | ({"kept": narrow(kept[at, label])} if averaged else {})
 
 
 def narrow(values: Array) -> Array:
@@ -216,7 +199,7 @@ def _plan(settings: Settings) -> Plan:
         raise ValueError("eta must be > 0")
     return Plan(
         rule=rule_from(settings.any("rule")),
-        readout=settings.choice("readout", READOUTS),
+        readout=settings.choice("readout", OVER_STRUCTURES),
         order=settings.whole("order", 0, 2),
         scheme=scheme if scheme in (None, "auto") else _schemes([scheme])[0],
         beam=beam if beam is None else settings.whole("beam", 1, 2**31 - 1),
@@ -236,7 +219,7 @@ def _learner(
     tagger: Tagger, labels: list[Any], scheme: str | None, settings: Settings, tensors: Tensors
 ) -> SequenceLearner:
     """The learner with these labels: compiled code trusts rows and positions."""
-    plan, averaged = tagger.plan, tagger.plan.readout == "averaged"
+    plan, averaged = tagger.plan, READOUTS[tagger.plan.readout].sums
     rows = take(tensors, "rows", "u4", (tagger.vocabulary.n_features,)).copy()
     features = int(np.count_nonzero(rows))
     if rows.max(initial=0) != features or (np.bincount(rows, minlength=1)[1:] != 1).any():
@@ -258,21 +241,16 @@ def _learner(
     if averaged:
         kept[places[line], label] = _floats(tensors, "kept", len(index))
     rows[rows != 0] += np.uint32(first - 1)
-    learner = SequenceLearner(labels, 0, plan.order, averaged)
-    learner.restore((labels, scheme, w, kept, rows, _counts(settings.part("counts"), used)))
+    learner = SequenceLearner(labels, 0, plan.order, plan.readout)
+    state = learner.state.with_arrays(w=w, kept=kept, rows=rows)
+    unpack_totals(settings, state.totals)
+    state.course.used_rows = used
+    learner.restore((labels, scheme, state))
     tagger.adopt(learner)
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(learner.readout()[0]).all():
+        if not np.isfinite(learner.reading()[0]).all():
             raise ValueError("its weights leave the range of floats")
     return learner
-
-
-def _counts(settings: Settings, used: int) -> Array:
-    counts = np.zeros(SIZE)
-    for name, at in COUNTS.items():
-        counts[at] = settings.number(name, *LIMITS.get(name, (0, MOST)))
-    counts[USED_ROWS] = used
-    return counts
 
 
 def _floats(tensors: Tensors, name: str, length: int) -> Array:

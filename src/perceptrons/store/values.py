@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 
 from perceptrons import rules
 from perceptrons.store.format import Array, Tensors
+
+MOST = 2**53  # counts are whole numbers that float64 holds
+LARGEST = sys.float_info.max
 
 # -- parameters -----------------------------------------------------------------------------------------------
 

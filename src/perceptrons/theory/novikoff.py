@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.linear.learner import Learner
+from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.rules import Margin, Plain
 from perceptrons.theory.separability import separability
 
@@ -25,7 +25,7 @@ class Best(NamedTuple):
     obstacle: str | None = None
 
 
-def best_separator(learner: Learner, examples: Examples) -> Best:
+def best_separator(learner: LinearLearner, examples: Examples) -> Best:
     """The best separator of the rows that are learned from."""
     order = examples.order()
     rows = examples.rows if len(order) == len(examples.rows) else examples.rows.take(order)
@@ -44,7 +44,7 @@ def best_separator(learner: Learner, examples: Examples) -> Best:
     return Best(True, w.T, gamma)
 
 
-def growth_of(learner: Learner, examples: Examples, sq_radius: float) -> tuple[float | None, str | None]:
+def growth_of(learner: LinearLearner, examples: Examples, sq_radius: float) -> tuple[float | None, str | None]:
     """The most that an update adds to ‖w‖², where the lines of the proof hold; else why they do not.
 
     ‖w + δ‖² = ‖w‖² + 2m + ‖δ‖² with m ≤ 0 for the plain rule and m ≤ β for the rule with a margin.
@@ -54,7 +54,7 @@ def growth_of(learner: Learner, examples: Examples, sq_radius: float) -> tuple[f
         return None, f"k·γ and k·R² are bounds for the rules 'perceptron' and 'margin', not for {name}."
     if learner.eta != 1.0:
         return None, f"k·γ and k·R² are bounds for steps of length 1; eta0 is {learner.eta:g}."
-    if learner.start is not None:
+    if "start" in learner.state:
         return None, "k·γ and k·R² are bounds for a start from zeros."
     if examples.weight is not None and not np.isin(examples.weight, (0.0, 1.0)).all():
         return None, "k·γ and k·R² are bounds for rows without weights."

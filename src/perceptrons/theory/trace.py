@@ -12,8 +12,10 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from perceptrons.core.spaces import TINY
+from perceptrons.learn.fit import InMemory
+from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.recording import record
-from perceptrons.models.linear import LinearModel
+from perceptrons.models import PassiveAggressiveClassifier, Perceptron
 from perceptrons.theory import wording
 from perceptrons.theory.novikoff import TINY as TINY_SQUARE
 from perceptrons.theory.novikoff import best_separator, growth_of
@@ -196,7 +198,7 @@ class Trace:
 
 
 def trace(
-    model: LinearModel,
+    model: Perceptron | PassiveAggressiveClassifier,
     X: Any,
     y: Any,
     *,
@@ -244,7 +246,7 @@ def trace(
     >>> bool((run.progress >= run.progress_bound).all() and (run.sq_norm <= run.sq_norm_bound).all())
     True
     """
-    if not isinstance(model, LinearModel):
+    if not isinstance(model, Perceptron | PassiveAggressiveClassifier):
         raise TypeError(
             f"trace takes a Perceptron or a PassiveAggressiveClassifier, got {type(model).__name__}. Transform X first "
             "where the model is the last step of a pipeline, or by Nystroem in place of a kernel."
@@ -253,18 +255,19 @@ def trace(
         raise ValueError(f"limit must be >= 1, got {limit}")
     model = clone(model)
     model._validate_params()
-    task = model._prepare(X, y, sample_weight, X_val, y_val, coef_init, intercept_init)
+    task, fresh = model._prepare(X, y, sample_weight, X_val, y_val, model._start(coef_init, intercept_init))
+    assert isinstance(task.material, InMemory) and isinstance(task.learner, LinearLearner)
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass
-    run = model._train(task, stacklevel=3)
+    run = model._train(task, fresh, stacklevel=3)
     best = best_separator(learner, examples)
-    recorder = record(learner, examples, seed=task.seed, n_passes=run.n_iter, star=best.w, limit=limit)
+    recorder = record(learner, examples, seed=task.passes.seed, n_passes=run.n_iter, star=best.w, limit=limit)
     notes, weights = recorder.finish()
 
     rounding = 1 + (learner.n_features + 4) * np.finfo(np.float64).eps
     sq_radius = (examples.sq_radius + learner.bias) * rounding  # rounded outward
     growth, obstacle = growth_of(learner, examples, sq_radius)
     gamma, k, length = best.margin, notes["update"], np.sqrt(notes["sq_norm"].clip(0.0))
-    from_zeros = learner.start is None and sq_radius > TINY_SQUARE
+    from_zeros = "start" not in learner.state and sq_radius > TINY_SQUARE
     return Trace(
         model=model,
         update=k,

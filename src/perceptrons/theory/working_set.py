@@ -20,8 +20,8 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.fit import orders_of
-from perceptrons.learn.linear.learner import Learner
+from perceptrons.learn.fit import InMemory, Passes, fit
+from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.rules import PA
 from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
 from perceptrons.theory.threads import one_thread
@@ -113,7 +113,7 @@ def _start(constraints: Constraints) -> Chosen:
     if len(constraints.rows) <= SMALL:
         return spread
     rows, k = constraints.rows, constraints.n_classes
-    learner = Learner(
+    learner = LinearLearner(
         PA(),
         "averaged",
         n_features=rows.n_features,
@@ -123,8 +123,7 @@ def _start(constraints: Constraints) -> Chosen:
     )
     examples = Examples(rows, constraints.codes)
     try:
-        for order in orders_of(examples.order(), 2, seed=0, first=0):
-            learner.once(examples, order)
+        fit(learner, InMemory(examples), Passes(max_iter=2, seed=0))
     except ValueError:  # numbers too large for learning
         return spread
     lines = learner.weights.reshape(rows.n_features + 1, -1).T

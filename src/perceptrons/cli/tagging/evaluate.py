@@ -75,7 +75,7 @@ def compared(saved: SavedTagger, text: reading.Text) -> dict[str, Any]:
         "sentence_accuracy": report.sequence_accuracy,
         "unknown_words": _unknown(saved, text, wrong),
         "unknown_labels": strangers,
-        "scheme": tagger.learner.scheme or recognised(gold, bounds, names),
+        "scheme": tagger.fitted.scheme or recognised(gold, bounds, names),
         "micro": asdict(report.micro),
         "macro": asdict(report.macro),
         "weighted": asdict(report.weighted),

@@ -12,8 +12,6 @@ import numpy as np
 from perceptrons.cli import output
 from perceptrons.cli.report import settings, size
 from perceptrons.cli.tagging.report import how
-from perceptrons.core.linear.readouts import MISTAKES, SEEN, UPDATES
-from perceptrons.core.sequence.steps import TOKENS, WRONG_TOKENS
 from perceptrons.data.token.vocabulary import Templated
 from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.store.taggers import SavedTagger
@@ -23,7 +21,7 @@ from perceptrons.store.values import to_json
 def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
     """All that is known of a tagger, for machines."""
     tagger, report = saved.tagger, saved.report
-    learner, vocabulary = tagger.learner, tagger.vocabulary
+    learner, vocabulary = tagger.fitted, tagger.vocabulary
     bound = float(learner.margin_bound)
     features, labels, weights = learner.state_weights()
     return {
@@ -39,12 +37,13 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
         "features_with_weights": len(np.unique(features)),
         "weights": len(weights),
         "templates": _templates(vocabulary, features) if isinstance(vocabulary, Templated) else None,
-        "seen": int(learner.counts[SEEN]),
-        "mistakes": int(learner.counts[MISTAKES]),
-        "tokens_seen": int(learner.counts[TOKENS]),
-        "token_mistakes": int(learner.counts[WRONG_TOKENS]),
-        "updates": int(learner.counts[UPDATES]),
+        "seen": int(learner.totals.seen),
+        "mistakes": int(learner.totals.mistakes),
+        "tokens_seen": int(learner.totals.tokens),
+        "token_mistakes": int(learner.totals.wrong_tokens),
+        "updates": int(learner.totals.updates),
         "margin_bound": bound if math.isfinite(bound) else None,
+        "radius": learner.radius,
         "passes": len(report["mistakes"]),
         "converged": report.get("converged") is True,
         "stopped": report.get("stop"),
@@ -84,7 +83,7 @@ def _strongest(tagger: Tagger, top: int, features: Any, labels: Any, weights: An
 def _transitions(tagger: Tagger, top: int) -> list[dict[str, Any]]:
     """The weights of labels after others that are largest, whatever their sign; None: the start, or the end."""
     labels = [*(output.label(label) for label in tagger.labels), None]
-    weights = tagger.learner.transition_weights()
+    weights = tagger.fitted.transition_weights()
     before, after = np.nonzero(weights)
     sizes = weights[before, after]
     best = np.argsort(-np.abs(sizes), kind="stable")[:top]

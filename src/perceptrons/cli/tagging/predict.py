@@ -121,7 +121,7 @@ def pieces(tagger: Tagger, tokens: Tokens, column: int | None, k: int | None, as
             return
     else:
         examples = tagger.vocabulary.sequences(tokens, grow=False)
-        found, scores = tagger.learner.k_best(examples, k)
+        found, scores = tagger.fitted.k_best(examples, k)
     words = _column(tokens)
     for i, (begin, end) in enumerate(pairwise(tokens.bounds.tolist())):
         if k is None:

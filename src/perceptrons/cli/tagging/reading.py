@@ -244,7 +244,9 @@ def unknown(text: Text, saved: SavedTagger) -> np.ndarray[Any, np.dtype[np.bool_
     vocabulary = saved.tagger.vocabulary
     column = "word" if "word" in vocabulary.columns else vocabulary.columns[0]
     words = vocabulary.state()[1].get(column)
-    if words is None or saved.tagger.learner.rows.all():  # those of which no feature has a weight have been dropped
+    if (
+        words is None or saved.tagger.fitted.state["rows"].all()
+    ):  # those of which no feature has a weight have been dropped
         return None
     codes, types = text.tokens.column(column)
     known = set(words)

@@ -11,10 +11,8 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import chosen, ending, kept, kept_text, rule_text, settings, size
-from perceptrons.core.linear.readouts import UPDATES
-from perceptrons.core.sequence.steps import TOKENS
-from perceptrons.learn.hypotheses import at_most
+from perceptrons.cli.report import chosen, ending, kept_text, proved, rule_text, settings, size
+from perceptrons.learn.fit import Run
 from perceptrons.store.taggers import SavedTagger
 
 
@@ -24,8 +22,8 @@ class Result:
 
     saved: SavedTagger
     data: str
+    run: Run
     training: float | None  # error of the final model on the sentences learned from
-    held_out: float | None
     kept_apart: tuple[int, int]  # sentences and tokens of those files that were held out
 
 
@@ -33,7 +31,7 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
     """All that is known of a training, for machines."""
     saved, report, trained = result.saved, result.saved.report, result.saved.trained
     tagger = saved.tagger
-    learner, mistakes, wrong = tagger.learner, report["mistakes"], report["token_mistakes"]
+    learner, mistakes, wrong = tagger.fitted, report["mistakes"], report["token_mistakes"]
     sentences, tokens = max(1, trained["sentences"]), max(1, trained["tokens"])
     bound = float(learner.margin_bound)
     return {
@@ -45,7 +43,7 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
         "scheme": learner.scheme,
         "templates": len(tagger.vocabulary.templates),
         "features": tagger.vocabulary.n_features,
-        "features_with_weights": int(np.count_nonzero(learner.rows)),
+        "features_with_weights": int(np.count_nonzero(learner.state["rows"])),
         "params": settings(saved.params),
         "passes": len(mistakes),
         "sentence_mistakes": mistakes,
@@ -53,16 +51,16 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
         "online_sentence_error": [count / sentences for count in mistakes],
         "online_token_error": [count / tokens for count in wrong],
         "training_error": result.training,
-        "held_out_error": result.held_out,
+        "held_out_error": result.run.held_out_error,
         "held_out_errors": report["validation_errors"],
-        "kept_pass": kept(report["validation_errors"], saved.params),
+        "kept_pass": result.run.kept,
         "converged": report["converged"],
         "stopped": report["stop"],
-        "updates": int(learner.counts[UPDATES]),
+        "updates": int(learner.totals.updates),
         "margin_bound": bound if math.isfinite(bound) else None,
         "seconds": total,
         "training_seconds": learning,
-        "tokens_per_second": float(learner.counts[TOKENS]) / learning,
+        "tokens_per_second": learner.totals.tokens / learning,
         "model": path,
         "bytes": os.path.getsize(path),
     }
@@ -105,9 +103,8 @@ def show(result: Result, summary: dict[str, Any]) -> None:
         click.echo("final model: " + ", ".join(told))
     click.echo(f"{ending(summary)}{kept_text(summary)}; {output.count(summary['updates'], 'update')}")
     if summary["margin_bound"] is not None:
-        bound = at_most(summary["margin_bound"])
-        where = "these sentences" if result.saved.params["beam"] is None else "these sentences and their beginnings"
-        click.echo(f"proved: no hypothesis has a margin above {bound} on {where}")
+        unit = "sentences" if result.saved.params["beam"] is None else "sentences and their beginnings"
+        click.echo("proved: " + proved(summary["margin_bound"], result.saved.tagger.fitted.radius, unit))
     speed, spent = f"{summary['tokens_per_second']:,.0f} tokens/s", output.seconds(summary["training_seconds"])
     click.echo(f"{speed} in passes, which took {spent} of {output.seconds(summary['seconds'])} in all")
     click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import Any
 
 import click
 import numpy as np
-from click.core import ParameterSource
 
-from perceptrons import __version__, rules
-from perceptrons.cli import output
-from perceptrons.cli.reading import share_of
+from perceptrons.cli import output, training
+from perceptrons.cli.reading import options, share_of
 from perceptrons.cli.tagging import reading
 from perceptrons.cli.tagging.report import Result, describe, show
-from perceptrons.core.linear.readouts import OVERFLOW, SEEN
-from perceptrons.data.files import STDIN, DataError
+from perceptrons.data.files import DataError
 from perceptrons.data.token.vocabulary import Templated
-from perceptrons.learn.fit import Run, orders_of
+from perceptrons.learn.fit import InMemory, Passes, Run, fit
+from perceptrons.learn.holdout import split
+from perceptrons.learn.readouts import OVER_STRUCTURES
+from perceptrons.learn.sequence.learner import Corpus, SequenceLearner
 from perceptrons.learn.sequence.schemes import SCHEMES, obeys
-from perceptrons.learn.sequence.tagger import READOUTS, UPDATES, Corpus, Plan, Tagger
+from perceptrons.learn.sequence.tagger import UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
@@ -29,66 +28,49 @@ from perceptrons.store.taggers import SavedTagger
 @click.command("train", epilog="Files: plain, gzip, bzip2 or zstd; globs; - is stdin.")
 @reading.ARGUMENT
 @click.option(
-    *("-m", "--model", "path"),
-    required=True,
-    type=click.Path(dir_okay=False),
-    callback=output.target,
-    help="Where to save the tagger.",
-)
-@click.option(
     "--features", required=True, metavar="SET|FILE", help="chunking, pos, ner or crf++; or a file of templates."
 )
 @reading.COLUMNS
 @click.option("--target", metavar="COLUMN", help="Column of the labels.  [default: the last; upos in CoNLL-U]")
 @reading.FORMAT
 @reading.TABS
+@options(training.options("sentences"))
 @click.option(
-    "--rule", type=click.Choice(list(rules.RULES)), default="perceptron", show_default=True, help="How far a step goes."
+    "--readout",
+    type=click.Choice(OVER_STRUCTURES),
+    default="averaged",
+    show_default=True,
+    help="Which weight vector makes predictions.",
 )
 @click.option(
-    "--C", "C", type=float, default=1.0, show_default=True, help="How far steps go: the most in pa1, softly in pa2."
-)
-@click.option("--beta", type=float, default=1.0, show_default=True, help="Margin that the rule margin asks for.")
-@click.option("--readout", type=click.Choice(READOUTS), default="averaged", show_default=True, help="What predicts.")
-@click.option(
-    "--order", type=click.IntRange(0, 2), default=1, show_default=True, help="Labels before a label that count."
+    "--order",
+    type=click.IntRange(0, 2),
+    default=1,
+    show_default=True,
+    help="Number of previous labels that a label depends on.",
 )
 @click.option(
     "--scheme",
     type=click.Choice(["auto", "none", *SCHEMES]),
     default="auto",
     show_default=True,
-    help="What may follow what; auto: as all training labels obey.",
+    help="Which labels may follow each other; auto: the scheme that all training labels obey.",
 )
-@click.option("--beam", type=click.IntRange(1), help="Keep so many beginnings; default: search exactly.")
+@click.option("--beam", type=click.IntRange(1), help="Number of beginnings to keep.  [default: search exactly]")
 @click.option(
     "--update",
     type=click.Choice(UPDATES),
     default=UPDATES[0],
     show_default=True,
-    help="With a beam: where a step is made.",
+    help="With --beam: where in the sentence a step is made.",
 )
 @click.option(
     "--k-best",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="With a rule pa…: step by so many best labellings.",
+    help="With a rule pa…: number of best labellings that a step takes into account.",
 )
-@click.option("--passes", type=click.IntRange(1), default=10, show_default=True, help="At most so many.")
-@click.option(
-    "--validation", metavar="SHARE|FILE", help="Take the error on a share (0.1) of the sentences, or on a file."
-)
-@click.option(
-    "--patience",
-    type=click.IntRange(1),
-    help="Stop after so many passes without a smaller held-out error, keep the best.  [default: keep the last]",
-)
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of the random order.")
-@click.option("--no-shuffle", is_flag=True, help="Keep the order of the sentences.")
-@click.option("--drop-zeros", is_flag=True, help="Save only features that have weights: a smaller file, nothing lost.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@output.JSON
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a tagger from the sentences of FILE and save it.
 
@@ -103,87 +85,63 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
       perceptrons tag train en-train.conllu --features pos --validation en-dev.conllu --model pos.tagger
     """
     begun = time.perf_counter()
-    check_idle(given)
+    check(given)
     features = reading.templates(given["features"])
     tagger = Tagger(Templated(features), plan_of(given))
-    needed = tagger.vocabulary.columns
-    share = share_of(given["validation"])
+    needed, share = tagger.vocabulary.columns, share_of(given["validation"])
     text = reading.for_training(data, given, needed)
     output.spare(path, *text.paths, given["validation"] or "", given["features"])
     if text.tokens.n_tokens == 0:
         raise DataError(f"{text.name} has no tokens")
     check_scheme(text, given["scheme"])
     corpus = tagger.prepare(text.tokens, text.labels)
-    random = np.random.RandomState(given["seed"])
-    held_out = None
+    random, held_out = np.random.RandomState(given["seed"]), None
     if share is not None:
-        corpus, held_out = corpus.split(share, random)
+        corpus, held_out = split(corpus, share, int(random.randint(2**31)), "sentences")
     elif given["validation"] is not None:
         other = reading.like_training((given["validation"],), text, needed)
         held_out = tagger.held_out(other.tokens, other.labels)
     seed = None if given["no_shuffle"] else int(random.randint(2**31))
-    make_ready(tagger, corpus, held_out, seed)
-    learning, run, interrupted = time.perf_counter(), Run(), False
-    progress = Passes(corpus, quiet or as_json)
-    try:
-        tagger.train(
-            corpus,
-            run,
-            seed=seed,
-            max_iter=given["passes"],
-            tol=None,
-            held_out=held_out,
-            patience=given["patience"],
-            report=progress,
-        )
-    except KeyboardInterrupt:
-        counts = tagger.learner.counts
-        if counts[SEEN] == 0 or counts[OVERFLOW]:  # nothing has been learned: a model that is there is better
-            raise
-        interrupted = True
-    finally:
-        progress.clear()
-    learned = time.perf_counter()
+    run, seconds = trained(tagger.fitted, corpus, held_out, given, seed, quiet or as_json)
     saved = SavedTagger(params_of(given, features, share), tagger, report_of(run, corpus), text.reading)
-    saved.trained = {
-        "files": [os.path.abspath(name) if name != STDIN else name for name in text.paths],
-        "sentences": corpus.n_rows,
-        "tokens": corpus.examples.n_tokens,
-        "seconds": round(learned - begun, 3),
-        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
-        "version": __version__,
-    }
+    facts = {"sentences": len(corpus), "tokens": corpus.sequences.n_tokens}
+    saved.trained = training.noted(text.paths, time.perf_counter() - begun, **facts)
     with output.naming(path):
         write(saved, path, drop_zeros=given["drop_zeros"])
-    wrong = None
-    if not interrupted and (as_json or not quiet):
-        wrong = float(np.mean(tagger.learner.predict(corpus.examples) != corpus.codes))
-    apart = text.tokens.n_sequences - corpus.n_rows, text.tokens.n_tokens - corpus.examples.n_tokens
-    result = Result(saved, text.name, wrong, held_out_error(run, given["patience"]), apart)
-    summary = describe(result, path, learned - learning, time.perf_counter() - begun)
+    wrong = run.afterwards(tagger.fitted.watch(corpus)) if as_json or not quiet else None
+    apart = text.tokens.n_sequences - len(corpus), text.tokens.n_tokens - corpus.sequences.n_tokens
+    result = Result(saved, text.name, run, wrong, apart)
+    summary = describe(result, path, seconds, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
     elif not quiet:
         show(result, summary)
-    if interrupted:
-        raise KeyboardInterrupt
+    run.resume_interrupt()
 
 
-def make_ready(tagger: Tagger, corpus: Corpus, held_out: Corpus | None, seed: int | None) -> None:
-    """Have the kernels that passes call compiled, which is no learning: they are called with nothing to learn from."""
-    nothing = orders_of(corpus.order[:0], 1, seed, 0)[0]
-    before = tagger.learner.counts.copy()
-    tagger.learner.learn(corpus.examples, corpus.codes, nothing)
-    tagger.learner.counts[:] = before
-    tagger.learner.confirms(corpus.examples.take(nothing), corpus.codes[:0])
-    if held_out is not None:
-        tagger.learner.predict(held_out.examples.take(nothing))
+def trained(
+    learner: SequenceLearner,
+    corpus: Corpus,
+    held_out: Corpus | None,
+    given: dict[str, Any],
+    seed: int | None,
+    quiet: bool,
+) -> tuple[Run, float]:
+    """Train, and tell how long passes took, without compilation."""
+    learner.warm_up(corpus, held_out)
+    begun, progress = time.perf_counter(), Progress(corpus, quiet)
+    passes = Passes(given["passes"], seed=seed, patience=given["patience"])
+    watched = None if held_out is None else learner.watch(held_out)
+    try:
+        run = fit(learner, InMemory(corpus), passes, held_out=watched, report=progress)
+    finally:
+        progress.clear()
+    return run, time.perf_counter() - begun
 
 
 def plan_of(given: dict[str, Any]) -> Plan:
     """How to learn."""
-    make = rules.RULES[given["rule"]]
-    rule = rules.resolve(make(**{name: given[name] for name in ("C", "beta") if name in make._fields}))
+    rule = training.rule_of(given)
     scheme = None if given["scheme"] == "none" else given["scheme"]
     return Plan(rule, given["readout"], given["order"], scheme, given["beam"], given["update"], given["k_best"]).check()
 
@@ -209,18 +167,10 @@ def report_of(run: Run, corpus: Corpus) -> dict[str, Any]:
         "converged": run.converged,
         "stop": run.stop,
         "mistakes": run.mistakes,
-        "token_mistakes": corpus.wrong_tokens[: run.n_iter],
+        "token_mistakes": run.token_mistakes[: run.n_iter],
         "validation_errors": run.validation_errors,
-        "n_tokens": corpus.examples.n_tokens,
+        "n_tokens": corpus.sequences.n_tokens,
     }
-
-
-def held_out_error(run: Run, patience: int | None) -> float | None:
-    """Of the hypothesis that is kept: with patience the best, else the last; None if it was interrupted before."""
-    errors = run.validation_errors
-    if patience is not None and errors:
-        return min(errors)
-    return errors[-1] if errors and len(errors) == run.n_iter else None
 
 
 def check_scheme(text: reading.Text, scheme: str) -> None:
@@ -237,38 +187,27 @@ def check_scheme(text: reading.Text, scheme: str) -> None:
         raise DataError(f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240] + "; or --scheme none")
 
 
-def check_idle(given: dict[str, Any]) -> None:
+def check(given: dict[str, Any]) -> None:
     """Refuse options that would change nothing, and what does not go together."""
-    context, rule = click.get_current_context(), given["rule"]
-    idle = {}
-    if rule not in ("pa1", "pa2"):
-        idle["C"] = "--rule pa1 or pa2"
-    if rule != "margin":
-        idle["beta"] = "--rule margin"
-    if given["beam"] is None:
-        idle["update"] = "--beam"
-    if given["validation"] is None:
-        idle["patience"] = "--validation, a share of the sentences or a file"
-    if not rule.startswith("pa"):
+    idle = {} if given["beam"] is not None else {"update": "--beam"}
+    if not given["rule"].startswith("pa"):
         idle["k_best"] = "--rule pa, pa1 or pa2"
     elif given["beam"] is not None:
         idle["k_best"] = "exact search, without --beam"
-    for name, needed in idle.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with {needed}")
+    training.check_idle(given, idle, "sentences")
 
 
-class Passes:
+class Progress:
     """One line on the terminal's error stream, about the last pass. Nothing elsewhere."""
 
     def __init__(self, corpus: Corpus, quiet: bool) -> None:
         self.corpus, self.shown = corpus, not quiet and sys.stderr.isatty()
         self.say("pass 1 …")
 
-    def __call__(self, learner: Any, run: Run) -> None:
+    def __call__(self, learner: object, run: Run) -> None:
         """After a pass."""
-        sentences, tokens = self.corpus.n_rows, self.corpus.examples.n_tokens
-        wrong = self.corpus.wrong_tokens[-1]
+        sentences, tokens = len(self.corpus), self.corpus.sequences.n_tokens
+        wrong = run.token_mistakes[-1]
         held_out = f"  held-out error {output.percent(run.validation_errors[-1])}" if run.validation_errors else ""
         self.say(
             f"pass {run.n_iter}: {run.mistakes[-1]:,} of {sentences:,} sentences wrong, "

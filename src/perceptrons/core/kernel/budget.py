@@ -11,15 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perceptrons.core.counters import MISTAKES, OVERFLOW, UPDATES, count
 from perceptrons.core.jit.compiled import Compiled, is_finite
 from perceptrons.core.jit.deferred import overload, register_jitable
 from perceptrons.core.kernel.projection import decompose
-from perceptrons.core.linear.passes import GOLDEN, mixed, tau
-from perceptrons.core.linear.readouts import AVERAGED, MISTAKES, OVERFLOW, SEEN, TAU, UPDATES, is_a
+from perceptrons.core.linear.readouts import is_a
+from perceptrons.core.random import GOLDEN, mixed
 from perceptrons.core.rows import JIT, ONE, U
+from perceptrons.core.rule import tau
 from perceptrons.core.spaces import TINY, judge, scaled, scratch
 
-# Entries of `state`, an array of floats that starts with zeros.
+# Entries of `memory`, an array of floats that starts with zeros.
 (
     USED,  # slots in use
     DAMAGE,  # Forgetron: Q, what removals have cost so far
@@ -106,28 +108,28 @@ def _nudge(alpha, s, length, code, rival):
     return several
 
 
-def project(policy, k, n, sq_norm, margin, table, factor, work, state):
+def project(policy, k, n, sq_norm, margin, table, factor, work, memory):
     """Δ of an example that may make a step, and whether its row is far enough from the span to enter.
 
-    Updates work and state in place. Policies that do not project let every row enter.
+    Updates work and memory in place. Policies that do not project let every row enter.
     """
 
 
 @overload(project, jit_options=JIT)
-def _project(policy, k, n, sq_norm, margin, table, factor, work, state):
+def _project(policy, k, n, sq_norm, margin, table, factor, work, memory):
     if is_a(policy, (Projectron, ProjectronPP)):
         below = 1.0 if is_a(policy, ProjectronPP) else TINY
 
-        def onto_rows(policy, k, n, sq_norm, margin, table, factor, work, state):
+        def onto_rows(policy, k, n, sq_norm, margin, table, factor, work, memory):
             if not margin < below:
                 return 0.0, False
             delta, least, residual = decompose(k, n, sq_norm, table, factor, work)
-            state[RESIDUAL] = max(state[RESIDUAL], residual)
+            memory[RESIDUAL] = max(memory[RESIDUAL], residual)
             return delta, delta > max(policy.threshold, least)
 
         return onto_rows
 
-    return lambda policy, k, n, sq_norm, margin, table, factor, work, state: (0.0, True)
+    return lambda policy, k, n, sq_norm, margin, table, factor, work, memory: (0.0, True)
 
 
 def margin_step(policy, margin, sq_norm, delta, weight, alpha):
@@ -169,31 +171,31 @@ def shrinkage(delta, mu, slack):
     return min(1.0, slack / (delta + np.sqrt(max(0.0, delta * delta + a * slack))))
 
 
-def make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+def make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
     """The slot for a new row, and the length of its step there; slot B if the step is to be projected instead.
 
-    Updates alpha and state in place.
+    Updates alpha and memory in place.
     """
 
 
 @overload(make_room, jit_options=JIT)
-def _make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+def _make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
     if is_a(policy, Random):
 
-        def random(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+        def random(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
             budget = U(alpha.shape[0])
             if n < budget:
                 return n, step
-            number = mixed(U(policy.seed) + U(counts[UPDATES]) * GOLDEN)
+            number = mixed(U(policy.seed) + U(totals[UPDATES]) * GOLDEN)
             return ((number >> U(32)) * budget) >> U(32), step
 
         return random
 
     if is_a(policy, Forgetron):
 
-        def oldest(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+        def oldest(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
             # The analysis is for k̃(x, x) ≤ 1. The kernel k̃/R² with the same α makes the same mistakes; its μ is μ/R².
-            state[RADIUS] = max(1.0, state[RADIUS], sq_norm)
+            memory[RADIUS] = max(1.0, memory[RADIUS], sq_norm)
             if n < U(alpha.shape[0]):
                 return n, step
             r = U(0)
@@ -204,19 +206,19 @@ def _make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, state
             for s in range(n):
                 score += alpha[s] * table[r, s]
             lost = abs(alpha[r])  # δ
-            mu = (score if alpha[r] > 0.0 else -score) / state[RADIUS]  # μ = y_r·f(x_r)
-            limit = 0.46875 * counts[MISTAKES]  # (15/32)·M
-            phi = shrinkage(lost, mu, limit - state[DAMAGE])
+            mu = (score if alpha[r] > 0.0 else -score) / memory[RADIUS]  # μ = y_r·f(x_r)
+            limit = 0.46875 * totals[MISTAKES]  # (15/32)·M
+            phi = shrinkage(lost, mu, limit - memory[DAMAGE])
             for s in range(n):
                 alpha[s] *= phi
             # Q += (δφ)² + 2δφ(1 − φμ), which the choice of φ keeps within (15/32)·M; rounding might not.
-            damage = state[DAMAGE] + lost * phi * (lost * phi + 2.0 * (1.0 - phi * mu))
-            state[DAMAGE] = min(limit, damage)
+            damage = memory[DAMAGE] + lost * phi * (lost * phi + 2.0 * (1.0 - phi * mu))
+            memory[DAMAGE] = min(limit, damage)
             return r, phi * step
 
         return oldest
 
-    def unless_near(policy, k, n, sq_norm, step, far, code, alpha, born, table, state, counts):
+    def unless_near(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
         return (n if far else U(alpha.shape[0])), step  # n is B when there is no room
 
     return unless_near
@@ -237,20 +239,22 @@ def enter(slot, k, n, sq_norm, delta, table, factor, work):
 
 
 @Compiled
-def learn(gram, sq_norm, codes, weight, how, policy, alpha, source, born, table, factor, state, counts, predicted):
+def learn(
+    gram, sq_norm, codes, weight, how, policy, alpha, source, born, table, factor, memory, totals, course, predicted
+):
     """Once through a block of examples, in order, with at most B rows kept at any time.
 
     `gram` holds k̃ of the block's rows with the m rows kept before the block, then with the block's own rows; slot s has
     its row in column `source[s]`, which is s at first. `born[s]` is the update that brought it. `table` is K, k̃ among
     the rows kept, and `factor` its Cholesky factor, both (B, B); `Random` takes (0, 0) for both, `Forgetron` for the
-    factor. Updates alpha, source, born, table, factor, state, counts and predicted (unless None) in place.
+    factor. Updates alpha, source, born, table, factor, memory, totals, course and predicted (unless None) in place.
     """
     scores = scratch(alpha)
     budget = U(alpha.shape[0])
     k, work = np.empty(budget), np.empty((3, budget))
     first = U(gram.shape[1]) - U(gram.shape[0])  # m: the column of the block's first row
     for a in range(U(gram.shape[0])):
-        n = U(state[USED])
+        n = U(memory[USED])
         for s in range(n):
             k[s] = gram[a, U(source[s])]
         example_weight = 1.0
@@ -263,31 +267,26 @@ def learn(gram, sq_norm, codes, weight, how, policy, alpha, source, born, table,
             predicted[a] = answer
         if example_weight == 0.0:
             continue
-        delta, far = project(policy, k, n, sq_norm[a], margin, table, factor, work, state)
+        delta, far = project(policy, k, n, sq_norm[a], margin, table, factor, work, memory)
         step = tau(how.rule, margin, scaled(alpha, sq_norm[a]), example_weight)
         if step == 0.0:
             step = margin_step(policy, margin, sq_norm[a], delta, example_weight, alpha)
             far = False  # it is projected in any case
         step *= how.eta
         if not is_finite(margin + step + sq_norm[a] + delta):
-            counts[OVERFLOW] = a + 1.0
+            course[OVERFLOW] = a + 1.0
             return
-        counts[AVERAGED] += 1.0
-        counts[SEEN] += 1.0
-        if margin <= 0.0:
-            counts[MISTAKES] += 1.0
+        count(totals, margin, step)
         if step > 0.0:
-            counts[UPDATES] += 1.0
-            counts[TAU] += step
-            slot, step = make_room(policy, k, n, sq_norm[a], step, far, code, alpha, born, table, state, counts)
+            slot, step = make_room(policy, k, n, sq_norm[a], step, far, code, alpha, born, table, memory, totals)
             if slot < budget:
                 enter(slot, k, n, sq_norm[a], delta, table, factor, work)
                 alpha[slot] = 0.0
                 nudge(alpha, slot, step, code, rival)
                 source[slot] = first + a
-                born[slot] = counts[UPDATES]
-                state[USED] = max(n, slot + ONE)
+                born[slot] = totals[UPDATES]
+                memory[USED] = max(n, slot + ONE)
             else:
                 for s in range(n):
                     nudge(alpha, s, step * work[0, s], code, rival)
-                state[PROJECTIONS] += 1.0
+                memory[PROJECTIONS] += 1.0

@@ -10,31 +10,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from perceptrons.core.jit.compiled import Compiled, is_finite
-from perceptrons.core.jit.deferred import overload
-from perceptrons.core.linear import readouts as keeping
-from perceptrons.core.linear.passes import tau
-from perceptrons.core.linear.readouts import (
-    AVERAGED,
-    LOGGED,
+from perceptrons.core.counters import (
     LONGEST,
-    MISTAKES,
     OVERFLOW,
     PASSES,
     QUIET,
     RUN,
-    SEEN,
     SQ_NORM,
     TAU,
     TRIED,
-    UPDATES,
     VISITS,
     WAITS,
+    count,
 )
+from perceptrons.core.jit.compiled import Compiled, is_finite
+from perceptrons.core.jit.deferred import overload
+from perceptrons.core.linear.readouts import log_step
 from perceptrons.core.rows import JIT, U
+from perceptrons.core.rule import tau
 from perceptrons.core.spaces import judge, scaled, scratch
 
-# What a pass waits for when it returns before its end: counts[WAITS].
+# What a pass waits for when it returns before its end: course[WAITS].
 NOTHING, LINE, TRIAL = range(3)
 # Rows without a line in the table: nothing is known of them, they have been asked for, or their line is elsewhere.
 MISSING, ASKED, ELSEWHERE = -1, -2, -3
@@ -86,23 +82,23 @@ def _move(scores, line, step, code, rival):
 
 
 @Compiled
-def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, counts, mistakes, predicted):
-    """Pass after pass, a line of `order` each, as `passes.learn`; goes on from visit number counts[VISITS].
+def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, totals, course, mistakes, predicted):
+    """Pass after pass, a line of `order` each, as `passes.learn`; goes on from visit number course[VISITS].
 
-    Updates scores, log, counts, mistakes (one entry a pass) and predicted (unless None) in place. `table[lines[i]]` has
-    the kernel values of row i with all rows; lines[i] < 0 says that they have not been computed. The pass returns
-    early, with counts[WAITS], before an update whose line is missing, and when a hypothesis is to be tried for the
-    pocket (never, if counts[LONGEST] is infinite).
+    Updates scores, log, totals, course, mistakes (one entry a pass) and predicted (unless None) in place.
+    `table[lines[i]]` has the kernel values of row i with all rows; lines[i] < 0 says that they have not been computed.
+    The pass returns early, with course[WAITS], before an update whose line is missing, and when a hypothesis is to be
+    tried for the pocket (never, if course[LONGEST] is infinite).
     """
     out = scratch(scores)
     n = U(order.shape[1])
     visits = U(order.size)
-    counts[WAITS] = NOTHING
-    v = U(counts[VISITS])
+    course[WAITS] = NOTHING
+    v = U(course[VISITS])
     while v < visits:
         p, q = v // n, v % n
         if q == U(0):
-            counts[QUIET] = 1.0
+            course[QUIET] = 1.0
         i = U(order[p, q])
         example_weight = 1.0
         if weight is not None:
@@ -114,49 +110,39 @@ def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, counts,
             sq_length = scaled(scores, sq_norm[i])
             step = how.eta * tau(how.rule, margin, sq_length, example_weight)
             if not is_finite(margin + step):
-                counts[OVERFLOW] = i + 1.0
+                course[OVERFLOW] = i + 1.0
                 return
             if step > 0.0 and lines[i] < 0:
-                counts[VISITS], counts[WAITS] = v, LINE
+                course[VISITS], course[WAITS] = v, LINE
                 return
-            counts[AVERAGED] += 1.0
-            counts[SEEN] += 1.0
+            count(totals, margin, step)
             if margin <= 0.0:
-                counts[MISTAKES] += 1.0
                 mistakes[p] += 1.0
             if step > 0.0:
                 move(scores, table[U(lines[i])], step, code, rival)
-                at = U(counts[LOGGED])
-                log[at, keeping.AT] = counts[AVERAGED]
-                log[at, keeping.ROW] = i
-                log[at, keeping.STEP] = step
-                log[at, keeping.UP] = code
-                log[at, keeping.DOWN] = rival
-                counts[LOGGED] += 1.0
-                counts[UPDATES] += 1.0
-                counts[TAU] += step
-                counts[SQ_NORM] += step * (2.0 * margin + step * sq_length)  # ‖w + δ‖² = ‖w‖² + 2w·δ + ‖δ‖²
-                counts[QUIET] = counts[RUN] = counts[TRIED] = 0.0
+                log_step(i, step, code, rival, log, totals, course)
+                totals[SQ_NORM] += step * (2.0 * margin + step * sq_length)  # ‖w + δ‖² = ‖w‖² + 2w·δ + ‖δ‖²
+                course[QUIET] = course[RUN] = course[TRIED] = 0.0
             elif margin > 0.0:
-                counts[RUN] += 1.0
-                if counts[RUN] > counts[LONGEST]:
-                    counts[LONGEST] = counts[RUN]
-                    if counts[TRIED] == 0.0:
-                        counts[TRIED], counts[WAITS] = 1.0, TRIAL
+                course[RUN] += 1.0
+                if course[RUN] > course[LONGEST]:
+                    course[LONGEST] = course[RUN]
+                    if course[TRIED] == 0.0:
+                        course[TRIED], course[WAITS] = 1.0, TRIAL
             else:
-                counts[RUN] = 0.0  # a mistake on a row of zeros
+                course[RUN] = 0.0  # a mistake on a row of zeros
         if predicted is not None:
             predicted[i] = answer
         v += U(1)
-        counts[VISITS] = v
+        course[VISITS] = v
         if v % n == U(0):
-            counts[PASSES] += 1.0
-            length = np.sqrt(max(0.0, counts[SQ_NORM]))
-            stuck = mistakes[p] == 0.0 or counts[QUIET] == 1.0
-            if stuck or (how.give_up > 0.0 and length < how.give_up * counts[TAU]):
-                counts[VISITS] = visits
+            course[PASSES] += 1.0
+            length = np.sqrt(max(0.0, totals[SQ_NORM]))
+            stuck = mistakes[p] == 0.0 or course[QUIET] == 1.0
+            if stuck or (how.give_up > 0.0 and length < how.give_up * totals[TAU]):
+                course[VISITS] = visits
                 return
-        if counts[WAITS] == TRIAL:
+        if course[WAITS] == TRIAL:
             return
 
 

@@ -1,38 +1,18 @@
 """What a pass does, beyond moving w, for the hypothesis that will be read out: nothing, a sum, a log or a pocket.
 
 Each readout is an empty NamedTuple whose type picks the code, so that one which is not asked for costs nothing.
-`counts` is the pass's array of counters.
+`totals` and `course` are what the pass counts: see `counters`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from perceptrons.core.counters import AVERAGED, LOGGED, LONGEST, POCKET, RUN, TRIED
 from perceptrons.core.jit.compiled import OPTIONS
 from perceptrons.core.jit.deferred import overload, register_jitable
 from perceptrons.core.rows import JIT, U, n_rows
 from perceptrons.core.spaces import judge, move, score
-
-# Entries of `counts`, an array of floats that a pass updates.
-(
-    SEEN,  # examples
-    MISTAKES,  # of them, those with m ≤ 0
-    UPDATES,  # steps
-    TAU,  # Στ, the sum of the lengths of all steps
-    AVERAGED,  # examples in the average
-    RUN,  # right answers in a row by the hypothesis in force
-    LONGEST,  # the longest such run so far
-    TRIED,  # 1 once the hypothesis in force has been tried for the pocket
-    POCKET,  # mistakes of the hypothesis in the pocket
-    LOGGED,  # lines in the log
-    PASSES,  # passes completed
-    QUIET,  # 1 if the last of them made no update
-    OVERFLOW,  # 1 + the row at which numbers left the range of floats
-    SQ_NORM,  # ‖w‖², added up in a kernel's feature space
-    VISITS,  # examples done of those that a pass in a kernel's feature space was given
-    WAITS,  # what such a pass waits for: see `dual`
-    SIZE,
-) = range(17)
 
 # Columns of the log of updates.
 AT, ROW, STEP, UP, DOWN, COLUMNS = range(6)
@@ -58,41 +38,47 @@ def is_a(readout, kind):
     return issubclass(readout.instance_class, kind)
 
 
-def keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
-    """After an update; changes kept and counts in place."""
+@register_jitable(**JIT)
+def log_step(i, step, code, rival, log, totals, course):
+    """Write one update into the next line of the log; changes log and course in place."""
+    line = U(course[LOGGED])
+    log[line, AT] = totals[AVERAGED]
+    log[line, ROW] = i
+    log[line, STEP] = step
+    log[line, UP] = code
+    log[line, DOWN] = rival
+    course[LOGGED] += 1.0
+
+
+def keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+    """After an update; changes kept and course in place."""
 
 
 @overload(keep_step, jit_options=JIT)
-def _keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
+def _keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
     if is_a(readout, Averaged):
 
-        def averaged(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
-            move(values, indices, indptr, i, step * counts[AVERAGED], bias, code, rival, kept)
+        def averaged(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+            move(values, indices, indptr, i, step * totals[AVERAGED], bias, code, rival, kept)
 
         return averaged
 
     if is_a(readout, Voted):
 
-        def voted(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
-            line = U(counts[LOGGED])
-            kept[line, AT] = counts[AVERAGED]
-            kept[line, ROW] = i
-            kept[line, STEP] = step
-            kept[line, UP] = code
-            kept[line, DOWN] = rival
-            counts[LOGGED] += 1.0
+        def voted(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+            log_step(i, step, code, rival, kept, totals, course)
 
         return voted
 
     if is_a(readout, Pocket):
 
-        def pocket(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
-            counts[RUN] = 0.0
-            counts[TRIED] = 0.0
+        def pocket(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+            course[RUN] = 0.0
+            course[TRIED] = 0.0
 
         return pocket
 
-    def last(readout, values, indices, indptr, i, step, bias, code, rival, kept, counts):
+    def last(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
         pass
 
     return last
@@ -116,29 +102,29 @@ def _copy(w, kept):
     return one if w.ndim == 1 else several
 
 
-def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
-    """After a right answer that left w as it was; changes kept, counts and scores in place."""
+def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
+    """After a right answer that left w as it was; changes kept, course and scores in place."""
 
 
 @overload(keep_right, jit_options=JIT)
-def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
+def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
     if is_a(readout, Pocket):
 
-        def pocket(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
-            counts[RUN] += 1.0
-            if counts[RUN] <= counts[LONGEST]:
+        def pocket(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
+            course[RUN] += 1.0
+            if course[RUN] <= course[LONGEST]:
                 return
-            counts[LONGEST] = counts[RUN]
-            if counts[TRIED] == 0.0:
-                counts[TRIED] = 1.0
-                found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, counts[POCKET], scores)
-                if found < counts[POCKET]:
-                    counts[POCKET] = found
+            course[LONGEST] = course[RUN]
+            if course[TRIED] == 0.0:
+                course[TRIED] = 1.0
+                found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, course[POCKET], scores)
+                if found < course[POCKET]:
+                    course[POCKET] = found
                     copy(w, kept)
 
         return pocket
 
-    def others(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, counts, scores):
+    def others(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
         pass
 
     return others

@@ -1,6 +1,6 @@
 """Beam search: at each token the best few beginnings of a sequence stay; and where a step is sound.
 
-Beginnings that the future cannot tell apart (same last label; of second order, same last two) are merged: the better
+Beginnings that the future cannot tell apart (same last label; of second markov, same last two) are merged: the better
 stays. A beam is kept in the order of these labels, so that of equals the smaller comes first. `scores[t, b]` is the
 score of beginning b of tokens 0…t; `marks[t]` has its last label at b, of second order the label before at width + b,
 then how many there are, then room. Which beginning it extends is found on the way back, where it is asked for. The
@@ -25,23 +25,23 @@ class Beam(NamedTuple):
     early: bool
 
 
-def row_of(order, labels, width, t, b, marks):
+def row_of(markov, labels, width, t, b, marks):
     """The row of links that holds what may follow beginning b at t."""
 
 
 @overload(row_of, jit_options=JIT)
-def _row_of(order, labels, width, t, b, marks):
-    def first(order, labels, width, t, b, marks):
+def _row_of(markov, labels, width, t, b, marks):
+    def first(markov, labels, width, t, b, marks):
         return U(marks[t, b])
 
-    def second(order, labels, width, t, b, marks):
+    def second(markov, labels, width, t, b, marks):
         before = start_of(labels) if t == U(0) else U(marks[t, width + b])
         return pair_of(labels, before, U(marks[t, b]))
 
-    return second if is_a(order, Second) else first
+    return second if is_a(markov, Second) else first
 
 
-def merge(order, width, t, links, scores, marks, room):
+def merge(markov, width, t, links, scores, marks, room):
     """Extend the beginnings at t − 1 by every label; fills room, returns how many groups of them there are.
 
     Line g of room has the best scores of group g without that of the token, by label. Of first order there is one
@@ -50,8 +50,8 @@ def merge(order, width, t, links, scores, marks, room):
 
 
 @overload(merge, jit_options=CALLED)
-def _merge(order, width, t, links, scores, marks, room):
-    def first(order, width, t, links, scores, marks, room):
+def _merge(markov, width, t, links, scores, marks, room):
+    def first(markov, width, t, links, scores, marks, room):
         labels, s = U(links.shape[1]), t - ONE
         for c in range(labels):
             room[0, c] = LOWEST
@@ -75,10 +75,10 @@ def _merge(order, width, t, links, scores, marks, room):
                 room[0, c] = a if a > best else best
         return ONE
 
-    def second(order, width, t, links, scores, marks, room):
+    def second(markov, width, t, links, scores, marks, room):
         labels, before, groups = U(links.shape[1]), t - ONE, U(0)
         for b in range(U(marks[before, U(2) * width])):
-            row, score = row_of(order, labels, width, before, b, marks), scores[before, b]
+            row, score = row_of(markov, labels, width, before, b, marks), scores[before, b]
             if b == U(0) or marks[before, b] != marks[before, b - ONE]:
                 groups += ONE
                 marks[t, U(2) * width + groups] = marks[before, b]
@@ -89,10 +89,10 @@ def _merge(order, width, t, links, scores, marks, room):
                 room[groups - ONE, c] = s if s > best else best
         return groups
 
-    return second if is_a(order, Second) else first
+    return second if is_a(markov, Second) else first
 
 
-def limit_of(order, most, t, groups, scores, room):
+def limit_of(markov, most, t, groups, scores, room):
     """The score of the last that is among the `most` highest in room, and how many equals of it are among them.
 
     Uses scores[t] as room.
@@ -100,8 +100,8 @@ def limit_of(order, most, t, groups, scores, room):
 
 
 @overload(limit_of, jit_options=CALLED)
-def _limit_of(order, most, t, groups, scores, room):
-    def ranks(order, most, t, groups, scores, room):
+def _limit_of(markov, most, t, groups, scores, room):
+    def ranks(markov, most, t, groups, scores, room):
         # As many comparisons as there are pairs of labels, but whole vectors of them and no branches to foresee.
         labels, limit, above = U(room.shape[1]), np.inf, 0.0
         for c in range(labels):
@@ -121,7 +121,7 @@ def _limit_of(order, most, t, groups, scores, room):
             above = greater if greater > above else above
         return limit, most - U(above)
 
-    def falling(order, most, t, groups, scores, room):
+    def falling(markov, most, t, groups, scores, room):
         for b in range(most):  # the highest so far
             scores[t, b] = LOWEST
         for g in range(groups):
@@ -138,14 +138,14 @@ def _limit_of(order, most, t, groups, scores, room):
             equals += U(scores[t, b] == limit)
         return limit, equals
 
-    return falling if is_a(order, Second) else ranks
+    return falling if is_a(markov, Second) else ranks
 
 
 @register_jitable(**CALLED)
-def keep_best(order, width, most, t, groups, scores, marks, room):
+def keep_best(markov, width, most, t, groups, scores, marks, room):
     """Of the groups' beginnings, whose scores are in room, keep `most` at t; updates scores and marks in place."""
     labels = U(room.shape[1])
-    limit, equals = limit_of(order, most, t, groups, scores, room)
+    limit, equals = limit_of(markov, most, t, groups, scores, room)
     kept = U(0)
     for c in range(labels):
         for g in range(groups):
@@ -162,7 +162,7 @@ def keep_best(order, width, most, t, groups, scores, marks, room):
 
 
 @register_jitable(**CALLED)
-def beam_search(order, most, n, emit, links, scores, marks, room):
+def beam_search(markov, most, n, emit, links, scores, marks, room):
     """The beams of n ≥ 1 tokens, `most` wide; fills scores and marks. The score of STOP is in the last one's."""
     labels, width = U(links.shape[1]), U(scores.shape[1])
     for t in range(n):
@@ -171,14 +171,14 @@ def beam_search(order, most, n, emit, links, scores, marks, room):
             for c in range(labels):
                 room[0, c] = links[start_of(labels), c]
         else:
-            groups = merge(order, width, t, links, scores, marks, room)
+            groups = merge(markov, width, t, links, scores, marks, room)
         for g in range(groups):
             for c in range(labels):
                 room[g, c] += emit[t, c]
             if t == n - ONE:
                 for c in range(labels):
                     room[g, c] += links[stop_of(labels), c]
-        keep_best(order, width, most, t, groups, scores, marks, room)
+        keep_best(markov, width, most, t, groups, scores, marks, room)
 
 
 @register_jitable(**JIT)
@@ -191,20 +191,20 @@ def best_of(width, t, scores, marks):
     return best
 
 
-def origin(order, width, t, b, links, scores, marks):
+def origin(markov, width, t, b, links, scores, marks):
     """The beginning at t − 1 that beginning b at t ≥ 1 extends; of equals the first."""
 
 
 @overload(origin, jit_options=CALLED)
-def _origin(order, width, t, b, links, scores, marks):
-    wide = is_a(order, Second)
+def _origin(markov, width, t, b, links, scores, marks):
+    wide = is_a(markov, Second)
 
-    def found(order, width, t, b, links, scores, marks):
+    def found(markov, width, t, b, links, scores, marks):
         labels, before, label = U(links.shape[1]), t - ONE, U(marks[t, b])
         chosen, best = U(0), LOWEST
         for a in range(U(marks[before, U(2) * width])):
             if not wide or marks[before, a] == marks[t, width + b]:
-                score = scores[before, a] + links[row_of(order, labels, width, before, a, marks), label]
+                score = scores[before, a] + links[row_of(markov, labels, width, before, a, marks), label]
                 if score > best:
                     chosen, best = a, score
         return chosen
@@ -213,24 +213,24 @@ def _origin(order, width, t, b, links, scores, marks):
 
 
 @register_jitable(**CALLED)
-def trace(order, t, b, links, scores, marks, path):
+def trace(markov, t, b, links, scores, marks, path):
     """The labels of beginning b at t; fills path[: t + 1]."""
     width = U(scores.shape[1])
     for back in range(t):
         path[t - back] = marks[t - back, b]
-        b = origin(order, width, t - back, b, links, scores, marks)
+        b = origin(markov, width, t - back, b, links, scores, marks)
     path[0] = marks[0, b]
 
 
-def score_at(order, t, n, gold, begin, emit, links):
+def score_at(markov, t, n, gold, begin, emit, links):
     """What label t of the right sequence of n tokens adds to its score, with that of STOP for the last."""
 
 
 @overload(score_at, jit_options=CALLED)
-def _score_at(order, t, n, gold, begin, emit, links):
-    wide = is_a(order, Second)
+def _score_at(markov, t, n, gold, begin, emit, links):
+    wide = is_a(markov, Second)
 
-    def added(order, t, n, gold, begin, emit, links):
+    def added(markov, t, n, gold, begin, emit, links):
         labels, label = U(links.shape[1]), U(gold[begin + t])
         row = start_of(labels)
         if t > U(0):
@@ -243,28 +243,28 @@ def _score_at(order, t, n, gold, begin, emit, links):
     return added
 
 
-def follow(order, width, t, right, gold, begin, links, scores, marks):
+def follow(markov, width, t, right, gold, begin, links, scores, marks):
     """Whether the right beginning, which is `right` at t − 1, is still in the beam at t, and where."""
 
 
 @overload(follow, jit_options=CALLED)
-def _follow(order, width, t, right, gold, begin, links, scores, marks):
-    wide = is_a(order, Second)
+def _follow(markov, width, t, right, gold, begin, links, scores, marks):
+    wide = is_a(markov, Second)
 
-    def followed(order, width, t, right, gold, begin, links, scores, marks):
+    def followed(markov, width, t, right, gold, begin, links, scores, marks):
         for b in range(U(marks[t, U(2) * width])):
             if marks[t, b] == gold[begin + t]:
                 if t == U(0):
                     return True, b
                 if not wide or marks[t, width + b] == gold[begin + t - ONE]:
-                    return origin(order, width, t, b, links, scores, marks) == right, b
+                    return origin(markov, width, t, b, links, scores, marks) == right, b
         return False, U(0)
 
     return followed
 
 
 @register_jitable(**CALLED)
-def violation(order, search, n, gold, begin, emit, links, scores, marks):
+def violation(markov, search, n, gold, begin, emit, links, scores, marks):
     """How many tokens long the beginnings are that a step is made for: the best one, and the right one. 0: no step.
 
     A step is sound only if the model prefers the wrong one (Huang, Fayong & Guo 2012). That is so where the right
@@ -275,9 +275,9 @@ def violation(order, search, n, gold, begin, emit, links, scores, marks):
     right, total, chosen, worst, best = U(0), 0.0, U(0), LOWEST, U(0)
     on = True  # the right beginning is in the beam, at `right`
     for t in range(n):
-        total += score_at(order, t, n, gold, begin, emit, links)
+        total += score_at(markov, t, n, gold, begin, emit, links)
         if on:
-            on, right = follow(order, width, t, right, gold, begin, links, scores, marks)
+            on, right = follow(markov, width, t, right, gold, begin, links, scores, marks)
         if not on and search.early:
             return t + ONE
         best = best_of(width, t, scores, marks)

@@ -1,4 +1,4 @@
-"""The best labels of a sequence: Viterbi's algorithm of first and second order, and the k best.
+"""The best labels of a sequence: Viterbi's algorithm of first and second markov, and the k best.
 
 Scores of a sequence of n tokens with labels y are Σ_t emit[t, y_t] + Σ_t links[history at t, y_t]. Histories are rows
 of `links`, numbered here: the label before, START before the first token, STOP for what follows the last label; of
@@ -157,17 +157,17 @@ def strongest(labels, links, row, stride, scores, at, step, out, t, first):
             out[t, first + c] = a if a > best else best
 
 
-def best_labels(order, n, emit, links, delta, path):
+def best_labels(markov, n, emit, links, delta, path):
     """The best labels of n ≥ 1 tokens; fills path[:n], uses delta. Returns their score."""
 
 
 @overload(best_labels, jit_options=CALLED)
-def _best_labels(order, n, emit, links, delta, path):
-    """delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second order, delta[t, p·S + c]
+def _best_labels(markov, n, emit, links, delta, path):
+    """delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second markov, delta[t, p·S + c]
     that of those that end in p, c. Where they come from is found on the way back, for the labels that are chosen
     only."""
 
-    def first(order, n, emit, links, delta, path):
+    def first(markov, n, emit, links, delta, path):
         labels = U(links.shape[1])
         for c in range(labels):
             delta[0, c] = links[start_of(labels), c] + emit[0, c]
@@ -192,7 +192,7 @@ def _best_labels(order, n, emit, links, delta, path):
             path[t - ONE] = last
         return best
 
-    def second(order, n, emit, links, delta, path):
+    def second(markov, n, emit, links, delta, path):
         labels = U(links.shape[1])
         for c in range(labels):
             delta[0, c] = links[start_of(labels), c] + emit[0, c]
@@ -228,7 +228,7 @@ def _best_labels(order, n, emit, links, delta, path):
             path[t - U(2)] = before
         return best
 
-    return second if is_a(order, Second) else first
+    return second if is_a(markov, Second) else first
 
 
 # -- the k best sequences ---------------------------------------------------------------------------------------------
@@ -244,19 +244,19 @@ def insert(scores, marks, t, at, k, score, mark):
     scores[t, at + r], marks[t, at + r] = score, mark
 
 
-def k_best(order, k, n, emit, links, delta, marks, paths, totals):
+def k_best(markov, k, n, emit, links, delta, marks, paths, totals):
     """The k best labellings of n ≥ 1 tokens, the best first; fills paths[:, :n] and totals; returns how many there
     are."""
 
 
 @overload(k_best, jit_options=CALLED)
-def _k_best(order, k, n, emit, links, delta, marks, paths, totals):
+def _k_best(markov, k, n, emit, links, delta, marks, paths, totals):
     """As `best_labels`, with a list of the k best in place of the best (delta and marks have k columns for each);
     marks say which entry of the lists at the token before an entry comes from. The last line of both is for whole
     sequences."""
-    wide = is_a(order, Second)
+    wide = is_a(markov, Second)
 
-    def lists(order, k, n, emit, links, delta, marks, paths, totals):
+    def lists(markov, k, n, emit, links, delta, marks, paths, totals):
         labels = U(links.shape[1])
         end = U(delta.shape[0]) - ONE
         for t in range(n):

@@ -13,13 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perceptrons.core.counters import (
+    AVERAGED,
+    MISTAKES,
+    OVERFLOW,
+    SEEN,
+    SQ_NORM,
+    SQ_RADIUS,
+    TAU,
+    TOKENS,
+    UPDATES,
+    WRONG_TOKENS,
+)
 from perceptrons.core.jit.compiled import Compiled, is_finite
 from perceptrons.core.jit.deferred import overload
-from perceptrons.core.linear.readouts import AVERAGED, MISTAKES, OVERFLOW, SEEN, SQ_NORM, TAU, UPDATES
 from perceptrons.core.rows import ONE, U
 from perceptrons.core.sequence.beam import Beam, beam_search, best_of, trace, violation
 from perceptrons.core.sequence.lattice import CALLED, Lists, best_labels, emissions, is_a, k_best, rows_ahead
-from perceptrons.core.sequence.steps import FREE, SQ_RADIUS, TOKENS, WRONG_TOKENS, difference, gram, lengths, move
+from perceptrons.core.sequence.steps import FREE, difference, gram, lengths, move
 
 
 class How(NamedTuple):
@@ -27,7 +38,7 @@ class How(NamedTuple):
 
     rule: Any  # formula and parameters of the step
     target: float  # the margin that the rule asks for, for each wrong label
-    order: Any  # Zeroth, First or Second
+    markov: Any  # the order of the chain: Zeroth, First or Second
     search: Any  # Viterbi, Lists or Beam
     augmented: bool  # whether rivals are found with the cost of their wrong labels added to their scores
     eta: float  # scales every step
@@ -52,64 +63,64 @@ class Work(NamedTuple):
 # -- search -----------------------------------------------------------------------------------------------------------
 
 
-def find(order, search, n, emit, links, delta, marks, room, paths, totals):
+def find(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
     """The best labels of n ≥ 1 tokens; fills paths, a line or as many as `Lists` asks for; returns how many."""
 
 
 @overload(find, jit_options=CALLED)
-def _find(order, search, n, emit, links, delta, marks, room, paths, totals):
+def _find(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
     if is_a(search, Beam):
 
-        def beam(order, search, n, emit, links, delta, marks, room, paths, totals):
-            beam_search(order, U(search.width), n, emit, links, delta, marks, room)
+        def beam(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
+            beam_search(markov, U(search.width), n, emit, links, delta, marks, room)
             best = best_of(U(delta.shape[1]), n - ONE, delta, marks)
-            trace(order, n - ONE, best, links, delta, marks, paths[0])
+            trace(markov, n - ONE, best, links, delta, marks, paths[0])
             return ONE
 
         return beam
     if is_a(search, Lists):
 
-        def lists(order, search, n, emit, links, delta, marks, room, paths, totals):
-            return k_best(order, U(search.k), n, emit, links, delta, marks, paths, totals)
+        def lists(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
+            return k_best(markov, U(search.k), n, emit, links, delta, marks, paths, path_scores)
 
         return lists
 
-    def viterbi(order, search, n, emit, links, delta, marks, room, paths, totals):
-        totals[0] = best_labels(order, n, emit, links, delta, paths[0])
+    def viterbi(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
+        path_scores[0] = best_labels(markov, n, emit, links, delta, paths[0])
         return ONE
 
     return viterbi
 
 
-def compared(order, search, n, gold, begin, emit, links, delta, marks, paths):
+def compared(markov, search, n, gold, begin, emit, links, delta, marks, paths):
     """How many tokens of the sequence a step is made for; of a beam, puts the wrong beginning into paths[0]."""
 
 
 @overload(compared, jit_options=CALLED)
-def _compared(order, search, n, gold, begin, emit, links, delta, marks, paths):
+def _compared(markov, search, n, gold, begin, emit, links, delta, marks, paths):
     if is_a(search, Beam):
 
-        def beam(order, search, n, gold, begin, emit, links, delta, marks, paths):
-            m = violation(order, search, n, gold, begin, emit, links, delta, marks)
+        def beam(markov, search, n, gold, begin, emit, links, delta, marks, paths):
+            m = violation(markov, search, n, gold, begin, emit, links, delta, marks)
             if m > U(0):
                 best = best_of(U(delta.shape[1]), m - ONE, delta, marks)
-                trace(order, m - ONE, best, links, delta, marks, paths[0])
+                trace(markov, m - ONE, best, links, delta, marks, paths[0])
             return m
 
         return beam
-    return lambda order, search, n, gold, begin, emit, links, delta, marks, paths: n
+    return lambda markov, search, n, gold, begin, emit, links, delta, marks, paths: n
 
 
 @Compiled
-def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, links, counts, work):
-    """One pass over sequences; updates rows, w, kept, links and counts in place.
+def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, links, totals, course, work):
+    """One pass over sequences; updates rows, w, kept, links, totals and course in place.
 
     A mistake is a sequence whose best labels are not the right ones.
     """
     emit, delta, marks, room, near, paths = work.emit, work.delta, work.marks, work.room, work.near, work.paths
     keys, changes, used, small = work.keys, work.changes, work.used, work.small
     labels, count = U(w.shape[1]), U(order.size)
-    margins, costs, alphas, totals, inner = small[0], small[1], small[2], small[3], small[4:]
+    margins, costs, alphas, path_scores, inner = small[0], small[1], small[2], small[3], small[4:]
     for q in range(count):
         i = U(order[q])
         begin = bounds[i]
@@ -117,33 +128,33 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
         if q + ONE < count:
             ahead = U(order[q + ONE])
             rows_ahead(indices, indptr, rows, w, bounds[ahead], bounds[ahead + ONE] - bounds[ahead])
-        counts[SEEN] += 1.0
-        counts[AVERAGED] += 1.0
+        totals[SEEN] += 1.0
+        totals[AVERAGED] += 1.0
         if n == U(0):
             continue
         emissions(indices, values, indptr, rows, w, begin, n, emit, near)
-        found = find(how.order, how.search, n, emit, links, delta, marks, room, paths, totals)
+        found = find(how.markov, how.search, n, emit, links, delta, marks, room, paths, path_scores)
         wrong = 0.0
         for t in range(n):
             wrong += paths[0, t] != gold[begin + t]
-        counts[TOKENS] += float(n)
-        counts[WRONG_TOKENS] += wrong
-        counts[MISTAKES] += wrong > 0.0
+        totals[TOKENS] += float(n)
+        totals[WRONG_TOKENS] += wrong
+        totals[MISTAKES] += wrong > 0.0
         if how.augmented:
             for t in range(n):
                 for c in range(labels):
                     emit[t, c] += how.target
                 emit[t, U(gold[begin + t])] -= how.target
-            found = find(how.order, how.search, n, emit, links, delta, marks, room, paths, totals)
+            found = find(how.markov, how.search, n, emit, links, delta, marks, room, paths, path_scores)
             wrong = 1.0
         if wrong == 0.0 and found == ONE:  # the right labels make no constraint, but others of the k best may
             continue
-        m = compared(how.order, how.search, n, gold, begin, emit, links, delta, marks, paths)
+        m = compared(how.markov, how.search, n, gold, begin, emit, links, delta, marks, paths)
         filled = U(0)
         for j in range(found):
             filled, costs[j] = difference(
-                indices, values, indptr, gold, begin, n, m, how.order, rows, labels, paths[j], j, keys, changes, used,
-                filled, counts
+                indices, values, indptr, gold, begin, n, m, how.markov, rows, labels, paths[j], j, keys, changes, used,
+                filled, course
             )  # fmt: skip
         gram(found, w, keys, changes, used, filled, inner, margins)
         lengths(how.rule, how.target, found, inner, margins, costs, alphas)
@@ -152,22 +163,22 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
             total += alphas[j]
             sq_norm = max(sq_norm, inner[j, j])
         if not is_finite(total + margins[0]):
-            counts[OVERFLOW] = i + 1.0
+            course[OVERFLOW] = i + 1.0
             return
         if total > 0.0:
-            counts[UPDATES] += 1.0
-            counts[TAU] += how.eta * total
-            counts[SQ_RADIUS] = max(counts[SQ_RADIUS], sq_norm)
-            move(how.order, how.eta, how.averaged, found, keys, changes, used, filled, alphas, w, kept, links, counts)
-            if not is_finite(counts[SQ_NORM]):
-                counts[OVERFLOW] = i + 1.0
+            totals[UPDATES] += 1.0
+            totals[TAU] += how.eta * total
+            totals[SQ_RADIUS] = max(totals[SQ_RADIUS], sq_norm)
+            move(how.markov, how.eta, how.averaged, found, keys, changes, used, filled, alphas, w, kept, links, totals)
+            if not is_finite(totals[SQ_NORM]):
+                course[OVERFLOW] = i + 1.0
                 return
         for p in range(filled):
             keys[U(used[p])] = FREE
 
 
 @Compiled
-def tag(indices, values, indptr, bounds, order, search, rows, w, links, work, out):
+def tag(indices, values, indptr, bounds, markov, search, rows, w, links, work, out):
     """The best labels of all tokens; fills out."""
     emit, paths = work.emit, work.paths
     count = U(bounds.size) - ONE
@@ -178,13 +189,13 @@ def tag(indices, values, indptr, bounds, order, search, rows, w, links, work, ou
             rows_ahead(indices, indptr, rows, w, bounds[i + ONE], bounds[i + U(2)] - bounds[i + ONE])
         if n > U(0):
             emissions(indices, values, indptr, rows, w, begin, n, emit, work.near)
-            find(order, search, n, emit, links, work.delta, work.marks, work.room, paths, work.small[3])
+            find(markov, search, n, emit, links, work.delta, work.marks, work.room, paths, work.small[3])
             for t in range(n):
                 out[begin + t] = paths[0, t]
 
 
 @Compiled
-def tag_lists(indices, values, indptr, bounds, order, search, rows, w, links, work, out, scores):
+def tag_lists(indices, values, indptr, bounds, markov, search, rows, w, links, work, out, scores):
     """The k best labellings of each sequence; fills out, the best first, and scores, −∞ where there is none."""
     emit, paths = work.emit, work.paths
     for i in range(U(bounds.size) - ONE):
@@ -196,7 +207,7 @@ def tag_lists(indices, values, indptr, bounds, order, search, rows, w, links, wo
             scores[i, 0] = 0.0
             continue
         emissions(indices, values, indptr, rows, w, begin, n, emit, work.near)
-        found = k_best(order, U(search.k), n, emit, links, work.delta, work.marks, paths, scores[i])
+        found = k_best(markov, U(search.k), n, emit, links, work.delta, work.marks, paths, scores[i])
         for j in range(found):
             for t in range(n):
                 out[j, begin + t] = paths[j, t]

@@ -6,15 +6,11 @@ number of the weight. With several rivals a place of the table has the differenc
 
 from __future__ import annotations
 
+from perceptrons.core.counters import AVERAGED, SQ_NORM, USED_ROWS
 from perceptrons.core.jit.deferred import overload, register_jitable
-from perceptrons.core.linear import readouts as keeping
-from perceptrons.core.linear.passes import tau
-from perceptrons.core.linear.readouts import AVERAGED, SQ_NORM
 from perceptrons.core.rows import JIT, ONE, U
+from perceptrons.core.rule import tau
 from perceptrons.core.sequence.lattice import CALLED, Second, Zeroth, is_a, pair_of, start_of, stop_of
-
-# Entries of `counts` beyond those of other passes.
-TOKENS, WRONG_TOKENS, USED_ROWS, SQ_RADIUS, SIZE = range(keeping.SIZE, keeping.SIZE + 5)
 
 FREE = U(0xFFFFFFFFFFFFFFFF)  # of a place in the table of differences
 SWEEPS, ENOUGH = 1000, 1e-12  # of coordinate ascent: at most so many, and the relative change that ends it
@@ -45,7 +41,7 @@ def add(row, label, labels, amount, j, keys, changes, used, filled):
     return filled
 
 
-def add_histories(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+def add_histories(markov, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
     """The histories of label t of n, the labels before being `last` and `before`; STOP after the last label of all.
 
     As `add` does; START is `labels`.
@@ -53,16 +49,16 @@ def add_histories(order, n, t, label, last, before, labels, amount, j, keys, cha
 
 
 @overload(add_histories, jit_options=CALLED)
-def _add_histories(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
-    if is_a(order, Zeroth):
+def _add_histories(markov, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+    if is_a(markov, Zeroth):
 
-        def none(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+        def none(markov, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
             return filled
 
         return none
-    wide = is_a(order, Second)
+    wide = is_a(markov, Second)
 
-    def some(order, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
+    def some(markov, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
         filled = add(ONE + last, label, labels, amount, j, keys, changes, used, filled)
         if wide and t > U(0):
             row = ONE + pair_of(labels, before, last)
@@ -87,9 +83,9 @@ def _value(values, p):
 
 @register_jitable(**CALLED)
 def difference(
-    indices, values, indptr, gold, begin, n, m, order, rows, labels, path, j, keys, changes, used, filled, counts
+    indices, values, indptr, gold, begin, n, m, markov, rows, labels, path, j, keys, changes, used, filled, course
 ):
-    """Δφ_j = φ(right) − φ(path), of the first m of n tokens; updates the table, rows and counts in place.
+    """Δφ_j = φ(right) − φ(path), of the first m of n tokens; updates the table, rows and course in place.
 
     Returns how many places of the table are filled, and the cost: how many labels differ.
     """
@@ -103,15 +99,15 @@ def difference(
             for p in range(indptr[begin + t], indptr[begin + t + ONE]):
                 row = U(rows[indices[p]])
                 if row == U(0):
-                    row = U(counts[USED_ROWS])
-                    counts[USED_ROWS] += 1.0
+                    row = U(course[USED_ROWS])
+                    course[USED_ROWS] += 1.0
                     rows[indices[p]] = row
                 amount = value(values, p)
                 filled = add(row, y, labels, amount, j, keys, changes, used, filled)
                 filled = add(row, z, labels, -amount, j, keys, changes, used, filled)
         if y != z or right != wrong or right_before != wrong_before:
-            filled = add_histories(order, n, t, y, right, right_before, labels, 1.0, j, keys, changes, used, filled)
-            filled = add_histories(order, n, t, z, wrong, wrong_before, labels, -1.0, j, keys, changes, used, filled)
+            filled = add_histories(markov, n, t, y, right, right_before, labels, 1.0, j, keys, changes, used, filled)
+            filled = add_histories(markov, n, t, z, wrong, wrong_before, labels, -1.0, j, keys, changes, used, filled)
         right_before, wrong_before, right, wrong = right, wrong, y, z
     return filled, cost
 
@@ -161,16 +157,16 @@ def lengths(rule, target, k, inner, margins, costs, alphas):
             break
 
 
-def links_moved(order, row, label, labels, w, links):
+def links_moved(markov, row, label, labels, w, links):
     """A weight of history `row` has changed; updates links in place, to what they would be if made anew of w."""
 
 
 @overload(links_moved, jit_options=CALLED)
-def _links_moved(order, row, label, labels, w, links):
-    def narrow(order, row, label, labels, w, links):
+def _links_moved(markov, row, label, labels, w, links):
+    def narrow(markov, row, label, labels, w, links):
         links[row, label] = w[ONE + row, label]
 
-    def wide(order, row, label, labels, w, links):
+    def wide(markov, row, label, labels, w, links):
         first = pair_of(labels, U(0), U(0))
         if row < first:
             links[row, label] = w[ONE + row, label]
@@ -181,12 +177,12 @@ def _links_moved(order, row, label, labels, w, links):
         elif row >= first:
             links[row, label] = w[ONE + row, label] + w[ONE + (row - first) % labels, label]
 
-    return wide if is_a(order, Second) else narrow
+    return wide if is_a(markov, Second) else narrow
 
 
 @register_jitable(**CALLED)
-def move(order, eta, averaged, k, keys, changes, used, filled, alphas, w, kept, links, counts):
-    """One step along Σ α_i·Δφ_i; updates w, kept, links and counts in place."""
+def move(markov, eta, averaged, k, keys, changes, used, filled, alphas, w, kept, links, totals):
+    """One step along Σ α_i·Δφ_i; updates w, kept, links and totals in place."""
     labels, histories = U(w.shape[1]), U(links.shape[0])
     for q in range(filled):
         at, step = U(used[q]), 0.0
@@ -198,8 +194,8 @@ def move(order, eta, averaged, k, keys, changes, used, filled, alphas, w, kept, 
         row, label = keys[at] // labels, keys[at] % labels
         old = w[row, label]
         w[row, label] = old + step
-        counts[SQ_NORM] += step * (2.0 * old + step)
+        totals[SQ_NORM] += step * (2.0 * old + step)
         if averaged:
-            kept[row, label] += step * counts[AVERAGED]
+            kept[row, label] += step * totals[AVERAGED]
         if row <= histories:
-            links_moved(order, row - ONE, label, labels, w, links)
+            links_moved(markov, row - ONE, label, labels, w, links)

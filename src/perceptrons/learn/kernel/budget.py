@@ -9,17 +9,18 @@ import numpy.typing as npt
 
 from perceptrons.core.kernel import budget as core
 from perceptrons.core.kernel import dual
-from perceptrons.core.linear import readouts as keeping
-from perceptrons.core.linear.passes import How
-from perceptrons.core.linear.readouts import AVERAGED, OVERFLOW, QUIET, SEEN, UPDATES
-from perceptrons.data import Rows
+from perceptrons.core.linear.readouts import Last
+from perceptrons.core.rule import How
+from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.hypotheses import overflow
-from perceptrons.learn.kernel.expansion import Expansion, Ints
-from perceptrons.learn.readouts import Floats
+from perceptrons.learn.kernel.expansion import Expansion
+from perceptrons.learn.learner import Order, overflow
+from perceptrons.learn.state import FIXED, Floats, Growth, Ints, Kind, State
 
 Array = npt.NDArray[Any]
 BLOCK = 256  # examples whose kernel values are computed together
+BY_SLOT = Kind(by_row=False)  # coefficients, in the order of slots
+SLOTS = {"born": 1, "room": 1, "table": 2, "factor": 2}  # arrays about slots, and how many axes count them
 
 # Each policy by its name, given a seed and the threshold of projections.
 POLICIES: dict[str, Any] = {
@@ -31,13 +32,13 @@ POLICIES: dict[str, Any] = {
 
 
 class BudgetLearner(Expansion):
-    """Keeps at most so many support rows; the policy says what becomes of the others.
+    """Keeps at most `budget` support rows; the policy says what becomes of the others.
 
     Only the final hypothesis can be read out: averages, votes and pockets would have to remember rows that are gone.
     Nothing is proved about margins, because a hypothesis that forgets is no longer the sum of its steps.
     """
 
-    other_space = "or another kernel (a larger gamma or degree)"
+    words = Expansion.words._replace(other_space="or another kernel (a larger gamma or degree)")
 
     def __init__(
         self,
@@ -54,150 +55,133 @@ class BudgetLearner(Expansion):
         self.fixed |= {"budget": budget, "policy": policy, "threshold": threshold}
         self.policy = POLICIES[policy](seed, threshold)
         self.definite = False
-        self.size = budget
-        self.born: Floats = np.zeros(0)
-        self.room: Floats = self.zeros(0)  # α, for all slots
-        self.slots: Ints = np.empty(0, dtype=np.intp)  # of the support rows
-        self.table: Floats = np.zeros((0, 0))  # k among the rows kept
-        self.factor: Floats = np.zeros((0, 0))  # its Cholesky factor
-        self.memory: Floats = np.zeros(core.SIZE)  # what the policy remembers
+        self.budget = budget
+        self.state.hold("slots", np.empty(0, dtype=np.intp), FIXED)  # of the support rows
+        self.state.hold("room", self.zeros(0), BY_SLOT)  # α, for all slots
+        self.state.hold("born", np.zeros(0), FIXED)  # the update that brought the row of each slot
+        self.state.hold("table", np.zeros((0, 0)), FIXED)  # k among the rows kept
+        self.state.hold("factor", np.zeros((0, 0)), FIXED)  # its Cholesky factor
+        self.state.hold("memory", np.zeros(core.SIZE), FIXED)  # what the policy remembers
         self.plan = f"at most {budget:,} rows are kept ({policy}), examples in blocks of {BLOCK}"
 
-    def _make_room(self, more: int) -> None:
-        """Have slots for so many more rows, up to the budget; they grow by doubling, so that a large budget is free."""
-        now, used = len(self.born), len(self.slots)
-        size = min(self.size, max(2 * now, used + more))
+    def _add_slots(self, more: int) -> None:
+        """Have slots for more rows, up to the budget; they grow by doubling, so that a large budget is free."""
+        now, used = len(self.state["born"]), len(self.state["slots"])
+        size = min(self.budget, max(2 * now, used + more))
         if used + more <= now or size == now:
             return
-        table = 0 if isinstance(self.policy, core.Random) else size
-        factor = size if isinstance(self.policy, core.Projectron | core.ProjectronPP) else 0
         new = {"born": np.zeros(size), "room": self.zeros(size)}
-        new |= {"table": np.zeros((table, table)), "factor": np.zeros((factor, factor))}
+        for name, needed in (("table", not isinstance(self.policy, core.Random)), ("factor", self.projects)):
+            new[name] = np.zeros((size, size) if needed else (0, 0))
         for name, array in new.items():
-            old = getattr(self, name)
+            old = self.state[name]
             array[tuple(map(slice, old.shape))] = old
-        vars(self).update(new)
+        self.state = self.state.with_arrays(**new)
+
+    def compact(self) -> State:
+        """The state without slots that are not in use, and without coefficients, which the slots have."""
+        used = len(self.state["slots"])
+        state = self.state.with_arrays(
+            **{name: self.state[name][(slice(used),) * axes] for name, axes in SLOTS.items()}
+        )
+        for name in ("alpha", "kept"):
+            del state.arrays[name]
+        return state
 
     # -- learning ---------------------------------------------------------------------------------------------
 
-    def at_once(self, examples: Examples) -> int:
-        """How many passes over these examples one call may make."""
-        return 1
-
-    def once(
-        self, examples: Examples, order: Array, predicted: npt.NDArray[Any] | None = None, last: bool = False
-    ) -> float:
-        """One pass over the rows `order`, in blocks; returns the number of mistakes. `last` makes no difference."""
+    def once(self, examples: Examples, order: Order, predicted: Array | None = None, *, last: bool = False) -> int:
+        """Make one pass over the rows `order`, in blocks; return the number of mistakes."""
         if self.source is not examples.rows:
             self.seal()
             self.source = examples.rows
-        mistakes, updates = self.counts[keeping.MISTAKES], self.counts[UPDATES]
+        mistakes, updates = self.totals.mistakes, self.totals.updates
         weighted = examples.weight is not None and not np.isin(examples.weight, (0.0, 1.0)).all()
         if weighted and isinstance(self.policy, core.Forgetron):
             raise ValueError("policy='forgetron' is defined for steps of length 1: it takes no weights of examples")
         if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
-            self.counts[[SEEN, AVERAGED]] += examples.count(order)
+            self.totals.visit(examples.count(order))
         else:
             for begin in range(0, len(order), BLOCK):
                 self._block(examples, order[begin : begin + BLOCK].astype(np.intp), predicted)
-        self.counts[QUIET] = updates == self.counts[UPDATES]
-        return float(self.counts[keeping.MISTAKES] - mistakes)
+        self.course.quiet = updates == self.totals.updates
+        return int(self.totals.mistakes - mistakes)
 
     def _block(self, examples: Examples, where: Ints, predicted: npt.NDArray[Any] | None) -> None:
         """Learn from some examples, one after the other."""
         rows = examples.rows.take(where)
         block = self.space.among(rows, where)
         own = self.space.products(block, self.space.members(block, np.arange(len(where))))
-        kept = len(self.slots)
+        kept = self.size
         gram = np.empty((len(where), kept + len(where)))
         gram[:, kept:] = own
         if kept:
-            gram[:, self.slots] = self.sealed.products(rows)
+            gram[:, self.state["slots"]] = self.sealed.products(rows)
         sq_norm = self.space.sq_norm(block)
-        self.sq_radius = max(self.sq_radius, float(sq_norm.max()) - self.bias)
+        self.totals.sq_radius = max(self.totals.sq_radius, float(sq_norm.max()) - self.bias)
         codes, weight = examples.codes[where], None if examples.weight is None else examples.weight[where]
         guesses = np.zeros(len(where), dtype=np.int32)
-        how = How(self.rule, keeping.Last(), self.eta, self.bias, self.tie_positive, 0.0)
-        self._make_room(len(where))
-        state = (self.room, np.arange(len(self.born)), self.born, self.table, self.factor, self.memory, self.counts)
+        how = How(self.rule, Last(), self.eta, self.bias, self.tie_positive, 0.0)
+        self._add_slots(len(where))
+        state = self.state
+        columns = np.arange(len(state["born"]))  # where the kernel values of each slot's row are
+        arrays = (state["room"], columns, *(state[name] for name in ("born", "table", "factor", "memory")))
         try:
             learn = core.learn.for_rule(self.rule)
-            learn(gram, sq_norm, codes, weight, how, self.policy, *state, guesses)
+            learn(
+                gram, sq_norm, codes, weight, how, self.policy, *arrays, state.totals.array, state.course.array, guesses
+            )
         finally:  # Ctrl-C during the call is raised when it returns: coefficients have moved, the rest must follow
-            filled, before = state[1][: int(self.memory[core.USED])], self.slots
+            filled = columns[: int(state["memory"][core.USED])]
             try:
                 self._take_over(rows, where, codes, filled)
             except KeyboardInterrupt:
-                if self.slots is before:
+                if self.state is state:
                     self._take_over(rows, where, codes, filled)
                 raise
-        if self.counts[OVERFLOW]:
-            raise overflow(f"at row {where[int(self.counts[OVERFLOW]) - 1]}")
+        if self.course.overflow:
+            raise overflow(f"at row {where[int(self.course.overflow) - 1]}")
         if predicted is not None:
             predicted[where] = guesses
 
     def _take_over(self, rows: Rows, where: Ints, codes: Array, source: Ints) -> None:
         """Keep the rows that fill the slots now, all or nothing: column `source` of the kernel values says which."""
-        kept = len(self.slots)
-        alive, filled = np.flatnonzero(source[self.slots] < kept), np.flatnonzero(source >= kept)
-        state: dict[str, Any] = {"slots": np.append(self.slots[alive], filled)}
+        state, kept = self.state, self.size
+        slots = state["slots"]
+        alive, filled = np.flatnonzero(source[slots] < kept), np.flatnonzero(source >= kept)
+        slots = np.append(slots[alive], filled)
+        arrays = {"slots": slots, "alpha": state["room"][slots], "kept": self.zeros(len(slots))}
+        support = self.sealed
         if len(filled):
             new = source[filled] - kept
             support = self.sealed.take(alive)
             support.add(self.space.members(rows, new if self.space.kernel != "precomputed" else where[new]))
-            state["sealed"] = support
-            state["numbers"] = np.append(self.numbers[alive], self.given + where[new])
-            state["codes"] = np.append(self.codes[alive], codes[new].astype(np.intp))
-            state["kept"] = self.zeros(len(state["slots"]))
-        vars(self).update(state, alpha=self.room[state["slots"]])
+            arrays["numbers"] = np.append(state["numbers"][alive], self.given + where[new])
+            arrays["codes"] = np.append(state["codes"][alive], codes[new].astype(np.intp))
+        # All at once: Ctrl-C must not find half of it done.
+        vars(self).update(sealed=support, state=state.with_arrays(**arrays))
 
-    def errors(self, examples: Examples) -> float:
-        """Mistakes of the hypothesis in force on these examples."""
-        scores = self.support.combine(examples.rows, self.alpha)
+    def mistakes_of(self, examples: Examples, hypothesis: Floats) -> float:
+        scores = self.support.combine(examples.rows, hypothesis)
         return float(dual.errors(scores, examples.codes, examples.weight, self.tie_positive))
 
     def confirms(self, examples: Examples) -> bool:
-        """After a pass without a mistake: whether the hypothesis in force makes none on these examples."""
-        return self.errors(examples) == 0.0
+        return self.mistakes_of(examples, self.current) == 0.0
 
-    def fill_pocket(self, examples: Examples) -> None:
-        """There is no pocket."""
-
-    def converge(self) -> None:
-        """There is no pocket."""
-
-    def gives_up(self, tol: float) -> bool:
-        """Nothing is proved about margins."""
-        return False
-
-    # -- classes, and going back ------------------------------------------------------------------------------
-
-    def grow(self, n_classes: int, codes: Ints) -> None:
-        """Make room for new classes."""
-        if n_classes > 2 and isinstance(self.policy, core.Forgetron):
+    def make_room(self, growth: Growth) -> None:
+        if growth.n_classes > 2 and isinstance(self.policy, core.Forgetron):
             raise ValueError("policy='forgetron' is defined for two classes, got a third: use another policy")
-        super().grow(n_classes, codes)
-        if n_classes > 2:
-            self.room = self.zeros(len(self.born))
-            self.room[self.slots] = self.alpha
+        super().make_room(growth)
 
-    def snapshot(self, columns: Array | None = None) -> dict[str, Any]:
-        """What `restore` needs to undo learning."""
-        names = ("room", "born", "table", "factor", "memory")
-        return {**super().snapshot(columns), **{name: getattr(self, name).copy() for name in names}}
-
-    def scale(self, factor: float) -> None:
-        """Multiply the hypothesis by a positive number; no prediction changes."""
-        super().scale(factor)
-        self.room *= factor
+    @property
+    def projects(self) -> bool:
+        return isinstance(self.policy, core.Projectron | core.ProjectronPP)
 
     @property
     def projection_error(self) -> float | None:
         """The largest relative residual of a projection so far; None if the policy does not project."""
-        projects = isinstance(self.policy, core.Projectron | core.ProjectronPP)
-        return float(self.memory[core.RESIDUAL]) if projects else None
+        return float(self.state["memory"][core.RESIDUAL]) if self.projects else None
 
     @property
-    def state(self) -> str:
-        """How much of the budget is in use."""
-        return f"{len(self.slots):,} of {self.size:,} rows kept"
+    def status(self) -> str:
+        return f"{self.size:,} of {self.budget:,} rows kept"

@@ -8,30 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core.kernel import dual
-from perceptrons.core.linear import passes
-from perceptrons.core.linear import readouts as keeping
-from perceptrons.core.linear.readouts import (
-    AVERAGED,
-    LOGGED,
-    LONGEST,
-    OVERFLOW,
-    PASSES,
-    POCKET,
-    QUIET,
-    RUN,
-    SEEN,
-    SQ_NORM,
-    TAU,
-    TRIED,
-    UPDATES,
-    VISITS,
-    WAITS,
-)
+from perceptrons.core.linear import readouts as markers
+from perceptrons.core.rule import How
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.hypotheses import overflow
-from perceptrons.learn.kernel.expansion import Expansion, Ints
+from perceptrons.learn.kernel.expansion import Expansion
 from perceptrons.learn.kernel.field import PENDING, Field, Table
-from perceptrons.learn.readouts import Averaged, Floats, Pocket, Voted
+from perceptrons.learn.learner import Order, overflow
+from perceptrons.learn.state import Floats, Growth, Ints
 
 Array = npt.NDArray[Any]
 AGAIN = 1.1  # by so much the updates grow between two attempts at a proof
@@ -61,38 +44,36 @@ class KernelLearner(Expansion):
     def set_origin(self) -> None:
         """Count Στ from here on."""
         super().set_origin()
-        self.before, self.proved = self.counts[UPDATES], 0.0
+        self.before, self.proved = self.totals.updates, 0.0
 
-    def begin(self, examples: Examples) -> Field:
+    def begin(self, examples: Examples) -> None:
+        super().begin(examples)
+        self.examples = examples
+
+    def field_of(self, examples: Examples) -> Field:
         """The scores of these rows, up to date."""
         if self.source is not examples.rows:
             self.seal()
             self.source, self.field = examples.rows, None
         if self.field is None:
-            scores = self.support.combine(examples.rows, self.alpha)
+            scores = self.support.combine(examples.rows, self.current)
             self.field = Field(self.space, examples.rows, scores, self.max_memory)
             self.plan = self.field.plan
-            self.field.members[self.where] = len(self.numbers) - len(self.where) + np.arange(len(self.where))
+            self.field.members[self.where] = self.size - len(self.where) + np.arange(len(self.where))
         counted = self.field.sq_norm if examples.weight is None else self.field.sq_norm[examples.weight > 0]
-        self.sq_radius = max(self.sq_radius, float(counted.max(initial=self.bias)) - self.bias)
+        self.totals.sq_radius = max(self.totals.sq_radius, float(counted.max(initial=self.bias)) - self.bias)
         return self.field
 
     def at_once(self, examples: Examples) -> int:
-        """How many passes over these examples one call of a kernel may make."""
-        return max(1, VISITED // len(examples.rows)) if self.begin(examples).small else 1
+        return max(1, VISITED // len(examples.rows)) if self.field_of(examples).small else 1
 
-    def once(
-        self, examples: Examples, order: Array, predicted: npt.NDArray[Any] | None = None, last: bool = False
-    ) -> float:
-        """One pass over the rows `order`; returns the number of mistakes.
-
-        last: whether no other pass over these rows follows.
-        """
-        mistakes, updates = np.zeros(1), self.counts[UPDATES]
-        field = self.begin(examples)
+    def once(self, examples: Examples, order: Order, predicted: Array | None = None, *, last: bool = False) -> int:
+        """Make one pass over the rows `order`; return the number of mistakes. `last`: no other pass follows."""
+        mistakes, updates = np.zeros(1), self.totals.updates
+        field = self.field_of(examples)
         begin = 0
         if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
-            self.counts[[SEEN, AVERAGED]] += examples.count(order)
+            self.totals.visit(examples.count(order))
             begin = len(order)
         elif field.small or field.passes:
             begin = self._visit_all(examples, order[np.newaxis], mistakes, predicted)
@@ -104,43 +85,41 @@ class KernelLearner(Expansion):
         if not last:
             field.spread()
         field.passes += 1
-        self.counts[QUIET] = updates == self.counts[UPDATES]
-        return float(mistakes[0])
+        self.course.quiet = updates == self.totals.updates
+        return int(mistakes[0])
 
-    def repeat(self, examples: Examples, order: Array, mistakes: Floats, tol: float | None = None) -> int:
-        """Passes over the lines of `order` until one has no mistake, or ‖w‖ < tol·R·Στ; returns how many.
-
-        For few rows, all of which have room in the table.
-        """
-        waits = self.origin is not None or self.counts[UPDATES] - self.before < AGAIN * self.proved
+    def repeat(self, examples: Examples, orders: Order, tol: float | None) -> list[int]:
+        """As for all learners; for few rows, all of which have room in the table."""
+        waits = "origin" in self.state or self.totals.updates - self.before < AGAIN * self.proved
         give_up = 0.0 if tol is None or waits else tol * self.radius
-        self._visit_all(examples, order, mistakes, None, give_up)
-        return int(self.counts[PASSES])
+        mistakes = np.zeros(len(orders))
+        self._visit_all(examples, orders, mistakes, None, give_up)
+        return [int(count) for count in mistakes[: int(self.course.passes)]]
 
     def _visit_all(
-        self, examples: Examples, order: Array, mistakes: Floats, predicted: Array | None, give_up: float = 0.0
+        self, examples: Examples, order: Order, mistakes: Floats, predicted: Array | None, give_up: float = 0.0
     ) -> int:
         """Passes with the table of all rows, as far as it has what they need; returns the number of visits."""
-        field = self.begin(examples)
+        field = self.field_of(examples)
         field.spread()
         local = (examples.codes, examples.weight, field.sq_norm)
         everything = np.arange(len(examples.rows))
         self._visit(field, everything, field.table, field.scores, local, order, mistakes, predicted, give_up)
-        return int(self.counts[VISITS])
+        return int(self.course.visits)
 
     def _visit_window(self, examples: Examples, where: Ints, mistakes: Floats, predicted: Array | None) -> int:
         """Visit these rows with a table of their own; returns how many it had room for."""
-        field, updates = self.begin(examples), self.counts[UPDATES]
+        field, updates = self.field_of(examples), self.totals.updates
         table, scores = field.window(where)
         weight = None if examples.weight is None else examples.weight[where]
         local = (examples.codes[where], weight, field.sq_norm[where])
         guesses = None if predicted is None else np.zeros(len(where), dtype=predicted.dtype)
         visits = np.arange(len(where), dtype=np.uint32)[np.newaxis]
         self._visit(field, where, table, scores, local, visits, mistakes, guesses)
-        done = int(self.counts[VISITS])
+        done = int(self.course.visits)
         if predicted is not None and guesses is not None:
             predicted[where[:done]] = guesses[:done]
-        field.adjust(done, self.counts[UPDATES] - updates)
+        field.adjust(done, self.totals.updates - updates)
         return done
 
     def _visit(
@@ -160,31 +139,32 @@ class KernelLearner(Expansion):
         `local` are their classes, weights and squared lengths. In the field's own table it ends before the first row
         whose kernel values are missing, unless there are few rows; else when the table is full.
         """
-        counts, codes = self.counts, local[0]
-        counts[[VISITS, PASSES, LOGGED]] = 0.0
+        totals, course, codes = self.totals.array, self.course, local[0]
+        course.visits = course.passes = course.logged = 0.0
         self.taken = 0
-        how = passes.How(self.rule, keeping.Last(), self.eta, self.bias, self.tie_positive, give_up)
-        learn, ahead = (kernel.for_rule(self.rule) for kernel in (dual.learn, dual.ahead))
-        log = np.empty((order.size, keeping.COLUMNS))
+        how = How(self.rule, markers.Last(), self.eta, self.bias, self.tie_positive, give_up)
+        learn, ahead = (function.for_rule(self.rule) for function in (dual.learn, dual.ahead))
+        log = np.empty((order.size, markers.COLUMNS))
+        flat = (table.values, table.lines, *local, order, how, scores, log, totals, course.array, mistakes, predicted)
         try:
-            while counts[VISITS] < order.size:
-                learn(table.values, table.lines, *local, order, how, scores, log, counts, mistakes, predicted)
-                if counts[OVERFLOW]:
-                    raise overflow(f"at row {where[int(counts[OVERFLOW]) - 1]}")
-                if counts[WAITS] == dual.LINE:
+            while course.visits < order.size:
+                learn(*flat)
+                if course.overflow:
+                    raise overflow(f"at row {where[int(course.overflow) - 1]}")
+                if course.waits == dual.LINE:
                     if table.room == 0 or (table is field.table and not field.small):
                         break
-                    row = int(order.flat[int(counts[VISITS])])
+                    row = int(order.flat[int(course.visits)])
                     if table.lines[row] == dual.ELSEWHERE:
                         field.copy_line(where, row, table)
                         continue
                     found = np.empty(min(AHEAD, table.room), dtype=np.int64)
-                    count = ahead(table.lines, codes, local[2], order, int(counts[VISITS]), how, scores, found)
+                    count = ahead(table.lines, codes, local[2], order, int(course.visits), how, scores, found)
                     if table.lines[row] == dual.MISSING:  # it steps for its weight only
                         table.lines[found[:count]] = dual.MISSING
                         found[0], count = row, 1
                     table.add(found[:count])
-                elif counts[WAITS] == dual.TRIAL:
+                elif course.waits == dual.TRIAL:
                     self._absorb(field, where, log, codes, spread=scores is field.scores)
                     self._try()
         finally:  # also after Ctrl-C: scores have moved, the rest must follow
@@ -200,26 +180,26 @@ class KernelLearner(Expansion):
 
     def _take_over(self, field: Field, where: Ints, log: Floats, codes: Array, spread: bool) -> None:
         """Coefficients, what the readout keeps, and scores unless they have the steps: all of them, or nothing yet."""
-        end = int(self.counts[LOGGED])
+        end = int(self.course.logged)
         log = log[self.taken : end]
         if len(log) == 0:
             return
-        rows, inverse = np.unique(log[:, keeping.ROW].astype(np.intp), return_inverse=True)
+        rows, inverse = np.unique(log[:, markers.ROW].astype(np.intp), return_inverse=True)
         here = where[rows]
         new = np.flatnonzero(field.members[here] < 0)
         state = self.joined(here[new], codes[rows[new]])
         members = field.members[here]
-        members[new] = len(self.numbers) + np.arange(len(new))
-        steps = self._summed(inverse, len(rows), log, log[:, keeping.STEP])
+        members[new] = self.size + np.arange(len(new))
+        steps = self._summed(inverse, len(rows), log, log[:, markers.STEP])
         state["alpha"][members] += steps
-        if isinstance(self.readout, Averaged):
-            sums = self._summed(inverse, len(rows), log, log[:, keeping.STEP] * log[:, keeping.AT])
-            state["kept"][members] += sums
-        elif isinstance(self.readout, Voted):
-            log = log.copy()
-            log[:, keeping.ROW] = members[inverse]
-            state["logs"] = [*self.logs, log]
-        vars(self).update(state, taken=end)
+        sums = self.readout.step_sums(log)
+        if sums is not None:
+            state["kept"][members] += self._summed(inverse, len(rows), log, sums)
+        log = log.copy()
+        log[:, markers.ROW] = members[inverse]
+        found = {"where": np.append(self.where, here[new]), "readout": self.readout.with_log(log)}
+        # All at once: Ctrl-C must not find half of it done.
+        vars(self).update(found, state=state, taken=end)
         field.members[here] = members
         if not spread:
             field.add(here, steps)
@@ -227,7 +207,7 @@ class KernelLearner(Expansion):
     def _summed(self, inverse: Array, size: int, log: Floats, length: Floats) -> Floats:
         """For each of so many rows, the sum of its steps of this length, by classes."""
         total = self.zeros(size)
-        up, down = (log[:, column].astype(np.intp) for column in (keeping.UP, keeping.DOWN))
+        up, down = (log[:, column].astype(np.intp) for column in (markers.UP, markers.DOWN))
         if total.ndim == 1:
             np.add.at(total, inverse, length * (2.0 * up - 1.0))
         else:
@@ -237,30 +217,21 @@ class KernelLearner(Expansion):
 
     # -- the pocket, and the end ------------------------------------------------------------------------------
 
-    def fill_pocket(self, examples: Examples) -> None:
-        """Weigh what is in the pocket on these examples."""
-        if isinstance(self.readout, Pocket):
-            self.begin(examples)
-            self.counts[[RUN, LONGEST, TRIED]] = 0.0
-            self.examples = examples
-            scores = self.support.combine(examples.rows, self.coefficients)
-            self.counts[POCKET] = dual.errors(scores, examples.codes, examples.weight, self.tie_positive)
-
     def _try(self) -> None:
         """Try the hypothesis in force for the pocket."""
         assert self.examples is not None
         found = self.errors(self.examples)
-        if found < self.counts[POCKET]:
-            self.kept, self.counts[POCKET] = self.alpha.copy(), found
+        if found < self.course.pocket:
+            self.state["kept"], self.course.pocket = self.current.copy(), found
 
-    def converge(self) -> None:
-        """The hypothesis in force makes no mistake: it belongs into the pocket, whatever its run."""
-        if isinstance(self.readout, Pocket):
-            self.kept, self.counts[POCKET] = self.alpha.copy(), 0.0
+    def mistakes_of(self, examples: Examples, hypothesis: Floats) -> float:
+        self.field_of(examples)
+        scores = self.support.combine(examples.rows, hypothesis)
+        return float(dual.errors(scores, examples.codes, examples.weight, self.tie_positive))
 
     def errors(self, examples: Examples) -> float:
-        """Mistakes of the hypothesis in force on the rows in training."""
-        field = self.begin(examples)
+        """Mistakes of the hypothesis in force on the rows in training, whose scores are known."""
+        field = self.field_of(examples)
         field.spread()
         return float(dual.errors(field.scores, examples.codes, examples.weight, self.tie_positive))
 
@@ -270,14 +241,14 @@ class KernelLearner(Expansion):
         Where some margin is as small as rounding errors of scores may be, all scores are worked out anew, as they are
         in predictions.
         """
-        field = self.begin(examples)
+        field = self.field_of(examples)
         field.spread()
         smallest = dual.smallest(field.scores, examples.codes, examples.weight)
-        noise = NOISE * np.finfo(field.table.values.dtype).eps * np.linalg.norm(self.alpha) * self.radius**2
+        noise = NOISE * np.finfo(field.table.values.dtype).eps * np.linalg.norm(self.current) * self.radius**2
         if smallest > noise:
             return True
-        field.scores[:] = self.support.combine(examples.rows, self.alpha)
-        self.counts[QUIET] = 0.0
+        field.scores[:] = self.support.combine(examples.rows, self.current)
+        self.course.quiet = 0.0
         return float(dual.errors(field.scores, examples.codes, examples.weight, self.tie_positive)) == 0.0
 
     def gives_up(self, tol: float) -> bool:
@@ -286,21 +257,21 @@ class KernelLearner(Expansion):
         The proof takes a product of all support rows with each other. It is looked for when the length of w, as it was
         added up step by step, promises success, and there are more updates than at the last attempt.
         """
-        updates, total = self.counts[UPDATES] - self.before, self.counts[TAU]
-        length = np.sqrt(max(0.0, self.counts[SQ_NORM])) if self.origin is None else 0.0
+        updates, total = self.totals.updates - self.before, self.totals.sum_tau
+        length = np.sqrt(max(0.0, self.totals.sq_norm)) if "origin" not in self.state else 0.0
         if length > tol * self.radius * total or updates < AGAIN * self.proved or total == 0.0:
             return False
         self.proved = updates
         return self.margin_bound <= tol * self.radius or not self.definite
 
-    def grow(self, n_classes: int, codes: Ints) -> None:
-        """Make room for new classes."""
-        super().grow(n_classes, codes)
+    def make_room(self, growth: Growth) -> None:
+        super().make_room(growth)
         self.field = None
 
-    def snapshot(self, columns: Array | None = None) -> dict[str, Any]:
+    def snapshot(self, columns: Ints | None = None) -> tuple[Any, ...]:
         """What `restore` needs to undo learning; scores are worked out anew then."""
-        return {**super().snapshot(columns), "field": None}
+        fields, *others = super().snapshot(columns)
+        return {**fields, "field": None}, *others
 
     def seal(self) -> None:
         """Let go of the rows learned from, but for copies of the support."""
@@ -308,7 +279,6 @@ class KernelLearner(Expansion):
         super().seal()
 
     @property
-    def state(self) -> str:
-        """What the hypothesis in force has cost, in a few words."""
+    def status(self) -> str:
         columns = "" if self.field is None else f", {self.field.cost}"
-        return f"{len(self.numbers):,} support rows{columns}"
+        return f"{self.size:,} support rows{columns}"

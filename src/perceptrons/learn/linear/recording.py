@@ -1,4 +1,4 @@
-"""A run once more, with every update noted: the path of w does not depend on the readout, so one that notes will do."""
+"""Repeat a run and note every update. The path of w does not depend on the readout, so a readout takes the notes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import copy
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.linear import readouts as keeping
+from perceptrons.core.linear import readouts as markers
 from perceptrons.core.linear.replay import AFTER, BEFORE, COLUMNS, SQ_NORM, TOWARDS, replay
 from perceptrons.data import Rows
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.fit import orders_of
-from perceptrons.learn.linear.learner import LOG_LINES, Learner
-from perceptrons.learn.readouts import Floats, Voted
+from perceptrons.learn.fit import InMemory, Passes, fit
+from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.readouts import Voted
+from perceptrons.learn.state import Floats
 
 ROOM = 64  # weights of hypotheses with at most so many numbers are noted, too
 
@@ -42,10 +43,10 @@ class Recorder(Voted):
     the last update is always there.
     """
 
-    def __init__(self, learner: Learner, star: Floats | None, limit: int) -> None:
+    def __init__(self, learner: LinearLearner, star: Floats | None, limit: int) -> None:
         super().__init__()
         self.bias, self.tie_positive, self.limit = learner.bias, learner.tie_positive, limit
-        self.w = learner.w.copy(order="K")  # the learner's own is already at the end of a log when the log comes
+        self.w = learner.current.copy(order="K")  # the learner's own is already at the end of a log when the log comes
         self.star = np.zeros_like(self.w)
         if star is not None:
             self.star[: len(star)] = star  # without a bias, the constant has no weight
@@ -54,10 +55,10 @@ class Recorder(Voted):
         self.n_updates = 0
         self.sum_tau, self.progress = 0.0, float((self.star * self.w).sum())
         self.notes: npt.NDArray[np.void] = np.empty(0, dtype=NOTE)
-        self.weights: Floats = np.empty((0, self.width))
+        self.hypotheses: Floats = np.empty((0, self.width))
         self.pieces: list[tuple[npt.NDArray[np.void], Floats]] = []
         self.kept = 0  # notes in all pieces
-        self.last = (self.notes, self.weights)
+        self.last = (self.notes, self.hypotheses)
 
     def add(self, source: Rows, log: Floats) -> None:
         """Note one more piece of the log."""
@@ -65,12 +66,12 @@ class Recorder(Voted):
         replay(*source.arrays, source.sq_norm, log, self.bias, self.tie_positive, self.star, self.w, lines)
         notes = np.empty(len(log), dtype=NOTE)
         notes["update"] = self.n_updates + 1 + np.arange(len(log))
-        for name, column in (("seen", keeping.AT), ("row", keeping.ROW), ("code", keeping.UP)):
+        for name, column in (("seen", markers.AT), ("row", markers.ROW), ("code", markers.UP)):
             notes[name] = log[:, column]
-        notes["rival"], notes["tau"] = log[:, keeping.DOWN], log[:, keeping.STEP]
+        notes["rival"], notes["tau"] = log[:, markers.DOWN], log[:, markers.STEP]
         notes["margin_before"], notes["margin_after"] = lines[:, BEFORE], lines[:, AFTER]
         notes["sq_norm"] = lines[:, SQ_NORM]
-        notes["sum_tau"] = self.sum_tau + np.cumsum(log[:, keeping.STEP])
+        notes["sum_tau"] = self.sum_tau + np.cumsum(log[:, markers.STEP])
         notes["progress"] = self.progress + np.cumsum(lines[:, TOWARDS])
         self.n_updates += len(log)
         self.sum_tau, self.progress = float(notes["sum_tau"][-1]), float(notes["progress"][-1])
@@ -101,28 +102,19 @@ class Recorder(Voted):
                 self._thin()
             self.pieces.append(self.last)
         notes = np.concatenate([self.notes, *(notes for notes, _ in self.pieces)])
-        weights = np.concatenate([self.weights, *(weights for _, weights in self.pieces)])
+        weights = np.concatenate([self.hypotheses, *(weights for _, weights in self.pieces)])
         return notes, weights.reshape(-1, *self.w.shape) if self.width else None
 
 
 def record(
-    learner: Learner, examples: Examples, *, seed: int | None, n_passes: int, star: Floats | None, limit: int
+    learner: LinearLearner, examples: Examples, *, seed: int | None, n_passes: int, star: Floats | None, limit: int
 ) -> Recorder:
-    """Run `learner`, which has not begun, for so many passes, and note every update.
+    """Repeat the passes of a run with a learner that has not begun, and note every update.
 
     `star` is the separator that progress is measured along, of the shape of w.
     """
     learner = copy.copy(learner)
-    learner.w, learner.counts, learner.burn_in = learner.w.copy(order="K"), learner.counts.copy(), 0
+    learner.state, learner.burn_in = learner.state.copy(), 0
     learner.readout = recorder = Recorder(learner, star, limit)
-    order = examples.order()
-    done = 0
-    while done < n_passes:
-        lines = min(n_passes - done, max(1, LOG_LINES // len(order)))
-        orders = orders_of(order, lines, seed, done)
-        if lines == 1:
-            learner.once(examples, orders[0])
-            done += 1
-        else:
-            done += learner.repeat(examples, orders, np.zeros(lines))
+    fit(learner, InMemory(examples), Passes(max_iter=n_passes, seed=seed))
     return recorder

@@ -36,7 +36,7 @@ class Weights(dict[Any, float]):
         return super().get(name, default)
 
 
-class Named:
+class ByName:
     """Features are a dict of names and values."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class Vector(NamedTuple):
     values: Floats
 
 
-class Numbered:
+class ByNumber:
     """Features are a 1-D array, or a sparse row, of one length for all structures."""
 
     def __init__(self, n_features: int) -> None:

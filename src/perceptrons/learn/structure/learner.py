@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from perceptrons.core.linear.readouts import MISTAKES, QUIET, SEEN, SIZE, TAU, UPDATES
-from perceptrons.learn.hypotheses import at_most, overflow
+from perceptrons.learn.learner import EPSILON, Additive, Order, Words, overflow
+from perceptrons.learn.readouts import READOUTS
+from perceptrons.learn.state import State
 from perceptrons.learn.structure.problem import Checked, Space
 from perceptrons.rules import Margin, demands
 
-EPSILON = float(np.finfo(np.float64).eps)
 # Two scores of one structure, summed in different orders, differ by a few ε of the sum of the magnitudes.
 ROUNDING = 64 * EPSILON
-READOUTS = ("last", "averaged")
 
 
-class StructuredLearner:
+class Pairs:
+    """Inputs with their structures: the examples of a learner over structures."""
+
+    def __init__(self, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        self.X, self.Y = X, Y
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def order(self) -> Order:
+        return np.arange(len(self), dtype=np.uint32)
+
+    def split(self, held: npt.NDArray[np.bool_]) -> tuple[Pairs, Pairs]:
+        learned, kept = (np.flatnonzero(part).tolist() for part in (~held, held))
+        return self._take(learned), self._take(kept)
+
+    def _take(self, where: list[int]) -> Pairs:
+        return Pairs([self.X[i] for i in where], [self.Y[i] for i in where])
+
+
+class StructuredLearner(Additive):
     """Weights of a joint feature space, moved by the mistakes of a search."""
 
-    # What `train` asks every learner for.
-    origin = None
-    burn_in = 0
-    plan = ""
+    words = Words(
+        unit="structures",
+        held_out_unit="structures",
+        separable="separable",
+        who_tells="",
+        other_space="features that tell more",
+        stuck="the search misses structures that score higher, or those found have the same features as the right ones",
+        unstick="a wider search, or features that tell these structures apart",
+        warns_at_max_iter=False,
+    )
 
     def __init__(self, problem: Any, *, rule: Any, readout: str, eta: float) -> None:
-        self.problem, self.readout = problem, readout
-        self.counts = np.zeros(SIZE)
+        self.problem, self.readout = problem, READOUTS[readout]()
+        self.state = State()
         self.search_errors = 0
-        self.sq_radius = 0.0  # max ‖Δφ‖² over all steps
         self.space: Space | None = None  # there once the first example is known
         self._marked: Any = None
         self._read: tuple[float, Any] | None = None  # after how many examples the readout was computed, and it
@@ -39,7 +65,7 @@ class StructuredLearner:
 
     def adopt(self, *, problem: Any, rule: Any, readout: str, eta: float) -> None:
         """Go on with another rule or step; the problem and the readout are there to stay."""
-        if problem is not self.problem or readout != self.readout:
+        if problem is not self.problem or readout != self.readout.name:
             name = "readout" if problem is self.problem else "problem"
             raise ValueError(f"{name} was changed after learning had begun: use fit, or change it back")
         # The margin rule also steps on examples that are right, and asks the search for what comes too close.
@@ -49,39 +75,46 @@ class StructuredLearner:
 
     # -- learning ---------------------------------------------------------------------------------------------
 
-    def learn(self, X: Sequence[Any], Y: Sequence[Any], order: Any) -> int:
-        """Process examples in this order; returns the number of mistakes. If it fails, nothing has changed."""
-        updates, mistakes = self.counts[UPDATES], 0
+    def once(self, examples: Pairs, order: Order, *, last: bool = False) -> int:
+        """Process examples in this order; return the number of mistakes. If it fails, nothing has changed."""
+        updates, mistakes = self.totals.updates, 0
         self._mark()
         try:
-            for number in order:
-                mistakes += self._example(int(number), X[number], Y[number])
+            for number in order.tolist():
+                mistakes += self._example(number, examples.X[number], examples.Y[number])
         except BaseException:
             self._back()
             raise
-        self.counts[QUIET] = updates == self.counts[UPDATES]
+        self.course.quiet = updates == self.totals.updates
         self._mark()
         return mistakes
 
     def _mark(self) -> None:
-        self._marked = self.space, self.counts.copy(), self.search_errors, self.sq_radius
+        self._marked = self.space, self.state.copy(), self.search_errors
         self._read = None
         if self.space is not None:
             self.space.mark()
 
     def _back(self) -> None:
-        self.space, self.counts, self.search_errors, self.sq_radius = self._marked
+        self.space, self.state, self.search_errors = self._marked
         if self.space is not None:
             self.space.back()
+
+    def snapshot(self) -> Any:
+        return copy.deepcopy(self.space), self.state.copy(), self.search_errors
+
+    def restore(self, snapshot: Any) -> None:
+        space, state, self.search_errors = snapshot
+        self.space, self.state, self._read = copy.deepcopy(space), state.copy(), None
 
     def _example(self, number: int, x: Any, y: Any) -> bool:
         """Predict, compare, step; returns whether the prediction was wrong."""
         if self.space is None:
             self.space = self.checked.space(number, x, y)
-        self.counts[SEEN] += 1
+        self.totals.visit(1)
         space, checked = self.space, self.checked
         mistake, gold, predicted, searched = self._searched(space, number, x, y)
-        self.counts[MISTAKES] += mistake
+        self.totals.mistakes += mistake
         if searched is None:
             return mistake
         part = searched if searched == "violation" else ""
@@ -105,11 +138,12 @@ class StructuredLearner:
         target = demands(self.rule)
         tau = self.rule.tau(min(target, margin - target * (cost - 1.0)), sq_norm, 1.0)
         if tau > 0.0:
-            if not space.move(delta, self.eta * tau, float(self.counts[SEEN])):
+            totals = self.totals
+            if not space.move(delta, self.eta * tau, totals.seen):
                 raise overflow(f"at example {number}")
-            self.counts[UPDATES] += 1
-            self.counts[TAU] += self.eta * tau
-            self.sq_radius = max(self.sq_radius, sq_norm)
+            totals.updates += 1
+            totals.sum_tau += self.eta * tau
+            totals.sq_radius = max(totals.sq_radius, sq_norm)
         return mistake
 
     def _searched(self, space: Space, number: int, x: Any, y: Any) -> tuple[bool, Any, Any, str | None]:
@@ -131,15 +165,12 @@ class StructuredLearner:
     def _finds(self, number: int, x: Any, weights: Any, y: Any) -> bool:
         return self.checked.same(number, y, self.checked.search("argmax", number, x, weights))
 
-    def confirms(self, X: Sequence[Any], Y: Sequence[Any]) -> bool:
-        """After a pass without a mistake: whether the hypothesis in force makes none. Steps may have followed."""
-        if self.counts[QUIET] or self.space is None:
+    def confirms(self, examples: Pairs) -> bool:
+        """Steps may have followed the last search for an example: without any, the pass itself has told."""
+        if self.course.quiet or self.space is None:
             return True
-        weights = self.space.weights
-        return all(self._finds(number, x, weights, y) for number, (x, y) in enumerate(zip(X, Y, strict=True)))
-
-    def converge(self) -> None:
-        """Nothing else is to be done."""
+        weights, pairs = self.space.weights, zip(examples.X, examples.Y, strict=True)
+        return all(self._finds(number, x, weights, y) for number, (x, y) in enumerate(pairs))
 
     # -- what has been learned --------------------------------------------------------------------------------
 
@@ -147,65 +178,29 @@ class StructuredLearner:
     def weights(self) -> Any:
         """The weights of the readout."""
         assert self.space is not None
-        total = float(self.counts[SEEN])
+        total = self.totals.seen
         if self._read is None or self._read[0] != total:
-            averaged = self.readout == "averaged"
-            self._read = total, self.space.averaged(total) if averaged else self.space.last()
+            self._read = total, self.space.averaged(total) if self.readout.sums else self.space.last()
         return self._read[1]
+
+    def watch(self, examples: Pairs) -> Callable[[], float]:
+        """A function that returns the share of structures that the readout gets wrong at the time of the call."""
+
+        def error() -> float:
+            pairs = zip(examples.Y, self.predict(examples.X), strict=True)
+            return float(np.mean([not self.checked.same(number, *pair) for number, pair in enumerate(pairs)]))
+
+        return error
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
         """The best structure of each."""
         return [self.checked.search("argmax", number, x, self.weights) for number, x in enumerate(X)]
 
-    @property
-    def radius(self) -> float:
-        """R: the length of the longest Δφ that was stepped along."""
-        return math.sqrt(self.sq_radius)
+    def hull_point(self, total: float) -> tuple[float, float]:
+        assert self.space is not None
+        return self.space.norm() / total * (1 + len(self.space.w) * EPSILON), 0.0
 
     @property
-    def margin_bound(self) -> float:
-        """No w has a larger margin on all pairs stepped along: ‖w‖/Στ, rounded outward.
-
-        w = Σ τ_t·Δφ_t, so ‖w‖/Στ is the length of a point of the hull of the Δφ. Each of k updates rounds w by at most
-        ε·‖w‖ ≤ ε·R·Στ, the sum Στ by ε of itself.
-        """
-        total = float(self.counts[TAU])
-        if self.space is None or total == 0.0:
-            return math.inf
-        roundings = float(self.counts[UPDATES]) + 4
-        length = self.space.norm() / total * (1 + (len(self.space.w) + roundings) * EPSILON)
-        return length + 2 * roundings * EPSILON * self.radius
-
-    def gives_up(self, tol: float) -> bool:
-        """Whether it is proved that the margin is below tol·R."""
-        return self.margin_bound <= tol * self.radius
-
-    @property
-    def state(self) -> str:
-        """What is known of the hypothesis in force, in a few words."""
+    def status(self) -> str:
         errors = f", {self.search_errors} search errors" if self.search_errors else ""
-        return f"margin at most {at_most(self.margin_bound)}{errors}"
-
-
-class Pairs:
-    """Examples that are all there: the material of `train`."""
-
-    def __init__(self, X: Sequence[Any], Y: Sequence[Any]) -> None:
-        self.X, self.Y = X, Y
-        self.n_rows = len(X)
-
-    def begin(self, learner: StructuredLearner) -> None:
-        """Nothing is to be prepared."""
-
-    def at_once(self, learner: StructuredLearner) -> int:
-        return 1
-
-    def learn(
-        self, learner: StructuredLearner, number: int, lines: int, seed: int | None, tol: float | None, *, last: bool
-    ) -> list[int]:
-        """One pass, in an order of its own."""
-        order = range(self.n_rows) if seed is None else np.random.default_rng((seed, number)).permutation(self.n_rows)
-        return [learner.learn(self.X, self.Y, order)]
-
-    def confirms(self, learner: StructuredLearner) -> bool:
-        return learner.confirms(self.X, self.Y)
+        return super().status + errors

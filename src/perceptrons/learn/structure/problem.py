@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from perceptrons.learn.structure.joint_space import Named, Numbered, Unfit, described
+from perceptrons.learn.structure.joint_space import ByName, ByNumber, Unfit, described
 
-Space = Named | Numbered
+Space = ByName | ByNumber
 KINDS = "a dict of names and numbers, a 1-D array or a sparse row"
 PARAMETERS = {
     "features": "x, y",
@@ -75,7 +75,7 @@ class Checked:
         """The space that the features of this problem are of."""
         features = self._call("features", number, x, y)
         try:
-            space: Space = Named() if isinstance(features, dict) else Numbered.like(features)
+            space: Space = ByName() if isinstance(features, dict) else ByNumber.like(features)
             space.read(features)  # what is wrong with them is said before anything is searched
         except Unfit as why:
             raise self._unfit(number, "", why) from None

@@ -1,0 +1,118 @@
+"""What `train` and `tag train` share: options, checks of them, the rule, and what is noted about a training."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from perceptrons import __version__, rules
+from perceptrons.cli import output
+from perceptrons.data.files import STDIN
+
+
+def _dashed(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _users(parameter: str) -> dict[str, Any]:
+    """The rules that have a parameter of this name."""
+    return {name: rule for name, rule in rules.RULES.items() if parameter in rule._fields}
+
+
+def _parameters() -> list[str]:
+    """Names of the parameters of all rules."""
+    return list(dict.fromkeys(name for rule in rules.RULES.values() for name in rule._fields))
+
+
+def _parameter(name: str) -> Any:
+    """The option for a parameter of rules; its default is that of the rule."""
+    told = "; ".join(f"{rule}: {kind.parameters[name]}" for rule, kind in _users(name).items())
+    defaults = {kind._field_defaults.get(name) for kind in _users(name).values()}
+    shown = f"  [default: {defaults.pop():g}]" if len(defaults) == 1 and None not in defaults else ""
+    return click.option(_dashed(name), name, type=float, help=f"Of the rule {told}.{shown}")
+
+
+def options(unit: str) -> list[Any]:
+    """Options about training on examples that are called `unit`."""
+    return [
+        click.option(
+            *("-m", "--model", "path"),
+            required=True,
+            type=click.Path(dir_okay=False),
+            callback=output.target,
+            help="File to save the model to.",
+        ),
+        click.option(
+            "--rule",
+            type=click.Choice(list(rules.RULES)),
+            default="perceptron",
+            show_default=True,
+            help="How far a step goes.",
+        ),
+        *map(_parameter, _parameters()),
+        click.option(
+            "--passes",
+            type=click.IntRange(1),
+            default=10,
+            show_default=True,
+            help="Maximum number of passes over the data.",
+        ),
+        click.option(
+            "--validation",
+            metavar="SHARE|FILE",
+            help=f"Measure the error on a share (0.1) of the {unit}, or on a file.",
+        ),
+        click.option(
+            "--patience",
+            type=click.IntRange(1),
+            help="Stop after this many passes without a smaller held-out error, and keep the best.  "
+            "[default: keep the last]",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed for shuffling."
+        ),
+        click.option("--no-shuffle", is_flag=True, help=f"Keep the order of the {unit}."),
+        click.option("--drop-zeros", is_flag=True, help="Save only what has weights: a smaller file, nothing lost."),
+        click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+        output.JSON,
+    ]
+
+
+def rule_of(given: dict[str, Any]) -> Any:
+    """The rule with its parameters: those given, else its own defaults."""
+    make = rules.RULES[given["rule"]]
+    return rules.resolve(make(**{name: given[name] for name in make._fields if given.get(name) is not None}))
+
+
+def check_idle(given: dict[str, Any], idle: dict[str, str], unit: str) -> None:
+    """Refuse options that would change nothing. `idle`: further ones, and what they go with."""
+    needed = {
+        name: f"--rule {' or '.join(_users(name))}" for name in _parameters() if given["rule"] not in _users(name)
+    }
+    if given["validation"] is None:
+        needed["patience"] = f"--validation, a share of the {unit} or a file"
+    refuse_given({**needed, **idle})
+
+
+def refuse_given(idle: dict[str, str]) -> None:
+    """Refuse options that were given although they do not go together with the others."""
+    context = click.get_current_context()
+    for name, needed in idle.items():
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{_dashed(name)} goes with {needed}")
+
+
+def noted(paths: Iterable[str], seconds: float, **facts: Any) -> dict[str, Any]:
+    """What a model file says about its training."""
+    return {
+        "files": [os.path.abspath(name) if name != STDIN else name for name in paths],
+        **facts,
+        "seconds": round(seconds, 3),
+        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "version": __version__,
+    }

@@ -1,0 +1,52 @@
+"""What passes count, as entries of two arrays of floats that they update in place.
+
+`totals` belong to the model: they grow from call to call, and model files keep them. `course` tells how far a pass has
+come: it belongs to the run, and no model file has it.
+"""
+
+from __future__ import annotations
+
+from perceptrons.core.jit.deferred import register_jitable
+from perceptrons.core.rows import JIT
+
+# Entries of `totals`.
+(
+    SEEN,  # examples processed
+    MISTAKES,  # of them, those with m ≤ 0
+    UPDATES,  # steps
+    TAU,  # Στ, the sum of the lengths of all steps
+    AVERAGED,  # examples in the mean of the averaged readout
+    SQ_NORM,  # ‖w‖², added up step by step where w itself is not at hand
+    SQ_RADIUS,  # max ‖x‖², or max ‖Δφ‖² over steps
+    TOKENS,  # tokens of the sequences processed
+    WRONG_TOKENS,  # of them, those whose predicted label was wrong
+    N_TOTALS,
+) = range(10)
+
+# Entries of `course`.
+(
+    PASSES,  # passes completed in this call
+    QUIET,  # 1 if the last of them made no update
+    OVERFLOW,  # 1 + the example at which numbers left the range of floats
+    LOGGED,  # lines in the log of updates
+    VISITS,  # examples done of those that a pass in a kernel's feature space was given
+    WAITS,  # what such a pass waits for: see `kernel.dual`
+    RUN,  # right answers in a row by the hypothesis in force
+    LONGEST,  # the longest such run so far
+    TRIED,  # 1 once the hypothesis in force has been tried for the pocket
+    POCKET,  # mistakes of the hypothesis in the pocket
+    USED_ROWS,  # rows of the weights of sequences that are in use
+    N_COURSE,
+) = range(12)
+
+
+@register_jitable(**JIT)
+def count(totals, margin, step):
+    """Count one example and its step, if it makes one; updates totals in place."""
+    totals[AVERAGED] += 1.0
+    totals[SEEN] += 1.0
+    if margin <= 0.0:
+        totals[MISTAKES] += 1.0
+    if step > 0.0:
+        totals[UPDATES] += 1.0
+        totals[TAU] += step

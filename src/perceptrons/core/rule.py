@@ -1,0 +1,28 @@
+"""How a pass steps: settings that are the same for all its examples, and the rule's formula compiled in."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from perceptrons.core.jit.deferred import overload
+from perceptrons.core.rows import JIT
+
+
+class How(NamedTuple):
+    """What a pass must know besides the data: scalars, and two types that pick code."""
+
+    rule: Any  # formula and parameters of the step
+    readout: Any  # which hypothesis is kept: one of `linear.readouts`
+    eta: float  # scales every step
+    bias: float  # value of the constant feature: 1, or 0 without a bias
+    tie_positive: bool
+    give_up: float  # stop when ‖w‖ < give_up·Στ; 0 for never
+
+
+def tau(rule, margin, sq_norm, weight):
+    """Length of the step by the rule's own formula."""
+
+
+@overload(tau, strict=False, jit_options=JIT)
+def _tau(rule, margin, sq_norm, weight):
+    return rule.instance_class.tau

@@ -1,0 +1,44 @@
+"""Which examples are held out: one rule for arrays, files, sentences and structures."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.random import GOLDEN, mixed
+from perceptrons.learn.learner import Batch
+
+B = TypeVar("B", bound=Batch)
+U = np.uint64
+ONE = 1 << 32  # shares are whole multiples of 1/ONE
+
+
+def chosen(first: int, n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:
+    """Which of n examples, numbered from `first` on, are held out: the same ones however the data is cut.
+
+    Each run of 1/share examples has one, at a random place that depends on the seed and the number of the run. So the
+    held-out examples are spread evenly, and their share is exact up to one example.
+
+    >>> chosen(0, 12, 0.25, seed=1).sum(), (chosen(5, 7, 0.25, 1) == chosen(0, 12, 0.25, 1)[5:]).all()
+    (np.int64(3), np.True_)
+    """
+    part = U(max(1, round(share * ONE)))
+    number = np.arange(first, first + n, dtype=U)
+    run = number * part >> U(32)  # the examples i with ⌊i·share⌋ = k are run k
+    begin, end = (((run + U(k)) * U(ONE) + part - U(1)) // part for k in (0, 1))
+    place = (mixed(run * GOLDEN + U(seed)) >> U(32)) * (end - begin) >> U(32)
+    return np.asarray(number == begin + place)
+
+
+def split(examples: B, share: float, seed: int, unit: str) -> tuple[B, B]:
+    """Examples to learn from, and a share to hold out."""
+    held = chosen(0, len(examples), share, seed)
+    if not held.any() or held.all():
+        what = "no" if not held.any() else "all"
+        raise ValueError(
+            f"a share of {share:g} of {len(examples)} {unit} holds out {what} {unit}: "
+            f"hold out {'more' if not held.any() else 'fewer'}, or pass held-out {unit} of their own"
+        )
+    return examples.split(held)

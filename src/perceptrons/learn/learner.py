@@ -1,0 +1,210 @@
+"""What every learner offers to the driver, and what all of them prove in the same way."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Context
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.learn.state import Course, State, Totals
+
+EPSILON = float(np.finfo(np.float64).eps)
+Order = npt.NDArray[np.unsignedinteger[Any]]  # numbers of examples, in the order of a pass; one line for each pass
+
+
+class Words(NamedTuple):
+    """How messages speak of what is learned from."""
+
+    unit: str = "rows"
+    held_out_unit: str = "rows"  # what held-out errors count
+    separable: str = "linearly separable"
+    who_tells: str = "perceptrons.theory.separability tells, with a proof"
+    other_space: str = "an averaged, voted or pocket readout, or nonlinear features (a kernel)"
+    stuck: str = "the rows that are wrong are zero, or too short to step along"
+    unstick: str = "leaving these rows out or rescaling them"
+    warns_at_max_iter: bool = True
+
+
+class Batch(Protocol):
+    """Examples that are all in memory."""
+
+    def __len__(self) -> int: ...
+
+    def order(self) -> Order:
+        """Numbers of the examples that count, in their own order."""
+
+    def split(self, held: npt.NDArray[np.bool_]) -> tuple[Self, Self]:
+        """The examples to learn from, and those held out."""
+
+
+E = TypeVar("E", contravariant=True)
+
+
+class Learner(Protocol[E]):
+    """Something that learns from examples of type E. The driver in `fit` needs nothing else."""
+
+    words: Words
+
+    @property
+    def totals(self) -> Totals: ...
+
+    @property
+    def course(self) -> Course: ...
+
+    @property
+    def margin_bound(self) -> float:
+        """Proved: no hypothesis has a larger margin on the examples seen."""
+
+    @property
+    def radius(self) -> float:
+        """R: the length of the longest example, or of the longest step."""
+
+    @property
+    def definite(self) -> bool:
+        """Whether examples have lengths and margins, so that something can be proved."""
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether every pass must be a call of its own."""
+
+    @property
+    def plan(self) -> str:
+        """How passes are made, in a few words; empty where there is no choice."""
+
+    @property
+    def status(self) -> str:
+        """What is known of the hypothesis in force, in a few words."""
+
+    def begin(self, examples: E) -> None:
+        """Get ready for the first pass."""
+
+    def at_once(self, examples: E) -> int:
+        """How many passes one call may make."""
+
+    def once(self, examples: E, order: Order, *, last: bool = False) -> int:
+        """Make one pass in this order; return the number of mistakes. `last`: no other pass follows."""
+
+    def repeat(self, examples: E, orders: Order, tol: float | None) -> list[int]:
+        """Make passes until one makes no mistake, or margins look too small; return the mistakes of each."""
+
+    def confirms(self, examples: E) -> bool:
+        """After a pass without a mistake: whether the hypothesis in force makes none at all."""
+
+    def converge(self) -> None:
+        """Note that the hypothesis in force makes no mistake."""
+
+    def gives_up(self, tol: float) -> bool:
+        """Whether the margin is proved to be below tol·R."""
+
+    def watch(self, examples: E) -> Callable[[], float]:
+        """A function that returns the error of the readout on these examples at the time of the call."""
+
+    def check_finite(self) -> None:
+        """Refuse a hypothesis that has overflowed."""
+
+    def snapshot(self) -> Any:
+        """What `restore` needs to undo learning."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Go back to a snapshot."""
+
+    def seal(self) -> None:
+        """Let go of the examples, apart from what the hypothesis is made of."""
+
+
+class Additive(ABC):
+    """A learner whose hypothesis is the sum of its steps, w − w_0 = Σ τ_t·Δ_t; what follows from that alone."""
+
+    words = Words()
+    state: State
+    definite = True
+    plan = ""
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether every pass must be a call of its own."""
+        return False
+
+    @property
+    def totals(self) -> Totals:
+        return self.state.totals
+
+    @property
+    def course(self) -> Course:
+        return self.state.course
+
+    @property
+    def radius(self) -> float:
+        return float(np.sqrt(self.totals.sq_radius))
+
+    @property
+    def longest_step(self) -> float:
+        """The length of the longest Δ: R, unless one example moves more than one weight vector."""
+        return self.radius
+
+    @abstractmethod
+    def hull_point(self, total: float) -> tuple[float, float]:
+        """‖w − w_0‖/Στ, rounded up as far as computing it goes, and ‖w_0‖/Στ."""
+
+    @abstractmethod
+    def once(self, examples: Any, order: Order, *, last: bool = False) -> int:
+        """Make one pass in this order; return the number of mistakes."""
+
+    @property
+    def margin_bound(self) -> float:
+        """Proved: no hypothesis has a larger margin on the examples seen than ‖w − w_0‖/Στ, here rounded outward.
+
+        (w − w_0)/Στ is a point of the hull of all Δ. Each of k updates rounds w by at most ε·‖w‖ ≤ ε·(‖w_0‖ + R·Στ),
+        and the sum Στ by ε of itself.
+        """
+        total, roundings = self.totals.sum_tau, self.totals.updates + 4
+        if total == 0.0 or not self.definite:
+            return float("inf")
+        length, start = self.hull_point(total)
+        return length * (1 + roundings * EPSILON) + 2 * roundings * EPSILON * (self.longest_step + start)
+
+    def gives_up(self, tol: float) -> bool:
+        """Whether the margin of the examples seen is proved to be below tol·R."""
+        return self.margin_bound <= tol * self.radius
+
+    @property
+    def status(self) -> str:
+        return f"margin at most {at_most(self.margin_bound)}"
+
+    # What most learners have no use for.
+
+    def begin(self, examples: Any) -> None:
+        """Get ready for the first pass."""
+
+    def at_once(self, examples: Any) -> int:
+        """How many passes one call may make."""
+        return 1
+
+    def repeat(self, examples: Any, orders: Order, tol: float | None) -> list[int]:
+        """Make several passes; return the mistakes of each."""
+        return [self.once(examples, order) for order in orders]
+
+    def converge(self) -> None:
+        """Note that the hypothesis in force makes no mistake."""
+
+    def check_finite(self) -> None:
+        """Refuse a hypothesis that has overflowed; passes that look for it themselves need no other check."""
+
+    def seal(self) -> None:
+        """Let go of the examples, apart from what the hypothesis is made of."""
+
+
+def overflow(where: str) -> ValueError:
+    return ValueError(
+        f"weights overflow float64 {where}; the model is left as it was. "
+        "Rescale the features, for instance with StandardScaler, or lower eta0."
+    )
+
+
+def at_most(number: float) -> str:
+    """Format a bound with three digits, rounded up: what is said of it holds."""
+    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(number)):.3g}"

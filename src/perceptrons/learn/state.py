@@ -1,0 +1,235 @@
+"""What a learner holds: arrays with names, and totals. All that is done to a whole model goes through here.
+
+Growing by classes or features, going back, scaling and saving iterate over the names. A rule or a learner that needs
+one more array adds it with its `Kind`, and all of these work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core import counters
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+
+class Entry:
+    """One number of an array that compiled code updates in place, by name."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def __get__(self, owner: Entries, kind: type) -> float:
+        return float(owner.array[self.at])
+
+    def __set__(self, owner: Entries, value: float) -> None:
+        owner.array[self.at] = value
+
+
+class Entries:
+    """Numbers with names over one array of floats, which compiled code updates in place."""
+
+    def __init__(self, array: Floats) -> None:
+        self.array = array
+
+    @classmethod
+    def names(cls) -> dict[str, int]:
+        """Positions by name."""
+        return {name: entry.at for name, entry in vars(cls).items() if isinstance(entry, Entry)}
+
+
+class Totals(Entries):
+    """What a model has counted since it began."""
+
+    seen = Entry(counters.SEEN)
+    mistakes = Entry(counters.MISTAKES)
+    updates = Entry(counters.UPDATES)
+    sum_tau = Entry(counters.TAU)
+    averaged = Entry(counters.AVERAGED)
+    sq_norm = Entry(counters.SQ_NORM)
+    sq_radius = Entry(counters.SQ_RADIUS)
+    tokens = Entry(counters.TOKENS)
+    wrong_tokens = Entry(counters.WRONG_TOKENS)
+
+    DONE = ("seen", "mistakes", "updates", "tokens", "wrong_tokens")  # what was done, whatever hypothesis is kept
+
+    def __init__(self) -> None:
+        super().__init__(np.zeros(counters.N_TOTALS))
+
+    def visit(self, examples: int) -> None:
+        """Count examples that nothing can be learned from, because there is one class only."""
+        self.seen += examples
+        self.averaged += examples
+
+
+class Course(Entries):
+    """How far a pass has come."""
+
+    passes = Entry(counters.PASSES)
+    quiet = Entry(counters.QUIET)
+    overflow = Entry(counters.OVERFLOW)
+    logged = Entry(counters.LOGGED)
+    visits = Entry(counters.VISITS)
+    waits = Entry(counters.WAITS)
+    run = Entry(counters.RUN)
+    longest = Entry(counters.LONGEST)
+    tried = Entry(counters.TRIED)
+    pocket = Entry(counters.POCKET)
+    used_rows = Entry(counters.USED_ROWS)
+
+    def __init__(self) -> None:
+        super().__init__(np.zeros(counters.N_COURSE))
+
+
+class Kind(NamedTuple):
+    """How an array follows the model that it belongs to."""
+
+    degree: int = 1  # a model scaled by f has f^degree times these numbers
+    by_row: bool = True  # whether the first axis counts features, or support rows
+    by_class: bool = True  # whether there is one column a class, for more than two
+
+
+HYPOTHESIS = Kind()  # weights or coefficients: one number a row, or one a row and class
+FACT = Kind(degree=0, by_class=False)  # about each row, whatever the hypothesis
+FIXED = Kind(degree=0, by_row=False, by_class=False)  # anything else
+
+
+class Growth(NamedTuple):
+    """Room for more classes: `codes` are the new numbers of the classes that there were."""
+
+    n_classes: int
+    codes: Ints
+
+    @property
+    def factor(self) -> float:
+        """From two classes to more, w becomes +w/2 for the second and −w/2 for the first: the same differences."""
+        return 0.5 if len(self.codes) == 2 and self.n_classes > 2 else 1.0
+
+
+class State:
+    """Named arrays and totals of a learner.
+
+    Methods that change the shape of arrays return a new state: whoever assigns it does so in one step, so that Ctrl-C
+    never leaves half of a change.
+    """
+
+    def __init__(self, *, tail: int = 0, layout: Literal["C", "F"] = "C") -> None:
+        """`tail`: rows that stay behind all others, such as that of the bias. `layout`: order of arrays in memory."""
+        self.arrays: dict[str, Array] = {}
+        self.kinds: dict[str, Kind] = {}
+        self.totals, self.course = Totals(), Course()
+        self.tail, self.layout = tail, layout
+
+    # -- names ------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Array:
+        return self.arrays[name]
+
+    def __setitem__(self, name: str, array: Array) -> None:
+        """Replace an array, or hold a new one as a hypothesis is held."""
+        self.hold(name, array, self.kinds.get(name, HYPOTHESIS))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    def hold(self, name: str, array: Array | None, kind: Kind = HYPOTHESIS) -> None:
+        """Keep an array under a name; None removes it."""
+        self.kinds[name] = kind
+        if array is None:
+            self.arrays.pop(name, None)
+        else:
+            self.arrays[name] = array
+
+    def get(self, name: str) -> Array | None:
+        return self.arrays.get(name)
+
+    def with_arrays(self, **arrays: Array) -> State:
+        """The same with some arrays replaced; totals are shared."""
+        new = self._empty()
+        new.arrays = {**self.arrays, **arrays}
+        return new
+
+    def _empty(self) -> State:
+        new = State(tail=self.tail, layout=self.layout)
+        new.kinds = dict(self.kinds)
+        new.totals, new.course = self.totals, self.course
+        return new
+
+    # -- more classes, more rows ------------------------------------------------------------------------------
+
+    def with_classes(self, growth: Growth) -> State:
+        """Room for more classes; a new class starts at 0."""
+        new = self._empty()
+        for name, array in self.arrays.items():
+            new.arrays[name] = self._spread(array, growth) if self.kinds[name].by_class else array
+        new.totals = Totals()
+        new.totals.array[:] = self.totals.array
+        new.totals.sum_tau *= growth.factor
+        new.totals.sq_norm *= growth.factor  # ‖w/2‖² for each of two classes
+        return new
+
+    def _spread(self, old: Array, growth: Growth) -> Array:
+        n_classes, codes = growth
+        if n_classes <= 2:
+            return old
+        new = np.zeros((len(old), n_classes), order=self.layout)
+        if old.ndim == 2:
+            new[:, codes] = old
+        elif len(codes) == 2:
+            new[:, codes[1]], new[:, codes[0]] = growth.factor * old, -growth.factor * old
+        return new
+
+    def with_rows(self, n_rows: int) -> State:
+        """Room for other rows, the tail not counted; new ones start at 0. Fewer are right only if they were zeros."""
+        new = self._empty()
+        for name, array in self.arrays.items():
+            new.arrays[name] = self._resized(array, n_rows) if self.kinds[name].by_row else array
+        return new
+
+    def _resized(self, old: Array, n_rows: int) -> Array:
+        tail = self.tail
+        both = min(n_rows, len(old) - tail)
+        new = np.zeros((n_rows + tail, *old.shape[1:]), dtype=old.dtype, order=self.layout)
+        new[:both] = old[:both]
+        if tail:
+            new[-tail:] = old[-tail:]
+        return new
+
+    # -- going back, and scaling ------------------------------------------------------------------------------
+
+    def copy(self, part: Any = slice(None)) -> State:
+        """A copy; of arrays by row, the rows `part` only."""
+        new = self._empty()
+        for name, array in self.arrays.items():
+            new.arrays[name] = array[part].copy(order="K") if self.kinds[name].by_row else array.copy()
+        new.totals, new.course = Totals(), Course()
+        new.totals.array[:], new.course.array[:] = self.totals.array, self.course.array
+        return new
+
+    def put_back(self, copied: State, part: Any = slice(None)) -> None:
+        """Give arrays that have kept their shapes the values of a copy of these rows."""
+        for name, array in copied.arrays.items():
+            self.arrays[name][part if self.kinds[name].by_row else ...] = array
+        self.totals.array[:], self.course.array[:] = copied.totals.array, copied.course.array
+
+    def scale(self, factor: float) -> None:
+        """Multiply all hypotheses by a positive number; no prediction changes."""
+        for name, array in self.arrays.items():
+            if self.kinds[name].degree:
+                array *= factor ** self.kinds[name].degree
+        self.totals.sum_tau *= factor
+        self.totals.sq_norm *= factor * factor
+
+    def is_finite(self, part: Any = slice(None)) -> bool:
+        """Whether no hypothesis has overflowed, as far as these rows go."""
+        names = [name for name in self.arrays if self.kinds[name] is HYPOTHESIS]
+        return all(bool(np.isfinite(self.arrays[name][part]).all()) for name in names)

@@ -1,0 +1,202 @@
+"""Setting up the training of classes: from rows in memory, or from a source that may be larger than memory.
+
+Estimators and the command line both come through here, so that the same data, share and seed hold out the same rows
+and learn in the same order. No scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from perceptrons.data.arrays import Rows, as_rows
+from perceptrons.data.batches import Source
+from perceptrons.learn.classes import ClassLearner
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.fit import InMemory, Material, Passes, Run, fit
+from perceptrons.learn.holdout import split
+from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union, weights_of_classes, weights_of_rows
+from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.state import Floats, Growth
+from perceptrons.learn.stream import Stream, Watched, check_features, labelled
+
+Beside = Callable[[Source], Source]  # a source of held-out rows, given the one to learn from as it is being read
+
+
+@dataclass
+class Request:
+    """What training was asked for, besides the data."""
+
+    new_learner: Callable[[Rows, int], ClassLearner]  # for rows like these, and a number of classes
+    passes: Passes  # its seed is drawn when the task is set up
+    random: np.random.RandomState
+    shuffle: bool = True
+    share: float | None = None  # of rows to hold out
+    class_weight: Callable[[Array], Any] = lambda classes: None  # weights of classes, once these are known
+    learned: tuple[ClassLearner, Array] | None = None  # a learner to go on with, and its classes
+    start: Callable[[ClassLearner, np.random.RandomState], None] | None = None  # sets the first hypothesis
+    reads_all: bool = False  # whether a source must be read once before learning begins, to know all of it
+    agrees: Callable[[Any], bool] = lambda encoding: True  # whether a table has the features that were learned
+    watch: Callable[[Source, int, int], None] | None = None  # called with rows and mistakes after each batch
+
+
+@dataclass
+class Task:
+    """Training that is ready for its first pass."""
+
+    learner: ClassLearner
+    material: Material[Any]
+    classes: Array
+    passes: Passes
+    held_out: Callable[[], float] | None
+    source: Source | None = None  # that rows are read from
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are, once all rows have been seen."""
+        if isinstance(self.learner, LinearLearner):
+            return self.learner.n_features
+        assert isinstance(self.material, InMemory)
+        return int(self.material.examples.rows.n_features)
+
+    def run(self, report: Callable[[Any, Run], None] | None = None) -> Run:
+        return fit(self.learner, self.material, self.passes, held_out=self.held_out, report=report)
+
+
+@dataclass
+class Seeds:
+    """Random numbers in an order that does not depend on where rows come from."""
+
+    held_out: int = 0
+    order: int | None = None
+
+
+def _seeds(request: Request, learner: ClassLearner) -> Seeds:
+    """Draw what is needed: the choice of held-out rows, the start, the order of passes."""
+    random, seeds = request.random, Seeds()
+    if request.share is not None:
+        seeds.held_out = int(random.randint(2**31))
+    if request.start is not None:
+        request.start(learner, random)
+    if request.shuffle:
+        seeds.order = int(random.randint(2**31))
+    return seeds
+
+
+def _learner(request: Request, rows: Rows, classes: Array) -> tuple[ClassLearner, Array]:
+    """A new learner, or the one to go on with, with room for these classes; and all its classes."""
+    if request.learned is None:
+        return request.new_learner(rows, len(classes)), classes
+    learner, known = request.learned
+    classes = union(known, classes)
+    make_room(learner, known, classes)
+    learner.set_origin()
+    return learner, classes
+
+
+def make_room(learner: ClassLearner, known: Array, classes: Array) -> None:
+    """Make room in the learner for all `classes`."""
+    if len(classes) > len(known):
+        codes = np.searchsorted(classes, known) if len(known) else np.empty(0, dtype=np.intp)
+        learner.make_room(Growth(len(classes), codes))
+
+
+def from_rows(
+    request: Request,
+    rows: Rows,
+    y: Array,
+    sample_weight: Floats | None = None,
+    held_out: Callable[[Array], Examples] | None = None,
+    source: Source | None = None,
+) -> Task:
+    """Training on rows that are all in memory.
+
+    held_out: gives examples of their own to take the error on, once the classes are known.
+    """
+    classes = distinct(y)
+    if len(classes) < 2:
+        where = f" in {source.name}" if source is not None else ""
+        raise ValueError(
+            f"The number of classes has to be greater than one; got 1 class: {classes.tolist()[0]!r}{where}"
+        )
+    learner, classes = _learner(request, rows, classes)
+    codes = encode(y, classes)
+    weight = weights_of_rows(learner.rule, sample_weight, request.class_weight(classes), classes, y, codes)
+    if weight is not None and not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    examples = Examples(rows, codes, weight)
+    seeds = _seeds(request, learner)
+    watched = None
+    if held_out is not None:
+        watched = learner.watch(held_out(classes))
+    elif request.share is not None:
+        examples, kept = split(examples, request.share, seeds.held_out, "rows")
+        watched = learner.watch(kept)
+    passes = _with_seed(request.passes, seeds)
+    return Task(learner, InMemory(examples), classes, passes, watched, source)
+
+
+def _with_seed(passes: Passes, seeds: Seeds) -> Passes:
+    return replace(passes, seed=seeds.order)
+
+
+def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
+    """Training on a source that is read into memory first, for learners that need all rows at hand."""
+    X, y = source.arrays()
+    check_features(source, request.agrees(source.encoding))
+    rows = as_rows(X, None, source.name)
+
+    def kept(classes: Array) -> Examples:
+        assert beside is not None
+        held_out = beside(source)
+        X_val, y_val = held_out.arrays()
+        return Examples(as_rows(X_val, None, held_out.name), encode(labelled(held_out, y_val), classes, held_out.name))
+
+    return from_rows(request, rows, labelled(source, y), held_out=None if beside is None else kept, source=source)
+
+
+def from_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
+    """Training of a linear model on a source, batch by batch."""
+    often = request.passes.max_iter > 1 or request.share is not None
+    stream = Stream(source.again(often), watch=request.watch)
+    rows, known = stream.settle(request.reads_all)
+    learner, classes = _learner(request, rows, stream.classes)
+    assert isinstance(learner, LinearLearner)
+    if request.learned is not None:
+        stream.widest = learner.n_features
+        stream.check = lambda: check_features(stream.source, request.agrees(stream.source.encoding))
+    stream.classes = classes
+    counts = None if known is None else known.counts
+    stream.class_weight = weights_of_classes(request.class_weight(classes), classes, counts, learner.rule)
+    seeds = _seeds(request, learner)
+    watched: Callable[[], float] | None = None
+    if beside is not None:
+        held_out = beside(stream.source)
+        watched = Watched(learner, held_out, classes, stream.source, often=request.passes.max_iter > 1)
+    elif request.share is not None:
+        stream.share, stream.seed = request.share, seeds.held_out
+        watched = partial(stream.error, learner, held_out=True)
+    return Task(learner, stream, classes, _with_seed(request.passes, seeds), watched, stream.source)
+
+
+def train_on_source(
+    request: Callable[[], Request],
+    source: Source,
+    beside: Beside | None = None,
+    report: Callable[[Any, Run], None] | None = None,
+) -> tuple[Task, Run]:
+    """Train a linear model on a source.
+
+    The classes are those of the first batch. If another one turns up, training begins anew with a new request, and all
+    rows are read once before: the result is that of arrays, and the common case costs nothing.
+    """
+    task = from_source(request(), source, beside)
+    try:
+        return task, task.run(report)
+    except UnknownLabel:
+        task = from_source(replace(request(), reads_all=True), source, beside)
+        return task, task.run(report)

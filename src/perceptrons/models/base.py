@@ -1,0 +1,152 @@
+"""What all estimators share: parameters of the rule, the way into and out of training, counts and bounds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons import rules
+from perceptrons.learn.fit import AnyLearner, Material, Passes, Run, fit
+from perceptrons.learn.report import Progress, unconverged
+
+
+class Online(BaseEstimator):
+    """An estimator around a learner. `rule__C` is a parameter of its rule, as with Gaussian-process kernels."""
+
+    # Read from every estimator's parameters.
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    random_state: Any
+    verbose: int
+    rule: Any = None  # unless an estimator has the parameter
+    early_stopping: bool = False
+    n_iter_no_change: int = 5
+
+    # There once it is fitted.
+    n_iter_: int
+    converged_: bool
+    mistakes_: Any
+    validation_errors_: Any
+    _n_rows: int  # what the counts of mistakes are a share of
+
+    @property
+    def _trained(self) -> AnyLearner:
+        """The learner, once there is one."""
+        check_is_fitted(self)
+        learner: AnyLearner = vars(self)["_learner"]
+        return learner
+
+    # -- parameters -------------------------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of the rule, as ``rule__C``.
+
+        Returns
+        -------
+        dict
+        """
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            rule = rules.RULES.get(self.rule, tuple)() if isinstance(self.rule, str) else self.rule
+            if isinstance(rule, tuple) and hasattr(rule, "_asdict"):
+                params.update({f"rule__{name}": value for name, value in rule._asdict().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator.
+
+        A rule cannot be changed in place: ``rule__C=0.1`` replaces it by a new one.
+
+        Parameters
+        ----------
+        **params : parameters by name
+
+        Returns
+        -------
+        self
+        """
+        own = {name: value for name, value in params.items() if not name.startswith("rule__")}
+        super().set_params(**own)
+        parts = {name.removeprefix("rule__"): value for name, value in params.items() if name not in own}
+        if parts:
+            rule = rules.resolve(self.rule)
+            unknown = [name for name in parts if name not in rule._fields]
+            if unknown:
+                raise ValueError(
+                    f"Invalid parameter {unknown[0]!r} for rule {rule}. Valid parameters are: {list(rule._fields)!r}."
+                )
+            self.rule = rule._replace(**parts)
+        return self
+
+    # -- training ---------------------------------------------------------------------------------------------
+
+    def _passes(self, seed: int | None = None) -> Passes:
+        """How `fit` makes passes, by the parameters."""
+        return Passes(
+            max_iter=self.max_iter,
+            tol=self.tol,
+            seed=seed,
+            patience=self.n_iter_no_change if self.early_stopping else None,
+            one_by_one=self.verbose > 1,
+        )
+
+    def _report(self, material: Material[Any]) -> Progress | None:
+        return Progress(type(self).__name__, material, self.verbose > 1) if self.verbose else None
+
+    def _fit_examples(
+        self, learner: AnyLearner, material: Material[Any], seed: int | None, held_out: Callable[[], float] | None
+    ) -> Run:
+        return fit(learner, material, self._passes(seed), held_out=held_out, report=self._report(material))
+
+    def _commit(self, learner: AnyLearner, run: Run, n_rows: int) -> None:
+        """Become the fitted model; `n_rows` is what mistakes of a pass are a share of."""
+        self._learner: Any = learner
+        self.n_iter_ = run.n_iter
+        self.converged_ = run.converged
+        self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
+        self.validation_errors_ = np.array(run.validation_errors)
+        self._n_rows = n_rows
+
+    def _conclude(self, learner: AnyLearner, run: Run, stacklevel: int) -> None:
+        """Once the model is committed: warn if there is something to say, and go on with a Ctrl-C."""
+        text = unconverged(type(self).__name__, learner, run, self._passes())
+        if text is not None:
+            warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel + 1)
+        run.resume_interrupt()
+
+    # -- reports ----------------------------------------------------------------------------------------------
+
+    @property
+    def n_seen_(self) -> int:
+        """Examples processed, over all passes and calls."""
+        return int(self._trained.totals.seen)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Of these, the ones that were wrong at the time: a margin of 0 or less, or another structure."""
+        return int(self._trained.totals.mistakes)
+
+    @property
+    def n_updates_(self) -> int:
+        """Steps made, over all passes and calls."""
+        return int(self._trained.totals.updates)
+
+    @property
+    def margin_bound_(self) -> float:
+        """Proved: no hypothesis has a larger margin on the examples seen."""
+        return float(self._trained.margin_bound)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")

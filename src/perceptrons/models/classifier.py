@@ -1,0 +1,334 @@
+"""What the classifiers share: learning in passes and from streams, scores, predictions."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.data.arrays import Rows
+from perceptrons.data.batches import Source
+from perceptrons.learn.classes import ClassLearner
+from perceptrons.learn.fit import Run
+from perceptrons.learn.labels import announced, encode, new_classes, union, weights_of_rows
+from perceptrons.learn.once import Once
+from perceptrons.learn.readouts import READOUTS, refuse_stream
+from perceptrons.learn.stream import check_features, labelled
+from perceptrons.learn.task import Request, Task, from_rows, train_on_source
+from perceptrons.models import sources, validation
+from perceptrons.models.base import Online
+
+Array = npt.NDArray[Any]
+Start = Callable[[Any, np.random.RandomState], None]  # sets the first hypothesis of a learner
+
+
+class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
+    """A classifier that learns by mistakes. Estimators give parameters and say what learner they mean."""
+
+    # Read from every estimator's parameters.
+    fit_intercept: bool
+    validation_fraction: float
+    class_weight: Any
+    warm_start: bool
+
+    # There once it is fitted.
+    classes_: Array
+    n_features_in_: int
+    _learner: Any
+    _learned_with: dict[str, Any]
+
+    _streams = True  # whether a source can be learned from batch by batch, as features turn up
+
+    @abstractmethod
+    def _settings(self) -> dict[str, Any]:
+        """What a learner takes: rule, readout, eta, fit_intercept, tie and what its space asks for."""
+
+    @abstractmethod
+    def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> ClassLearner:
+        """A learner for rows like these that has seen nothing."""
+
+    def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
+        """Rows to learn from; `fresh` gets to know the features."""
+        return validation.features(fresh, X, reset=reset)
+
+    def _check_stream(self) -> None:
+        """Refuse what cannot be done in a stream."""
+
+    # -- fit --------------------------------------------------------------------------------------------------
+
+    def _goes_on(self, start: Start | None) -> bool:
+        """Whether `fit` continues the last one."""
+        return bool(self.warm_start) and hasattr(self, "_learner") and start is None
+
+    def _request(self, start: Start | None = None, *, reads_all: bool = False) -> Request:
+        """What `fit` was asked for, besides the data."""
+        settings, learned = self._settings(), None
+        if self._goes_on(start):
+            learned = self._copied_learner(), self.classes_
+            learned[0].adopt(**settings)
+        return Request(
+            lambda rows, n_classes: self._new_learner(settings, rows, n_classes),
+            self._passes(),
+            check_random_state(self.random_state),
+            shuffle=self.shuffle,
+            share=self.validation_fraction if self.early_stopping else None,
+            class_weight=lambda classes: self.class_weight,
+            learned=learned,
+            start=start,
+            reads_all=reads_all or self.class_weight is not None,
+            agrees=lambda encoding: learned is None or sources.agree(self, encoding),
+        )
+
+    def _copied_learner(self) -> ClassLearner:
+        """A copy to go on with: an error leaves this model as it is. A kernel that is a function stays what it is."""
+        functions = {id(value): value for value in self.get_params(deep=False).values() if callable(value)}
+        learner: ClassLearner = copy.deepcopy(self._learner, functions)
+        return learner
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        start: Start | None = None,
+        stacklevel: int = 3,
+    ) -> Self:
+        """Learn from arrays or a source. `start` sets the first hypothesis, where it is not that of zeros."""
+        if isinstance(X, Source):
+            sources.refuse_labels(y, sample_weight)
+            self._fit_source(X, X_val, y_val, start, stacklevel + 1)
+        else:
+            task, fresh = self._prepare(X, y, sample_weight, X_val, y_val, start)
+            self._train(task, fresh, stacklevel + 1)
+        return self
+
+    def _train(self, task: Task, fresh: Any, stacklevel: int) -> Run:
+        """Run what was prepared, and become the fitted model, with the features that `fresh` knows."""
+        run = task.run(self._report(task.material))
+        self._finish(task, run, fresh, stacklevel + 1)
+        return run
+
+    def _finish(self, task: Task, run: Run, fresh: Any, stacklevel: int) -> None:
+        self._become(fresh, task.learner, task.classes, run, task.material.n_rows)
+        self._conclude(task.learner, run, stacklevel + 1)
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, start: Start | None = None
+    ) -> tuple[Task, Any]:
+        """Validate arrays and set up a run of `fit`; a copy of this model knows their features. Nothing changes."""
+        fresh = copy.copy(self)
+        rows = self._rows(fresh, X, reset=not self._goes_on(start))
+        fresh.__dict__.pop("encoding_", None)  # of a table that an earlier fit was about
+        y = validation.labels(self, y, rows)
+        validation.distinct(y)
+        weight = validation.sample_weights(sample_weight, rows)
+        given = X_val is not None or y_val is not None
+        held_out = partial(validation.held_out, fresh, X_val, y_val) if given else None
+        return from_rows(self._request(start), rows, y, weight, held_out), fresh
+
+    def _fit_source(self, source: Source, X_val: Any, y_val: Any, start: Start | None, stacklevel: int) -> None:
+        """Learn from a source: batch by batch, unless the learner needs all rows at hand."""
+        if X_val is not None and (not isinstance(X_val, Source) or y_val is not None):
+            raise ValueError("X_val must be a source, without y_val, where X is a source")
+        goes_on = self._goes_on(start)
+        if self._streams and not READOUTS[self._settings()["readout"]].weighs_all_rows:
+            reads_all, fresh = start is not None, copy.copy(self)
+            beside = None if X_val is None else lambda read: X_val
+            task, run = train_on_source(lambda: self._request(start, reads_all=reads_all), source, beside)
+            assert task.source is not None
+            read = task.source
+        else:
+            X, y = source.arrays()
+            check_features(source, not goes_on or sources.agree(self, source.encoding))
+            task, fresh = self._prepare(X, y, None, X_val, y_val, start)
+            run = task.run(self._report(task.material))
+            read = source
+        if not goes_on:
+            sources.note_features(fresh, read, task.n_features)
+        self._finish(task, run, fresh, stacklevel + 1)
+
+    def _become(self, fresh: Any, learner: ClassLearner, classes: Array, run: Run, n_rows: int) -> None:
+        """Become the fitted model, with the features that `fresh` knows."""
+        learner.seal()
+        for name in ("n_features_in_", "feature_names_in_", "encoding_"):
+            if hasattr(fresh, name):
+                setattr(self, name, getattr(fresh, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        self._learned_with = self._settings()
+        self.classes_ = classes
+        self._commit(learner, run, n_rows)
+
+    # -- streams ----------------------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from these rows, once, in their order. Cutting a stream into other chunks changes nothing.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            A source (`perceptrons.data.source`) is read once, batch by batch; it has its labels with it.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like, optional
+            Announces classes. A class that was not announced exists from its first example on.
+        sample_weight : array-like of shape (n_samples,), optional
+            Scales the step, or C for PA-I and PA-II.
+
+        Returns
+        -------
+        self
+        """
+        self._learn_once(X, y, classes, sample_weight, predict=False)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def predict_then_learn(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
+        """Learn like `partial_fit`, and return what was predicted for each row before learning from it.
+
+        Predictions are those of the hypothesis in force, whose mistakes `n_mistakes_` counts, whatever the readout. A
+        class that was not announced is not predicted before its first example. The very first row of a stream without
+        announced classes gets its own label, because there is nothing to predict.
+
+        Parameters
+        ----------
+        X, y, classes, sample_weight
+            As for `partial_fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The predicted labels.
+        """
+        predictions = self._learn_once(X, y, classes, sample_weight, predict=True)
+        assert predictions is not None
+        return predictions
+
+    def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
+        if isinstance(X, Source):
+            sources.refuse_labels(y, sample_weight)
+            return sources.learn_once(self, X, classes, predict)
+        first = not hasattr(self, "_learner")
+        fresh = copy.copy(self) if first else self
+        self._check_learning_once(first)
+        rows = self._rows(fresh, X, reset=first)
+        return self._learn_rows(fresh, rows, y, classes, sample_weight, predict)
+
+    def _check_learning_once(self, first: bool) -> None:
+        """Refuse parameters that make no sense for a stream."""
+        settings = self._settings()
+        if not first and settings != self._learned_with:
+            self._validate_params()  # scikit-learn looks at them in the first call only
+        self._check_stream()
+        refuse_stream(settings["readout"])
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight='balanced' needs all labels beforehand: use fit, or pass a dict of weights to partial_fit"
+            )
+
+    def _learn_rows(
+        self, fresh: Any, rows: Rows, y: Any, classes: Any, sample_weight: Any, predict: bool
+    ) -> Array | None:
+        """Learn from rows once; `fresh` is a copy of this model, or itself, that knows their features."""
+        first, settings = not hasattr(self, "_learner"), self._settings()
+        y = validation.labels(self, y, rows)
+        current = np.empty(0) if first else self.classes_
+        known = current
+        if classes is not None:
+            known = union(known, announced(classes))
+        new = new_classes(y, known)
+        final = union(known, y[new]) if new else known
+        weight = validation.sample_weights(sample_weight, rows)
+        if weight is not None or self.class_weight is not None:
+            by_class = self.class_weight and {c: self.class_weight.get(c, 1.0) for c in final.tolist()}
+            weight = weights_of_rows(settings["rule"], weight, by_class, final, y, encode(y, final))
+        learner = self._new_learner(settings, rows, len(current)) if first else self._learner
+        once = Once(learner, rows, y, weight, current, predict)
+        run = once.learn(settings, known, new)
+        if len(once.classes):
+            self._become(fresh, learner, once.classes, run, len(rows))
+        run.resume_interrupt()
+        return once.guesses
+
+    # -- prediction -------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Compute scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes, positive for `classes_[1]`; else one column a class. A voted readout gives the share of
+            votes: those for less those against for two classes, else one share a class.
+        """
+        check_is_fitted(self)
+        if isinstance(X, Source):
+            parts = [self._learner.decide(rows) for rows, _ in sources.rows_for(self, X)]
+            if not parts:
+                raise ValueError(f"{X.name} has no rows")
+            scores = np.concatenate(parts)
+        else:
+            scores = self._learner.decide(validation.features(self, X, reset=False))
+        return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels, of the type of `classes_`.
+        """
+        scores = self.decision_function(X)
+        codes = self._learner.predict(scores.reshape(len(scores), -1))
+        return np.asarray(self.classes_[codes])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute the share of rows that are predicted right.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+        y : array-like of shape (n_samples,)
+            Labels; a source has them with it.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        if isinstance(X, Source):
+            sources.refuse_labels(y, sample_weight)
+            right, total = 0, 0
+            for rows, labels in sources.rows_for(self, X):
+                codes = self._learner.predict(self._learner.decide(rows))
+                right += int(np.count_nonzero(self.classes_[codes] == labelled(X, labels)))
+                total += len(codes)
+            if total == 0:
+                raise ValueError(f"{X.name} has no rows")
+            return right / total
+        return float(super().score(X, y, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
