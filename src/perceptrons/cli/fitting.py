@@ -110,16 +110,10 @@ def rule_of(given: dict[str, Any]) -> Any:
 
 def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
     """The parameters of an estimator that learns like this."""
-    share = reading.share_of(given["validation"])
     found: dict[str, Any] = {
+        **training.params(given, reading.share_of(given["validation"])),
         "fit_intercept": not given["no_intercept"],
-        "max_iter": given["passes"],
         "tol": given["tol"] or None,
-        "shuffle": not given["no_shuffle"],
-        "random_state": given["seed"],
-        "early_stopping": given["patience"] is not None,
-        "n_iter_no_change": given["patience"] or 5,
-        "validation_fraction": share or 0.1,
         "class_weight": class_weight,
     }
     rule = rule_of(given)

@@ -70,15 +70,7 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     click.echo(", ".join(how) + "\n")
     held = summary["held_out_errors"]
     head = ["pass", "mistakes", "online error"] + (["held-out error"] if held else [])
-    lines: list[list[str]] = []
-    for number in chosen(len(mistakes)):
-        line = [f"{number + 1}", f"{mistakes[number]:,}", output.percent(summary["online_error"][number])]
-        lines.append(line + ([output.percent(held[number])] if number < len(held) else []))
-        if number + 1 < len(mistakes) and number + 1 not in chosen(len(mistakes)):
-            lines.append(["…"] + [""] * (len(head) - 1))
-    if lines:  # none where the first pass was interrupted
-        output.table(head, lines, left=0)
-        click.echo()
+    table_of_passes(head, [f"{n:,}" for n in mistakes], [*map(output.percent, summary["online_error"])], held)
     errors = [("training error", summary["training_error"]), ("held-out error", summary["held_out_error"])]
     told = [f"{name} {click.style(output.percent(error), bold=True)}" for name, error in errors if error is not None]
     if told:
@@ -90,6 +82,20 @@ def show(result: Any, summary: dict[str, Any]) -> None:
         click.echo("proved: " + proved(summary["margin_bound"], result.saved.learner.radius, "rows"))
     click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in all")
     click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
+
+
+def table_of_passes(head: list[str], *columns: list[Any]) -> None:
+    """Print a line for each pass, or the first and the last ones; the last column, of held-out errors, may be short."""
+    *counts, held = columns
+    n, lines = len(counts[0]), []
+    for number in chosen(n):
+        errors = [output.percent(held[number])] if number < len(held) else [""] * bool(held)
+        lines.append([f"{number + 1}", *(column[number] for column in counts), *errors])
+        if number + 1 < n and number + 1 not in chosen(n):
+            lines.append(["…"] + [""] * (len(head) - 1))
+    if lines:  # none where the first pass was interrupted
+        output.table(head, lines, left=0)
+        click.echo()
 
 
 def proved(bound: float, radius: float, unit: str) -> str:

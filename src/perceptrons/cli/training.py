@@ -89,6 +89,18 @@ def rule_of(given: dict[str, Any]) -> Any:
     return rules.resolve(make(**{name: given[name] for name in make._fields if given.get(name) is not None}))
 
 
+def params(given: dict[str, Any], share: float | None) -> dict[str, Any]:
+    """Parameters of an estimator that trains like this, as far as all estimators have them."""
+    return {
+        "max_iter": given["passes"],
+        "shuffle": not given["no_shuffle"],
+        "random_state": given["seed"],
+        "early_stopping": given["patience"] is not None,
+        "n_iter_no_change": given["patience"] or 5,
+        "validation_fraction": share or 0.1,
+    }
+
+
 def check_idle(given: dict[str, Any], idle: dict[str, str], unit: str) -> None:
     """Refuse options that would change nothing. `idle`: further ones, and what they go with."""
     needed = {

@@ -20,8 +20,7 @@ from perceptrons.core.rows import JIT
     SQ_RADIUS,  # max ‖x‖², or max ‖Δφ‖² over steps
     TOKENS,  # tokens of the sequences processed
     WRONG_TOKENS,  # of them, those whose predicted label was wrong
-    N_TOTALS,
-) = range(10)
+) = range(9)
 
 # Entries of `course`.
 (
@@ -36,8 +35,7 @@ from perceptrons.core.rows import JIT
     TRIED,  # 1 once the hypothesis in force has been tried for the pocket
     POCKET,  # mistakes of the hypothesis in the pocket
     USED_ROWS,  # rows of the weights of sequences that are in use
-    N_COURSE,
-) = range(12)
+) = range(11)
 
 
 @register_jitable(**JIT)

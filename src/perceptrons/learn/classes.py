@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.learner import Additive, Order
+from perceptrons.learn.learner import Learner, Order
 from perceptrons.learn.readouts import READOUTS, Ballot, Readout, Step
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
 Array = npt.NDArray[Any]
 
 
-class ClassLearner(Additive):
+class ClassLearner(Learner[Examples]):
     """A learner of two or more classes. Each kind adds the space that it moves in."""
 
     bias: float  # value of the constant feature: 1, or 0 without a bias
@@ -97,10 +97,6 @@ class ClassLearner(Additive):
         """Make one pass over the rows `order`; return the number of mistakes. Fills `predicted`, unless None."""
 
     @abstractmethod
-    def confirms(self, examples: Examples) -> bool:
-        """After a pass without a mistake: whether the hypothesis in force makes none at all."""
-
-    @abstractmethod
     def make_room(self, growth: Growth) -> None:
         """Make room for new classes; a new class starts at 0."""
 
@@ -111,10 +107,6 @@ class ClassLearner(Additive):
     @abstractmethod
     def snapshot(self, columns: Ints | None = None) -> Any:
         """What `restore` needs to undo learning that touches these features only (None: all)."""
-
-    @abstractmethod
-    def restore(self, snapshot: Any) -> None:
-        """Go back to a snapshot."""
 
     def compact(self) -> State:
         """What a model file holds of the state: all that is in use."""

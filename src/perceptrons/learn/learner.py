@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
@@ -45,89 +45,15 @@ E = TypeVar("E", contravariant=True)
 
 
 class Learner(Protocol[E]):
-    """Something that learns from examples of type E. The driver in `fit` needs nothing else."""
+    """Something that learns from examples of type E: all that the driver in `fit` asks for.
 
-    words: Words
+    Its hypothesis is the sum of its steps, w − w_0 = Σ τ_t·Δ_t. What follows from that alone is written here, once.
+    """
 
-    @property
-    def totals(self) -> Totals: ...
-
-    @property
-    def course(self) -> Course: ...
-
-    @property
-    def margin_bound(self) -> float:
-        """Proved: no hypothesis has a larger margin on the examples seen."""
-
-    @property
-    def radius(self) -> float:
-        """R: the length of the longest example, or of the longest step."""
-
-    @property
-    def definite(self) -> bool:
-        """Whether examples have lengths and margins, so that something can be proved."""
-
-    @property
-    def one_by_one(self) -> bool:
-        """Whether every pass must be a call of its own."""
-
-    @property
-    def plan(self) -> str:
-        """How passes are made, in a few words; empty where there is no choice."""
-
-    @property
-    def status(self) -> str:
-        """What is known of the hypothesis in force, in a few words."""
-
-    def begin(self, examples: E) -> None:
-        """Get ready for the first pass."""
-
-    def at_once(self, examples: E) -> int:
-        """How many passes one call may make."""
-
-    def once(self, examples: E, order: Order, *, last: bool = False) -> int:
-        """Make one pass in this order; return the number of mistakes. `last`: no other pass follows."""
-
-    def repeat(self, examples: E, orders: Order, tol: float | None) -> list[int]:
-        """Make passes until one makes no mistake, or margins look too small; return the mistakes of each."""
-
-    def confirms(self, examples: E) -> bool:
-        """After a pass without a mistake: whether the hypothesis in force makes none at all."""
-
-    def converge(self) -> None:
-        """Note that the hypothesis in force makes no mistake."""
-
-    def gives_up(self, tol: float) -> bool:
-        """Whether the margin is proved to be below tol·R."""
-
-    def watch(self, examples: E) -> Callable[[], float]:
-        """A function that returns the error of the readout on these examples at the time of the call."""
-
-    def check_finite(self) -> None:
-        """Refuse a hypothesis that has overflowed."""
-
-    def snapshot(self) -> Any:
-        """What `restore` needs to undo learning."""
-
-    def restore(self, snapshot: Any) -> None:
-        """Go back to a snapshot."""
-
-    def seal(self) -> None:
-        """Let go of the examples, apart from what the hypothesis is made of."""
-
-
-class Additive(ABC):
-    """A learner whose hypothesis is the sum of its steps, w − w_0 = Σ τ_t·Δ_t; what follows from that alone."""
-
-    words = Words()
-    state: State
-    definite = True
-    plan = ""
-
-    @property
-    def one_by_one(self) -> bool:
-        """Whether every pass must be a call of its own."""
-        return False
+    words: Words = Words()
+    state: State  # all that it holds, by name
+    definite: bool = True  # whether examples have lengths and margins, so that something can be proved
+    plan: str = ""  # how passes are made, in a few words, where there is a choice
 
     @property
     def totals(self) -> Totals:
@@ -137,8 +63,62 @@ class Additive(ABC):
     def course(self) -> Course:
         return self.state.course
 
+    # -- learning ---------------------------------------------------------------------------------------------
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether every pass must be a call of its own."""
+        return False
+
+    def begin(self, examples: E) -> None:
+        """Get ready for the first pass."""
+        return None
+
+    def at_once(self, examples: E) -> int:
+        """How many passes one call may make."""
+        return 1
+
+    @abstractmethod
+    def once(self, examples: E, order: Order, *, last: bool = False) -> int:
+        """Make one pass in this order; return the number of mistakes. `last`: no other pass follows."""
+
+    def repeat(self, examples: E, orders: Order, tol: float | None) -> list[int]:
+        """Make passes until one makes no mistake, or margins look too small; return the mistakes of each."""
+        return [self.once(examples, order) for order in orders]
+
+    @abstractmethod
+    def confirms(self, examples: E) -> bool:
+        """After a pass without a mistake: whether the hypothesis in force makes none at all."""
+
+    def converge(self) -> None:
+        """Note that the hypothesis in force makes no mistake."""
+        return None
+
+    def check_finite(self) -> None:
+        """Refuse a hypothesis that has overflowed; passes that look for it themselves need no other check."""
+        return None
+
+    def seal(self) -> None:
+        """Let go of the examples, apart from what the hypothesis is made of."""
+        return None
+
+    @abstractmethod
+    def watch(self, examples: E) -> Callable[[], float]:
+        """A function that returns the error of the readout on these examples at the time of the call."""
+
+    @abstractmethod
+    def snapshot(self) -> Any:
+        """What `restore` needs to undo learning."""
+
+    @abstractmethod
+    def restore(self, snapshot: Any) -> None:
+        """Go back to a snapshot."""
+
+    # -- what is proved ---------------------------------------------------------------------------------------
+
     @property
     def radius(self) -> float:
+        """R: the length of the longest example, or of the longest step."""
         return float(np.sqrt(self.totals.sq_radius))
 
     @property
@@ -149,10 +129,6 @@ class Additive(ABC):
     @abstractmethod
     def hull_point(self, total: float) -> tuple[float, float]:
         """‖w − w_0‖/Στ, rounded up as far as computing it goes, and ‖w_0‖/Στ."""
-
-    @abstractmethod
-    def once(self, examples: Any, order: Order, *, last: bool = False) -> int:
-        """Make one pass in this order; return the number of mistakes."""
 
     @property
     def margin_bound(self) -> float:
@@ -173,29 +149,8 @@ class Additive(ABC):
 
     @property
     def status(self) -> str:
+        """What is known of the hypothesis in force, in a few words."""
         return f"margin at most {at_most(self.margin_bound)}"
-
-    # What most learners have no use for.
-
-    def begin(self, examples: Any) -> None:
-        """Get ready for the first pass."""
-
-    def at_once(self, examples: Any) -> int:
-        """How many passes one call may make."""
-        return 1
-
-    def repeat(self, examples: Any, orders: Order, tol: float | None) -> list[int]:
-        """Make several passes; return the mistakes of each."""
-        return [self.once(examples, order) for order in orders]
-
-    def converge(self) -> None:
-        """Note that the hypothesis in force makes no mistake."""
-
-    def check_finite(self) -> None:
-        """Refuse a hypothesis that has overflowed; passes that look for it themselves need no other check."""
-
-    def seal(self) -> None:
-        """Let go of the examples, apart from what the hypothesis is made of."""
 
 
 def overflow(where: str) -> ValueError:

@@ -7,7 +7,7 @@ of that. A new readout is a class here, its part of `core.linear.readouts`, and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,47 +15,13 @@ from perceptrons.core.linear import passes
 from perceptrons.core.linear import readouts as markers
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.state import Course, Floats, Growth, State, Totals
+from perceptrons.learn.state import Floats, Growth, Totals
+
+if TYPE_CHECKING:
+    from perceptrons.learn.classes import ClassLearner
 
 BLOCK = 1 << 22  # entries of the largest table of inner products, and of dense rows, that votes are counted from
 LOG_LINES = 1 << 16  # rows that one call may visit when every update is logged
-
-
-class Space(Protocol):
-    """What a readout asks of the learner that has it."""
-
-    state: State
-    bias: float
-    tie_positive: bool
-
-    @property
-    def totals(self) -> Totals: ...
-
-    @property
-    def course(self) -> Course: ...
-
-    @property
-    def current(self) -> Floats:
-        """The hypothesis in force: weights, or coefficients of support rows."""
-
-    @property
-    def weights(self) -> Floats:
-        """Those of the readout."""
-
-    def scores(self, rows: Rows, hypothesis: Floats) -> Floats:
-        """Scores by weights, or coefficients, of this shape; one column for two classes."""
-
-    def reads_less(self, rows: Rows) -> bool:
-        """Whether scoring these rows reads fewer weights than there are."""
-
-    def mistakes_of(self, examples: Examples, hypothesis: Floats) -> float:
-        """Mistakes of a hypothesis on examples, by their weights."""
-
-    def ballot(self, rows: Rows) -> Ballot:
-        """Empty votes on these rows."""
-
-    def steps(self, first: int) -> list[Step]:
-        """The updates that were logged, from number `first` on."""
 
 
 class Readout:
@@ -81,13 +47,13 @@ class Readout:
         """The weights that predict."""
         return w
 
-    def decide(self, space: Space, rows: Rows) -> Floats:
+    def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
         """Scores of all rows, one column for two classes."""
-        return space.scores(rows, space.weights)
+        return learner.scores(rows, learner.weights)
 
-    def watch(self, space: Space, rows: Rows) -> Callable[[], Floats]:
+    def watch(self, learner: ClassLearner, rows: Rows) -> Callable[[], Floats]:
         """A function that returns the scores of these rows at the time of the call."""
-        return lambda: self.decide(space, rows)
+        return lambda: self.decide(learner, rows)
 
     def step_sums(self, log: Floats) -> Floats | None:
         """What the updates in a log add to `kept`, a number each; None if that is nothing."""
@@ -100,10 +66,10 @@ class Readout:
         """The updates that were logged and are not sealed, as one piece."""
         return np.empty((0, markers.COLUMNS))
 
-    def fill(self, space: Space, examples: Examples) -> None:
+    def fill(self, learner: ClassLearner, examples: Examples) -> None:
         """Get ready for passes over these examples."""
 
-    def converge(self, space: Space) -> None:
+    def converge(self, learner: ClassLearner) -> None:
         """Note that the hypothesis in force makes no mistake."""
 
     def add(self, source: Rows, log: Floats) -> None:
@@ -161,12 +127,12 @@ class Averaged(Readout):
             return w
         return np.asarray(((total + 1) * w - kept) / total)
 
-    def decide(self, space: Space, rows: Rows) -> Floats:
-        total, kept = space.totals.averaged, space.state.get("kept")
-        if not total or kept is None or not space.reads_less(rows):
-            return super().decide(space, rows)
+    def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
+        total, kept = learner.totals.averaged, learner.state.get("kept")
+        if not total or kept is None or not learner.reads_less(rows):
+            return super().decide(learner, rows)
         # The mean of all weights would take longer than these few: combine two scores instead.
-        sums, final = (space.scores(rows, hypothesis) for hypothesis in (kept, space.current))
+        sums, final = (learner.scores(rows, hypothesis) for hypothesis in (kept, learner.current))
         return np.asarray(((total + 1) * final - sums) / total)
 
     def step_sums(self, log: Floats) -> Floats | None:
@@ -185,13 +151,13 @@ class Pocket(Readout):
     def weights(self, w: Floats, kept: Floats | None, totals: Totals) -> Floats:
         return w if kept is None else kept
 
-    def fill(self, space: Space, examples: Examples) -> None:
-        course = space.course
+    def fill(self, learner: ClassLearner, examples: Examples) -> None:
+        course = learner.course
         course.run = course.longest = course.tried = 0.0
-        course.pocket = space.mistakes_of(examples, space.state["kept"])
+        course.pocket = learner.mistakes_of(examples, learner.state["kept"])
 
-    def converge(self, space: Space) -> None:
-        space.state["kept"][:], space.course.pocket = space.current, 0.0
+    def converge(self, learner: ClassLearner) -> None:
+        learner.state["kept"][:], learner.course.pocket = learner.current, 0.0
 
 
 class Step(NamedTuple):
@@ -216,18 +182,18 @@ class Voted(Readout):
     def room(self, kept: Floats | None, visits: int) -> Floats | None:
         return np.empty((visits, markers.COLUMNS))
 
-    def decide(self, space: Space, rows: Rows) -> Floats:
+    def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
         """The share of votes."""
-        seen = space.totals.averaged
-        return np.asarray(space.ballot(rows).count(space.steps(0), seen) / max(1.0, seen))
+        seen = learner.totals.averaged
+        return np.asarray(learner.ballot(rows).count(learner.steps(0), seen) / max(1.0, seen))
 
-    def watch(self, space: Space, rows: Rows) -> Callable[[], Floats]:
+    def watch(self, learner: ClassLearner, rows: Rows) -> Callable[[], Floats]:
         """Count on from the last call: each update is looked at once."""
-        ballot, counted = space.ballot(rows), 0
+        ballot, counted = learner.ballot(rows), 0
 
         def votes() -> Floats:
             nonlocal counted
-            now = ballot.count(space.steps(counted), space.totals.averaged)
+            now = ballot.count(learner.steps(counted), learner.totals.averaged)
             counted = self.n_logged
             return now
 

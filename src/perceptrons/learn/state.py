@@ -35,8 +35,8 @@ class Entry:
 class Entries:
     """Numbers with names over one array of floats, which compiled code updates in place."""
 
-    def __init__(self, array: Floats) -> None:
-        self.array = array
+    def __init__(self) -> None:
+        self.array: Floats = np.zeros(len(self.names()))
 
     @classmethod
     def names(cls) -> dict[str, int]:
@@ -59,9 +59,6 @@ class Totals(Entries):
 
     DONE = ("seen", "mistakes", "updates", "tokens", "wrong_tokens")  # what was done, whatever hypothesis is kept
 
-    def __init__(self) -> None:
-        super().__init__(np.zeros(counters.N_TOTALS))
-
     def visit(self, examples: int) -> None:
         """Count examples that nothing can be learned from, because there is one class only."""
         self.seen += examples
@@ -82,9 +79,6 @@ class Course(Entries):
     tried = Entry(counters.TRIED)
     pocket = Entry(counters.POCKET)
     used_rows = Entry(counters.USED_ROWS)
-
-    def __init__(self) -> None:
-        super().__init__(np.zeros(counters.N_COURSE))
 
 
 class Kind(NamedTuple):

@@ -67,24 +67,16 @@ class Task:
         return fit(self.learner, self.material, self.passes, held_out=self.held_out, report=report)
 
 
-@dataclass
-class Seeds:
-    """Random numbers in an order that does not depend on where rows come from."""
+def _draw(request: Request, learner: ClassLearner) -> tuple[int, Passes]:
+    """Draw all that is random, in an order that does not depend on where rows come from.
 
-    held_out: int = 0
-    order: int | None = None
-
-
-def _seeds(request: Request, learner: ClassLearner) -> Seeds:
-    """Draw what is needed: the choice of held-out rows, the start, the order of passes."""
-    random, seeds = request.random, Seeds()
-    if request.share is not None:
-        seeds.held_out = int(random.randint(2**31))
+    Sets the start of the learner; returns the seed of held-out rows, and the passes with that of their order.
+    """
+    random = request.random
+    held_out = int(random.randint(2**31)) if request.share is not None else 0
     if request.start is not None:
         request.start(learner, random)
-    if request.shuffle:
-        seeds.order = int(random.randint(2**31))
-    return seeds
+    return held_out, replace(request.passes, seed=int(random.randint(2**31)) if request.shuffle else None)
 
 
 def _learner(request: Request, rows: Rows, classes: Array) -> tuple[ClassLearner, Array]:
@@ -129,19 +121,14 @@ def from_rows(
     if weight is not None and not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     examples = Examples(rows, codes, weight)
-    seeds = _seeds(request, learner)
+    seed, passes = _draw(request, learner)
     watched = None
     if held_out is not None:
         watched = learner.watch(held_out(classes))
     elif request.share is not None:
-        examples, kept = split(examples, request.share, seeds.held_out, "rows")
+        examples, kept = split(examples, request.share, seed, "rows")
         watched = learner.watch(kept)
-    passes = _with_seed(request.passes, seeds)
     return Task(learner, InMemory(examples), classes, passes, watched, source)
-
-
-def _with_seed(passes: Passes, seeds: Seeds) -> Passes:
-    return replace(passes, seed=seeds.order)
 
 
 def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
@@ -172,15 +159,15 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
     stream.classes = classes
     counts = None if known is None else known.counts
     stream.class_weight = weights_of_classes(request.class_weight(classes), classes, counts, learner.rule)
-    seeds = _seeds(request, learner)
+    seed, passes = _draw(request, learner)
     watched: Callable[[], float] | None = None
     if beside is not None:
         held_out = beside(stream.source)
         watched = Watched(learner, held_out, classes, stream.source, often=request.passes.max_iter > 1)
     elif request.share is not None:
-        stream.share, stream.seed = request.share, seeds.held_out
+        stream.share, stream.seed = request.share, seed
         watched = partial(stream.error, learner, held_out=True)
-    return Task(learner, stream, classes, _with_seed(request.passes, seeds), watched, stream.source)
+    return Task(learner, stream, classes, passes, watched, stream.source)
 
 
 def train_on_source(

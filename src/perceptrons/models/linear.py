@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.models.classifier import Start
+from perceptrons.models.classifier import Classifier, Start
 
 Floats = npt.NDArray[np.float64]
+L = TypeVar("L", bound=Classifier)
 
 
-def new_learner(settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
+def new_learner(model: Classifier, settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
     """A learner for rows like these that has seen nothing."""
     return LinearLearner(**settings, n_features=rows.n_features, n_classes=n_classes, dense=rows.indices is None)
 
@@ -62,7 +63,7 @@ def _given(learner: LinearLearner, coef: Any, intercept: Any) -> Floats:
 # -- what a fitted model says ---------------------------------------------------------------------------------
 
 
-def _lines(model: Any, part: Any) -> Floats:
+def _lines(model: Classifier, part: Any) -> Floats:
     """Weights of the readout, one line a weight vector."""
     check_is_fitted(model)
     learner: LinearLearner = model._learner
@@ -72,11 +73,11 @@ def _lines(model: Any, part: Any) -> Floats:
     return np.asarray(w[np.newaxis] if w.ndim == 1 else w.T)
 
 
-def _coef(model: Any) -> Floats:
+def _coef(model: Classifier) -> Floats:
     return _lines(model, slice(-1)).copy()
 
 
-def _intercept(model: Any) -> Floats:
+def _intercept(model: Classifier) -> Floats:
     return _lines(model, slice(-1, None))[:, 0].copy()
 
 
@@ -84,7 +85,7 @@ coef_ = property(_coef, doc="Weights of the features, of shape (1, n_features) o
 intercept_ = property(_intercept, doc="Bias, of shape (1,) or (n_classes,).")
 
 
-def normalized(model: Any) -> Any:
+def normalized(model: L) -> L:
     """Scale the model to ‖w‖ = 1: decision values are then signed distances from the boundary.
 
     Returns
@@ -93,7 +94,7 @@ def normalized(model: Any) -> Any:
         A copy that predicts the same.
     """
     check_is_fitted(model)
-    coef = model.coef_
+    coef = _coef(model)
     largest = float(np.abs(coef).max())
     if largest == 0.0:
         raise ValueError("all weights are 0: there is no boundary, and nothing to normalize")

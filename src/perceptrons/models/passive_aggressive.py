@@ -9,7 +9,6 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
@@ -66,6 +65,7 @@ class PassiveAggressiveClassifier(Classifier):
     """
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
+    _new_learner = linear.new_learner
     _learner: LinearLearner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: rule for name, rule in COMMON.items() if name not in ("rule", "readout", "eta0", "tie")},
@@ -136,9 +136,6 @@ class PassiveAggressiveClassifier(Classifier):
 
     def _start(self, coef_init: Any, intercept_init: Any) -> Any:
         return linear.start(coef_init, intercept_init)
-
-    def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
-        return linear.new_learner(settings, rows, n_classes)
 
     def _settings(self) -> dict[str, Any]:
         return {

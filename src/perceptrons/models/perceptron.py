@@ -8,7 +8,6 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from perceptrons import rules
-from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
@@ -64,6 +63,7 @@ class Perceptron(Classifier):
     """
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
+    _new_learner = linear.new_learner
     _learner: LinearLearner
     _parameter_constraints: ClassVar[dict[str, Any]] = {**COMMON, "init": [StrOptions({"zeros", "random"})]}
 
@@ -143,9 +143,6 @@ class Perceptron(Classifier):
     def _start(self, coef_init: Any, intercept_init: Any) -> Any:
         random = self.init == "random" and not (self.warm_start and hasattr(self, "_learner"))
         return linear.start(coef_init, intercept_init, random=random)
-
-    def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
-        return linear.new_learner(settings, rows, n_classes)
 
     def _settings(self) -> dict[str, Any]:
         return {

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perceptrons.data import Rows, Source
+from perceptrons.learn.labels import Array
 from perceptrons.learn.stream import check_features, fitting, labelled, summary
-from perceptrons.models import validation
 
-Array = validation.Array
+if TYPE_CHECKING:
+    from perceptrons.models.classifier import Classifier
 
 
 def refuse_labels(y: Any, sample_weight: Any) -> None:
@@ -23,20 +24,20 @@ def refuse_labels(y: Any, sample_weight: Any) -> None:
         raise ValueError("a source has no sample_weight: use class_weight, or arrays")
 
 
-def note_features(model: Any, source: Source, n_features: int) -> None:
+def note_features(model: Classifier, source: Source, n_features: int) -> None:
     """Let the model know the features, now that all rows have been seen."""
     model.n_features_in_ = n_features
     encoding = source.encoding
     if encoding is not None and encoding.named:  # a batch that Ctrl-C kept from being learned may have had new ones
         model.feature_names_in_ = np.array(encoding.feature_names[:n_features], dtype=object)
     else:
-        vars(model).pop("feature_names_in_", None)
-    vars(model).pop("encoding_", None)
+        model.__dict__.pop("feature_names_in_", None)
+    model.__dict__.pop("encoding_", None)
     if encoding is not None:
         model.encoding_ = encoding
 
 
-def rows_for(model: Any, source: Source) -> Iterator[tuple[Rows, Array | None]]:
+def rows_for(model: Classifier, source: Source) -> Iterator[tuple[Rows, Array | None]]:
     """Batches with the features that the model knows."""
     made = source.again(often=False)
     for rows, y in made.batches():
@@ -44,7 +45,7 @@ def rows_for(model: Any, source: Source) -> Iterator[tuple[Rows, Array | None]]:
         yield fitting(rows, model.n_features_in_), y
 
 
-def agree(model: Any, encoding: Any) -> bool:
+def agree(model: Classifier, encoding: Any) -> bool:
     """Whether a table has the features that the model knows, as far as can be told."""
     if encoding is None:
         return True
@@ -54,7 +55,7 @@ def agree(model: Any, encoding: Any) -> bool:
     return names is None or encoding.feature_names == names.tolist()
 
 
-def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array:
+def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -> Array:
     """`partial_fit` with all batches of a source, one after another; the model changes when all have been learned.
 
     Returns what was predicted for each row before it was learned from, if asked for.
@@ -72,7 +73,7 @@ def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array
         if first:
             note_features(trial, made, trial.n_features_in_)
         trial.mistakes_, trial._n_rows = np.array([mistakes]), n_rows
-        vars(model).update(vars(trial))
+        model.__dict__.update(vars(trial))
 
     try:
         for rows, y in made.batches():
@@ -97,4 +98,4 @@ def learn_once(model: Any, source: Source, classes: Any, predict: bool) -> Array
     if n_rows == 0:
         raise ValueError(f"{source.name} has no rows")
     keep()
-    return np.concatenate(guesses) if predict else np.empty(0)
+    return np.concatenate([guess for guess in guesses if guess is not None]) if predict else np.empty(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from perceptrons import rules
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.readouts import OVER_STRUCTURES
 from perceptrons.learn.structure.learner import Pairs, StructuredLearner
+from perceptrons.learn.structure.problem import Checked
 from perceptrons.models.base import Online
 from perceptrons.models.parameters import COMMON, documented
 
@@ -227,10 +228,7 @@ class StructuredPerceptron(Online):
         -------
         float
         """
-        check_is_fitted(self)
-        X, Y = examples(X, Y)
-        same = self._learner.checked.same
-        return float(np.mean([same(number, *pair) for number, pair in enumerate(zip(Y, self.predict(X), strict=True))]))
+        return self._mean(X, Y, lambda checked: checked.same)
 
     def loss(self, X: Any, Y: Any) -> float:
         """Compute the mean loss of what is predicted: that of the problem, or the share of wrong structures.
@@ -244,10 +242,14 @@ class StructuredPerceptron(Online):
         -------
         float
         """
+        return self._mean(X, Y, lambda checked: checked.loss)
+
+    def _mean(self, X: Any, Y: Any, measure: Callable[[Checked], Callable[..., float]]) -> float:
+        """The mean of a measure of each pair of a structure and what is predicted for it."""
         check_is_fitted(self)
         X, Y = examples(X, Y)
-        loss = self._learner.checked.loss
-        return float(np.mean([loss(number, *pair) for number, pair in enumerate(zip(Y, self.predict(X), strict=True))]))
+        pairs, of = zip(Y, self.predict(X), strict=True), measure(self._learner.checked)
+        return float(np.mean([of(number, *pair) for number, pair in enumerate(pairs)]))
 
     @property
     def weights_(self) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_array,
@@ -25,7 +26,7 @@ FLOATS = (np.float64, np.float32)
 NARROW = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16)  # float32 holds all their values
 
 
-def features(model: Any, X: Any, *, reset: bool, input_name: str = "X") -> Rows:
+def features(model: BaseEstimator, X: Any, *, reset: bool, input_name: str = "X") -> Rows:
     """Rows of X, read in place where possible; the model's names and number of features are set or compared."""
     names = getattr(X, "columns", None)
     X_checked = readable(X, model, input_name)
@@ -54,7 +55,7 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
     )
 
 
-def _known_width(model: Any, X: Any, names: Any, reset: bool) -> bool:
+def _known_width(model: BaseEstimator, X: Any, names: Any, reset: bool) -> bool:
     """Whether there is nothing to compare but the number of features, and it is right: the way of a stream."""
     nameless = names is None and not hasattr(model, "feature_names_in_")
     return nameless and not reset and bool(X.shape[1] == getattr(model, "n_features_in_", None))
@@ -75,7 +76,7 @@ def _as_is(X: Any) -> bool:
     )
 
 
-def labels(model: Any, y: Any, rows: Rows, input_name: str = "y") -> Array:
+def labels(model: BaseEstimator, y: Any, rows: Rows, input_name: str = "y") -> Array:
     """Labels as an array with one axis, as many as rows and none missing."""
     if y is None:
         raise ValueError(f"This {type(model).__name__} estimator requires y to be passed, but the target y is None.")
@@ -111,7 +112,7 @@ def distinct(y: Array) -> Array:
     return classes
 
 
-def held_out(model: Any, X_val: Any, y_val: Any, classes: Array) -> Examples:
+def held_out(model: BaseEstimator, X_val: Any, y_val: Any, classes: Array) -> Examples:
     """The held-out examples that were passed to fit."""
     if isinstance(X_val, Source) and y_val is None:
         X_val, y_val = X_val.arrays()

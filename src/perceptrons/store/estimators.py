@@ -13,10 +13,12 @@ from perceptrons.store.saved import LEARNERS, TAGGER, Saved, read, write
 from perceptrons.store.values import rule_from
 
 if TYPE_CHECKING:
+    from perceptrons.models import SequenceTagger
+    from perceptrons.models.base import Online
     from perceptrons.store.taggers import SavedTagger
 
 
-def save(model: Any, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
+def save(model: Online, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
     """Save a fitted model.
 
     The file is a safetensors file with settings in JSON: `load` executes nothing in it. It is replaced in one step, so
@@ -58,7 +60,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
 
 
-def to_saved(model: Any) -> Saved | SavedTagger:
+def to_saved(model: Online) -> Saved | SavedTagger:
     """What is saved of a fitted estimator."""
     from sklearn.utils.validation import check_is_fitted
 
@@ -124,7 +126,7 @@ def from_saved(saved: Saved) -> Any:
     return model
 
 
-def _to_saved_tagger(model: Any, params: dict[str, Any]) -> SavedTagger:
+def _to_saved_tagger(model: SequenceTagger, params: dict[str, Any]) -> SavedTagger:
     from perceptrons.store.taggers import SavedTagger
 
     model._plan()

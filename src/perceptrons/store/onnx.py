@@ -18,12 +18,13 @@ from perceptrons.store.saved import Saved
 
 if TYPE_CHECKING:
     from perceptrons.learn.kernel.expansion import Expansion
+    from perceptrons.models.classifier import Classifier
 
 OPSET, IR = 15, 8  # old enough for runtimes in use
 LARGEST = 2**31 - 2**20  # bytes: a message of protocol buffers ends there
 
 
-def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None:
     """Write a fitted model as an ONNX file. Needs the package onnx: ``pip install 'perceptrons[onnx]'``.
 
     The graph takes ``X``, float32 of shape (n_rows, n_features), and gives
@@ -51,7 +52,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
         file.write(content)
 
 
-def _saved(model: Any) -> Saved:
+def _saved(model: Classifier) -> Saved:
     from perceptrons.store.estimators import to_saved  # imports scikit-learn
 
     saved = to_saved(model)

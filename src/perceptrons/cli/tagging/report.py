@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import chosen, ending, kept_text, proved, rule_text, settings, size
+from perceptrons.cli.report import ending, kept_text, proved, rule_text, settings, size, table_of_passes
 from perceptrons.learn.fit import Run
 from perceptrons.store.taggers import SavedTagger
 
@@ -82,16 +82,8 @@ def show(result: Result, summary: dict[str, Any]) -> None:
     click.echo(how(result.saved.params) + "\n")
     held = summary["held_out_errors"]
     head = ["pass", "sentences wrong", "tokens wrong", "of all tokens"] + (["held-out error"] if held else [])
-    lines: list[list[str]] = []
-    for number in chosen(len(mistakes)):
-        line = [f"{number + 1}", f"{mistakes[number]:,}", f"{wrong[number]:,}"]
-        line.append(output.percent(summary["online_token_error"][number]))
-        lines.append(line + ([output.percent(held[number])] if number < len(held) else [""] * bool(held)))
-        if number + 1 < len(mistakes) and number + 1 not in chosen(len(mistakes)):
-            lines.append(["…"] + [""] * (len(head) - 1))
-    if lines:  # none where the first pass was interrupted
-        output.table(head, lines, left=0)
-        click.echo()
+    counts = ([f"{n:,}" for n in column] for column in (mistakes, wrong))
+    table_of_passes(head, *counts, [*map(output.percent, summary["online_token_error"])], held)
     told = []
     if summary["training_error"] is not None:
         told.append(f"training error {click.style(output.percent(summary['training_error']), bold=True)} of tokens")

@@ -152,12 +152,7 @@ def params_of(given: dict[str, Any], features: Any, share: float | None) -> dict
     return {
         "features": features if isinstance(features, str) else [str(template) for template in features],
         **{name: value for name, value in plan._asdict().items() if name != "eta"},
-        "max_iter": given["passes"],
-        "shuffle": not given["no_shuffle"],
-        "random_state": given["seed"],
-        "early_stopping": given["patience"] is not None,
-        "n_iter_no_change": given["patience"] or 5,
-        "validation_fraction": share or 0.1,
+        **training.params(given, share),
     }
 
 

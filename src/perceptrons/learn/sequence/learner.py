@@ -16,7 +16,7 @@ from perceptrons.core.sequence.steps import FREE
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import DataError
 from perceptrons.data.token.sequences import Sequences, spans
-from perceptrons.learn.learner import EPSILON, Additive, Order, Words, overflow
+from perceptrons.learn.learner import EPSILON, Learner, Order, Words, overflow
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.sequence.schemes import allowed
 from perceptrons.learn.state import FIXED, Floats, Kind, State
@@ -57,7 +57,7 @@ class Corpus:
             raise DataError(f"{name} must have tokens, got none")
 
 
-class SequenceLearner(Additive):
+class SequenceLearner(Learner[Corpus]):
     """Weights that score a sequence with its labels, learned by stepping from wrong labels towards the right ones.
 
     The array `w` has a row for each history and for each feature that has been part of a step, and a column for each

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.learn.learner import EPSILON, Additive, Order, Words, overflow
+from perceptrons.learn.learner import EPSILON, Learner, Order, Words, overflow
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.state import State
 from perceptrons.learn.structure.problem import Checked, Space
@@ -40,7 +40,7 @@ class Pairs:
         return Pairs([self.X[i] for i in where], [self.Y[i] for i in where])
 
 
-class StructuredLearner(Additive):
+class StructuredLearner(Learner[Pairs]):
     """Weights of a joint feature space, moved by the mistakes of a search."""
 
     words = Words(
