@@ -13,16 +13,16 @@ import numpy.typing as npt
 from perceptrons.data import as_rows
 from perceptrons.learn.labels import encode
 from perceptrons.models import validation
-from perceptrons.theory import exact
 from perceptrons.theory.certificate import CertificateError, exact_margins
-from perceptrons.theory.constraints import Constraints, Hypothesis
-from perceptrons.theory.gram import Gram, factor, prove
 from perceptrons.theory.inputs import only_one, read, read_kernel, sq_radius
 from perceptrons.theory.kernel_certificate import exact_lines, kernel_margins, kernel_squares
 from perceptrons.theory.margins import of_model
 from perceptrons.theory.one_pass import Proved, Root, formula, one_pass, optimised
-from perceptrons.theory.proof import Separator, best
 from perceptrons.theory.rounding import down, float_up, root_down, root_up, up
+from perceptrons.theory.solver import exact
+from perceptrons.theory.solver.constraints import Constraints, Hypothesis
+from perceptrons.theory.solver.gram import Gram, factor, prove
+from perceptrons.theory.solver.proof import Separator, best
 
 FAINT = 1e-8  # directions with eigenvalues smaller than this, relatively, are left out of the search for a hypothesis
 

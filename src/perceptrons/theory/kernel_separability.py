@@ -16,13 +16,13 @@ from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 from perceptrons.theory import wording
 from perceptrons.theory.certificate import CertificateError
-from perceptrons.theory.constraints import Hypothesis, Ints
-from perceptrons.theory.gram import Gram, Open, factor, prove, unit
 from perceptrons.theory.inputs import read_kernel
-from perceptrons.theory.irreducible import irreducible
 from perceptrons.theory.kernel_certificate import check_kernel
-from perceptrons.theory.proof import Contradiction, Separator
 from perceptrons.theory.rounding import root_up, up
+from perceptrons.theory.solver.constraints import Hypothesis, Ints
+from perceptrons.theory.solver.gram import Gram, Open, factor, prove, unit
+from perceptrons.theory.solver.irreducible import irreducible
+from perceptrons.theory.solver.proof import Contradiction, Separator
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.data import Rows
 from perceptrons.learn.labels import encode
 from perceptrons.models import validation
-from perceptrons.theory.constraints import Constraints, Hypothesis
 from perceptrons.theory.inputs import read
+from perceptrons.theory.solver.constraints import Constraints, Hypothesis
 
 Floats = npt.NDArray[np.float64]
 

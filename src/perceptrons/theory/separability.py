@@ -16,12 +16,12 @@ from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 from perceptrons.theory import wording
 from perceptrons.theory.certificate import Certificate, CertificateError, check
-from perceptrons.theory.constraints import Constraints, Hypothesis, Ints
 from perceptrons.theory.inputs import only_one, read, sq_radius
-from perceptrons.theory.irreducible import irreducible
 from perceptrons.theory.kernel_separability import KernelSeparability, kernel_separability
-from perceptrons.theory.proof import Contradiction, Separator, Undecided, best, decide, margin, unit
 from perceptrons.theory.rounding import root_up
+from perceptrons.theory.solver.constraints import Constraints, Hypothesis, Ints
+from perceptrons.theory.solver.irreducible import irreducible
+from perceptrons.theory.solver.proof import Contradiction, Separator, Undecided, best, decide, margin, unit
 
 Array = npt.NDArray[Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.theory.constraints import Ints
 from perceptrons.theory.rounding import down, up
+from perceptrons.theory.solver.constraints import Ints
 
 VERDICT = {True: "separable", False: "not separable", None: "undecided"}
 

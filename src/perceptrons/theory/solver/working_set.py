@@ -23,8 +23,8 @@ from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import orders_of
 from perceptrons.learn.linear.learner import Learner
 from perceptrons.rules import PA
-from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
-from perceptrons.theory.threads import one_thread
+from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.theory.solver.threads import one_thread
 
 ZERO = 1e-13  # of R: a hull that comes so near to 0 may contain it
 CLOSE = 1e-11  # relative violation that is left alone

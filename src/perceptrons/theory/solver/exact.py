@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
 
 Whole = npt.NDArray[np.object_]  # of Python's integers
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic

@@ -17,12 +17,12 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from perceptrons.data import as_rows
-from perceptrons.theory import exact
-from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis
-from perceptrons.theory.proof import WIDE, Contradiction, Separator, decide
 from perceptrons.theory.rounding import root_down, root_up, up
-from perceptrons.theory.threads import one_thread
-from perceptrons.theory.working_set import ZERO, Found, rounds
+from perceptrons.theory.solver import exact
+from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis
+from perceptrons.theory.solver.proof import WIDE, Contradiction, Separator, decide
+from perceptrons.theory.solver.threads import one_thread
+from perceptrons.theory.solver.working_set import ZERO, Found, rounds
 
 SMALL = 64  # unknowns for which exact arithmetic is asked also where K is nothing but rounding
 REFINEMENTS = 2  # of the equations for multipliers, with residuals in long floats

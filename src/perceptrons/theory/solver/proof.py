@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from perceptrons.theory import exact, simplex
-from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
 from perceptrons.theory.rounding import root_down, root_up
-from perceptrons.theory.working_set import ZERO, Found, rounds
+from perceptrons.theory.solver import exact, simplex
+from perceptrons.theory.solver.constraints import Chosen, Constraints, Hypothesis
+from perceptrons.theory.solver.working_set import ZERO, Found, rounds
 
 WIDE = 1e-8  # relative width of an enclosure above which exact arithmetic makes it narrower
 POLISH = 50  # rounds of that

@@ -6,8 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.exact import Whole, blocks_of, integers, margins, moderate, nearest_point, power, rationals
+from perceptrons.theory.solver.constraints import Chosen, Constraints, Hypothesis
+from perceptrons.theory.solver.exact import (
+    Whole,
+    blocks_of,
+    integers,
+    margins,
+    moderate,
+    nearest_point,
+    power,
+    rationals,
+)
 
 EQUAL = 5_000_000  # constraints² × features of the largest set of independent ones that is solved for
 REACH = 200_000_000  # operations on words of numbers after which this is given up: ten seconds or so

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from perceptrons.theory.constraints import Constraints, Hypothesis, Ints
-from perceptrons.theory.proof import Contradiction, Undecided, decide
+from perceptrons.theory.solver.constraints import Constraints, Hypothesis, Ints
+from perceptrons.theory.solver.proof import Contradiction, Undecided, decide
 
 # Of several classes that cannot be separated, irreducible rows are looked for in so many pairs of classes, in
 # so many rows of each, and in contradictions of so many rows.
