@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perceptrons.data import as_rows
-from perceptrons.theory.inputs import sq_radius
 from perceptrons.theory.rounding import down, float_up, root_down, root_up, up
+from perceptrons.theory.solver.rationals import sq_radius
 
 RATIONALS = st.fractions(min_value=0, max_value=10**40).filter(bool)
 

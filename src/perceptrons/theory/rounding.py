@@ -1,4 +1,4 @@
-"""Rounding in the direction in which a bound stays one, to floats and to decimals."""
+"""Round bounds outward, to floats and to decimals, so that they stay bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def float_up(number: Fraction) -> float:
 
 
 def root_down(square: Fraction) -> float:
-    """A float that is at most √square, and the next one is not."""
+    """The largest float that is at most √square."""
     root = _root(square)
     while root > 0 and (math.isinf(root) or Fraction(root) ** 2 > square):
         root = math.nextafter(root, 0.0)
@@ -25,13 +25,13 @@ def root_down(square: Fraction) -> float:
 
 
 def root_up(square: Fraction) -> float:
-    """A float that is at least √square, and the one before is not."""
+    """The smallest float that is at least √square."""
     root = root_down(square)
     return root if Fraction(root) ** 2 == square else math.nextafter(root, math.inf)
 
 
 def _root(square: Fraction) -> float:
-    """√square, to the last bit or one beside it."""
+    """√square, off by at most one in the last bit."""
     bits = max(0, 128 - square.numerator.bit_length() + square.denominator.bit_length())
     root = Fraction(math.isqrt((square.numerator << 2 * bits) // square.denominator), 1 << bits)
     try:
@@ -41,7 +41,7 @@ def _root(square: Fraction) -> float:
 
 
 def up(number: float, digits: int = 4) -> str:
-    """The number with so many digits, not smaller than it is.
+    """Format a number with this many digits, rounded up.
 
     >>> up(2 / 3), down(2 / 3), up(12345.6), down(2.0)
     ('0.6667', '0.6666', '1.235e+4', '2')
@@ -50,5 +50,5 @@ def up(number: float, digits: int = 4) -> str:
 
 
 def down(number: float, digits: int = 4) -> str:
-    """The number with so many digits, not larger than it is."""
+    """Format a number with this many digits, rounded down."""
     return f"{Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(number).normalize():g}"

@@ -1,37 +1,39 @@
-"""A verdict with its proof: floats find it, exact arithmetic makes it sure."""
+"""A verdict with its proof: floats find it, exact arithmetic proves it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 
 import numpy as np
 
 from perceptrons.theory.rounding import root_down, root_up
 from perceptrons.theory.solver import exact, simplex
 from perceptrons.theory.solver.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.solver.working_set import ZERO, Found, rounds
+from perceptrons.theory.solver.working_set import ZERO, Found, rounds, search
+from perceptrons.theory.wording import count
 
-WIDE = 1e-8  # relative width of an enclosure above which exact arithmetic makes it narrower
+WIDE = 1e-8  # exact arithmetic narrows an enclosure of a larger relative width
 POLISH = 50  # rounds of that
 
 
 @dataclass(frozen=True)
 class Separator:
-    """Proved: `hypothesis` has margin `low` at least, and no hypothesis has a margin above `high`."""
+    """Proved: `hypothesis` has at least the margin `low`, and no hypothesis has a margin above `high`."""
 
-    hypothesis: Hypothesis  # floats of unit length, or rationals where floats would not separate as well
+    hypothesis: Hypothesis  # floats of unit length, or rationals if floats would not separate as well
     low: float
     high: float
     chosen: Chosen
     weights: list[Fraction]  # multipliers of a point of the hull whose length is `high`
-    closest: tuple[int, int]  # the row that has margin `low`, and its rival
+    closest: tuple[int, int]  # the row with margin `low`, and its rival
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Proved: Σ λ_i z_i = 0 with λ = `weights` > 0, Σλ = 1, so nothing separates; no constraint can be left out."""
+    """Proved: Σ λ_i z_i = 0 with λ = `weights` > 0, Σλ = 1, so nothing separates; no constraint can be dropped."""
 
     chosen: Chosen
     weights: list[Fraction]
@@ -39,16 +41,16 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class Undecided:
-    """Floats could not tell, and exact arithmetic would take too long."""
+    """Nothing is proved, and why."""
 
-    chosen: Chosen
+    reason: str
 
 
 Proof = Separator | Contradiction | Undecided
 
 
 def decide(constraints: Constraints, first: Chosen | None = None) -> Hypothesis | Contradiction | Undecided:
-    """Whether anything separates: some separator, or a contradiction."""
+    """Find some separator, or a contradiction."""
     last = None
     for last in rounds(constraints, free=True, first=first, even=True):
         if last.margin > 0 and exact.smallest_margin(constraints, last.hypothesis)[0] > 0:
@@ -59,29 +61,27 @@ def decide(constraints: Constraints, first: Chosen | None = None) -> Hypothesis 
         return contradiction
     answer = simplex.decide(constraints, last.chosen)
     if answer is None:
-        return Undecided(last.chosen)
+        unknowns = count(constraints.dimension, "unknown")
+        return Undecided(f"the margin is too near to 0 for floats; exact arithmetic with {unknowns} takes too long")
     return answer if isinstance(answer, Hypothesis) else Contradiction(*answer)
 
 
+@singledispatch
 def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = None) -> Proof:
-    """The separator with the largest margin, or a contradiction.
+    """Find the separator with the largest margin, or a contradiction.
 
-    free: margins are those of the rows; else the bias counts as the weight of a constant feature 1.
+    free: margins are those of the rows; otherwise the bias counts as the weight of a constant feature 1.
     """
-    top = last = None
-    for last in rounds(constraints, free=free, first=first):
-        top = last if top is None or last.margin > top.margin else top
-    assert top is not None and last is not None  # there is always a first round
+    top, last = search(constraints, free=free, first=first)
     proof = None
     if top.margin > 0:
-        proof = separator(constraints, top.hypothesis, *exact.without_noise(top.chosen, top.weights), free=free)
+        proof = _separator(constraints, top.hypothesis, *exact.without_noise(top.chosen, top.weights), free=free)
     if proof is None or proof.low == 0:
         answer = _contradiction(last) or decide(constraints, first=last.chosen)
         if not isinstance(answer, Hypothesis):
             return answer
-        rational = exact.moderate(exact.rationals(answer))
-        for hypothesis in _forms(rational, free):  # as floats, if they separate
-            proof = separator(constraints, hypothesis, *exact.without_noise(last.chosen, last.weights), free=free)
+        for hypothesis in forms(constraints, exact.moderate(answer.rationals()), free=free):
+            proof = _separator(constraints, hypothesis, *exact.without_noise(last.chosen, last.weights), free=free)
             if proof.low > 0:
                 break
     assert proof is not None
@@ -95,12 +95,33 @@ def _contradiction(last: Found) -> Contradiction | None:
 
 
 def margin(constraints: Constraints, hypothesis: Hypothesis, *, free: bool) -> tuple[float, tuple[int, int]]:
-    """The margin of the hypothesis, rounded down, or 0 if it does not separate; with the row and rival that have it."""
+    """The margin of a hypothesis, rounded down, or 0 if it is not proved to separate; and the closest row and rival."""
     least, row, rival = exact.smallest_margin(constraints, hypothesis)
-    return root_down(max(least, Fraction(0)) ** 2 / exact.sq_length(hypothesis, free)), (row, rival)
+    least -= constraints.loss(hypothesis)
+    squares = constraints.sq_length(hypothesis, free=free)
+    return root_down(least**2 / squares) if least > 0 and squares > 0 else 0.0, (row, rival)
 
 
-def separator(
+def hull_point(
+    constraints: Constraints, chosen: Chosen, weights: Iterable[float | Fraction], *, free: bool
+) -> tuple[list[Fraction], float] | None:
+    """Find multipliers λ near the weights, and the length of Σ λz, rounded up, which no margin exceeds."""
+    found = exact.multipliers(chosen, weights, free)
+    if found is None:
+        return None
+    return found, root_up(max(constraints.sq_hull(chosen, found, free=free), Fraction(0)))
+
+
+def any_hull_point(constraints: Constraints, *, free: bool) -> tuple[Chosen, list[Fraction], float]:
+    """A point of the hull made of one row of each of two classes, with its constraints, multipliers and length."""
+    rows = np.array([np.flatnonzero(constraints.codes == code)[0] for code in (0, 1)])
+    pair = constraints.searched.choose(rows, np.array([1, 0]))
+    point = hull_point(constraints, pair, [1, 1], free=free)
+    assert point is not None
+    return pair, *point
+
+
+def _separator(
     constraints: Constraints,
     hypothesis: Hypothesis,
     chosen: Chosen,
@@ -110,20 +131,16 @@ def separator(
 ) -> Separator:
     """The enclosure that this hypothesis and these multipliers prove."""
     low, closest = margin(constraints, hypothesis, free=free)
-    point = exact.hull_point(chosen, weights, free)
-    if point is None:  # one row of each of two classes is a point of the hull as well
-        rows = np.array([np.flatnonzero(constraints.codes == code)[0] for code in (0, 1)])
-        chosen = constraints.choose(rows, np.array([1, 0]))
-        point = exact.hull_point(chosen, [1, 1], free)
-        assert point is not None
-    return Separator(hypothesis, low, root_up(point[1]), chosen, point[0], closest)
+    point = hull_point(constraints, chosen, weights, free=free)
+    chosen, multipliers, high = any_hull_point(constraints, free=free) if point is None else (chosen, *point)
+    return Separator(hypothesis, low, high, chosen, multipliers, closest)
 
 
 def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separator:
-    """The enclosure made narrower by Wolfe's method (1976) in exact arithmetic, for as long as it is worth it.
+    """Narrow the enclosure by Wolfe's method (1976) in exact arithmetic, within a limit of work.
 
-    The point of the hull moves towards the nearest one of the plane that its constraints span, leaving out those whose
-    multipliers would fall below 0 on the way; then the worst violator joins.
+    The point of the hull moves towards the nearest point of the plane that its constraints span. Constraints whose
+    multipliers would fall below 0 on the way are dropped; then the worst violator joins.
     """
     chosen, weights = wide.chosen, wide.weights
     lower = upper = wide
@@ -139,9 +156,8 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
         chosen, weights = chosen.keep(np.array(positive)), [weight for weight in weights if weight > 0]
         if share < 1:
             continue
-        rational = exact.moderate(constraints.hypothesis(chosen, w, b))
-        for hypothesis in _forms(rational, free):  # as floats, if these are good enough
-            narrow = separator(constraints, hypothesis, chosen, weights, free=free)
+        for hypothesis in forms(constraints, exact.moderate(constraints.hypothesis(chosen, w, b)), free=free):
+            narrow = _separator(constraints, hypothesis, chosen, weights, free=free)
             lower = narrow if narrow.low > lower.low else lower
             upper = narrow if narrow.high < upper.high else upper
             if narrow.high <= (1 + 10 * WIDE) * narrow.low:
@@ -151,17 +167,7 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
     return replace(upper, hypothesis=lower.hypothesis, low=lower.low)
 
 
-def _forms(rational: Hypothesis, free: bool) -> list[Hypothesis]:
-    """The hypothesis in floats, if their range suffices, and as it is."""
-    floats = unit(rational, free)
-    finite = np.isfinite(floats.w).all() and np.isfinite(floats.b).all()
-    return [floats, rational] if finite else [rational]
-
-
-def unit(hypothesis: Hypothesis, free: bool) -> Hypothesis:
-    """The same in floats with ‖w‖ = 1, the bias counting for the length unless it is free."""
-    w, b = hypothesis.w, hypothesis.b
-    largest = max(np.abs(w).max(), 0 if free else np.abs(b).max())
-    scaled = Hypothesis(w / largest, b / largest).floats()
-    length = np.linalg.norm(scaled.w if free else np.column_stack([scaled.w, scaled.b]))
-    return Hypothesis(scaled.w / length, scaled.b / length)
+def forms(constraints: Constraints, hypothesis: Hypothesis, *, free: bool) -> Sequence[Hypothesis]:
+    """The hypothesis in floats of unit length, unless they are out of range, and as it is."""
+    floats = constraints.unit(hypothesis, free=free)
+    return [floats, hypothesis] if floats.finite else [hypothesis]
