@@ -37,7 +37,7 @@ def separated(seed, fit_intercept, n_classes=2):
 
 
 def slab(n, d, seed=0, across=9):
-    """Integer rows of which the best margin is √d, by the first column of an orthogonal matrix of ±1.
+    """Integer rows whose largest margin is √d, attained by the first column of an orthogonal matrix of ±1.
 
     In the coordinates of that matrix all rows have a first coordinate of at least 1 on the side of their label, and
     (±1, 0, …, 0) is a row of either class.
@@ -51,7 +51,7 @@ def slab(n, d, seed=0, across=9):
 
 
 def near_touching(seed, fit_intercept):
-    """Rows in general position and one more, a rounded mean of some of them: hulls touch but for the rounding."""
+    """Rows in general position, and a rounded mean of some of them: only rounding keeps the hulls from touching."""
     random = np.random.default_rng(seed)
     d = random.integers(1, 4)
     if fit_intercept:  # a simplex, and the middle of one of its faces
@@ -64,7 +64,7 @@ def near_touching(seed, fit_intercept):
 def assert_proved(result, X, y, *, floats=True):
     """The certificate holds for the rows, by substitution of what the result shows, in exact arithmetic.
 
-    Without `floats` the separator is not looked at as floats, which cannot show it.
+    floats: also check `coef` and `intercept`. Skip this where floats cannot represent the separator.
     """
     assert result.check(X, y) is True
     assert all(isinstance(weight, Fraction) and weight > 0 for weight in result.weights)
@@ -87,7 +87,7 @@ def assert_proved(result, X, y, *, floats=True):
 
 
 def assert_encloses(result, square, width=None):
-    """The enclosure holds γ, of which the square is given exactly, and is not wider than so much of it."""
+    """The bounds enclose γ, whose exact square is given; `width` is the largest relative width allowed."""
     low, high = result.margin_bounds
     assert Fraction(low) ** 2 <= square
     assert isinf(high) or square <= Fraction(high) ** 2

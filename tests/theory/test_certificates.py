@@ -126,7 +126,7 @@ def test_check_refuses_a_separator_that_is_none(n_classes, fit_intercept):
 
 @MANY
 def test_check_refuses_a_separator_with_an_offset_for_one_through_the_origin(n_classes):
-    """Rows 1, 2 and 3 of three classes, of which none can do without a bias."""
+    """Rows 1, 2 and 3 of three classes cannot be separated without a bias."""
     X, y = np.arange(1.0, n_classes + 1)[:, None], np.arange(n_classes)
     result = separability(X, y)
     assert (result.separable, result.other) == (True, False)

@@ -13,7 +13,7 @@ from perceptrons.theory import CertificateError, mistake_bound, separability
 
 
 def kernel_perceptron(K, y, fit_intercept, order, passes):
-    """Mistakes of the plain rule on α, from zeros: a whole pass without one, or so many passes, end it."""
+    """Count the mistakes of the plain rule on α, from zeros, until a pass makes none or all passes are done."""
     n_classes = max(2, y.max() + 1)
     table, A, mistakes = K + fit_intercept, np.zeros((n_classes, len(y))), 0
     for _ in range(passes):

@@ -199,7 +199,7 @@ def test_an_offset_is_needed_for_two_rows_on_one_side_of_the_origin():
 
 
 def test_weights_that_compare_pairs_of_classes_are_no_weights_of_classes():
-    """A support vector machine of three classes has three lines, one a pair."""
+    """A support vector machine of three classes has three lines, one for each pair."""
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import SVC, LinearSVC
 

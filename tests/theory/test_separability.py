@@ -44,7 +44,7 @@ def test_sparse_rows_with_explicit_zeros_and_empty_ones():
 
 @BIAS
 def test_float32_rows_are_taken_at_their_value(fit_intercept):
-    """As rationals: neither rounded again nor less sharply looked at than the same numbers in double."""
+    """float32 rows are not rounded again, and have the verdict of the same numbers in float64."""
     random = np.random.default_rng(32)
     seen = set()
     for seed in range(30):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.theory.certificate.mistakes import THEOREMS, check_bound, sq_step
+from perceptrons.theory.certificate.mistakes import check_bound
 from perceptrons.theory.certificate.points import CertificateError, KernelPoints, RowPoints, codes_of
 from perceptrons.theory.inputs import read_either, read_problem
 from perceptrons.theory.margins import as_hypothesis, of_model
@@ -20,6 +20,7 @@ from perceptrons.theory.solver import exact
 from perceptrons.theory.solver.constraints import Constraints, Hypothesis
 from perceptrons.theory.solver.gram import Gram
 from perceptrons.theory.solver.proof import Separator, best
+from perceptrons.theory.theorems import THEOREMS, sq_step
 
 FAINT = 1e-8  # the search for a hypothesis ignores directions with relatively smaller eigenvalues
 

@@ -12,6 +12,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 from perceptrons.theory.rounding import float_up, root_down, root_up
 from perceptrons.theory.solver.constraints import Constraints, Floats, Hypothesis, Ints, signs
+from perceptrons.theory.theorems import formula
 
 BLOCK = 1 << 16  # rows that are converted to float64 at a time
 STEPS = 200  # at most, of the optimisation
@@ -54,14 +55,6 @@ def one_pass(constraints: Constraints, R2: Fraction, find: Callable[[Root], Hypo
         bounds.append(Proved(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
     bounds.append(Proved("n", float(len(constraints.rows)), None, None))
     return min(bounds, key=lambda candidate: candidate.bound)
-
-
-def formula(theorem: str, linear: Fraction, square: Fraction, squares: Fraction, R2: Fraction) -> Fraction:
-    """The bound for w with ‖w‖² = `squares` and γ = 1/‖w‖; `linear` is Σs, `square` is Σs², s = max(0, 1 − z·w)."""
-    if theorem == "freund-schapire":
-        return (Fraction(root_up(R2 * squares)) + Fraction(root_up(square))) ** 2
-    half = R2 * squares / 2
-    return half + linear + Fraction(root_up(2 * half * linear + half**2))
 
 
 # -- a short optimisation ----------------------------------------------------------------------------------------

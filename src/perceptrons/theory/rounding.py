@@ -6,6 +6,12 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
+import numpy as np
+
+from perceptrons.data import Rows
+
+FEW = 64  # rows whose length is computed exactly
+
 
 def float_up(number: Fraction) -> float:
     """The smallest float that is at least `number`."""
@@ -38,6 +44,21 @@ def _root(square: Fraction) -> float:
         return max(float(root), math.ulp(0.0)) if root else 0.0
     except OverflowError:
         return math.inf
+
+
+def sq_radius(rows: Rows) -> Fraction:
+    """max ‖x‖², or slightly more. Floats find the few longest rows; their lengths are then computed exactly."""
+    largest = float(rows.sq_norm.max())
+    slack = 2 * (rows.n_features + 4) * np.finfo(np.float64).eps
+    if 1e-250 < largest < np.inf:
+        (longest,) = np.nonzero(rows.sq_norm >= (1 - slack) * largest)
+        if len(longest) > FEW:
+            return Fraction(largest) * (1 + Fraction(slack))
+    else:  # squares left the range of floats
+        longest = np.arange(len(rows))
+    table = rows.take(longest)
+    lines = table.values if table.indptr is None else np.split(table.values, table.indptr[1:-1].astype(np.intp))
+    return max(sum((Fraction(value) ** 2 for value in line.tolist()), Fraction(0)) for line in lines)
 
 
 def up(number: float, digits: int = 4) -> str:

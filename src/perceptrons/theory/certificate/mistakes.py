@@ -9,20 +9,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.theory.certificate.points import CertificateError, RowPoints, exact_lines
-from perceptrons.theory.one_pass import formula
-
-# {R} stands for R, or for √2·R with several classes, and y·w·x for the margin of a row.
-THEOREMS = {
-    "novikoff": "Novikoff 1962: ({R}·‖w‖/γ)² updates, in any order and any number of passes",
-    "freund-schapire": "Freund & Schapire 1999: (({R} + D)/γ)² mistakes in one pass, D² = Σ max(0, γ − y·u·x)²",
-    "gentile": "Gentile 2003: a + L + √(2aL + a²) mistakes in one pass, a = ({R}·‖w‖)²/2, L = Σ max(0, 1 − y·w·x)",
-    "n": "a pass makes no more mistakes than there are rows",
-}
-
-
-def sq_step(longest: Fraction, fit_intercept: bool, blocks: int) -> Fraction:
-    """max ‖z‖²: R² with the constant, and twice that for several classes; `longest` is R² without the constant."""
-    return (longest + bool(fit_intercept)) * (1 if blocks == 1 else 2)
+from perceptrons.theory.theorems import THEOREMS, formula, sq_step
 
 
 def check_bound(result: Any, points: RowPoints, hypothesis: Any) -> None:

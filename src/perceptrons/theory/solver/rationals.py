@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.data import Rows
-
 Whole = npt.NDArray[np.object_]  # of Python's integers
 FAR = 1 << 20  # the exponent of a column of zeros, which has none
-FEW = 64  # rows whose length is computed exactly
 
 
 def integers(table: npt.NDArray[np.float64], axis: int | None) -> tuple[Whole, Any]:
@@ -30,18 +27,3 @@ def integers(table: npt.NDArray[np.float64], axis: int | None) -> tuple[Whole, A
 def power(exponent: int) -> Fraction:
     """2^exponent."""
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
-
-
-def sq_radius(rows: Rows) -> Fraction:
-    """max ‖x‖², or slightly more. Floats find the few longest rows; their lengths are then computed exactly."""
-    largest = float(rows.sq_norm.max())
-    slack = 2 * (rows.n_features + 4) * np.finfo(np.float64).eps
-    if 1e-250 < largest < np.inf:
-        (longest,) = np.nonzero(rows.sq_norm >= (1 - slack) * largest)
-        if len(longest) > FEW:
-            return Fraction(largest) * (1 + Fraction(slack))
-    else:  # squares left the range of floats
-        longest = np.arange(len(rows))
-    table = rows.take(longest)
-    lines = table.values if table.indptr is None else np.split(table.values, table.indptr[1:-1].astype(np.intp))
-    return max(sum((Fraction(value) ** 2 for value in line.tolist()), Fraction(0)) for line in lines)
