@@ -1,8 +1,8 @@
 """Exact twins of the theory: verdicts, largest margins and bounds on mistakes in rational arithmetic.
 
-Floats are rationals, so nothing here is rounded (but for square roots, taken to 60 digits). Every problem is turned
-into its signed rows z, for which a separator has z·w > 0 throughout. Verdicts and margins come from looking at all
-subsets of them, not from any solver.
+Floats are rationals, so nothing here is rounded except square roots, which have 60 digits. Every problem becomes its
+signed rows z: a separator has z·w > 0 for all of them. Verdicts and margins come from trying all subsets of rows, not
+from a solver.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def whole(z):
 
 
 def separator(Z, updates=300):
-    """What the perceptron makes of rows of integers: a w with z·w > 0 throughout, or None after so many updates."""
+    """Train a perceptron on rows of integers: return w with z·w > 0 for all rows, or None after `updates` updates."""
     w = [0] * len(Z[0])
     done = False
     while not done:
@@ -89,11 +89,11 @@ def separator(Z, updates=300):
 
 
 def balance(Z):
-    """λ ≥ 0, not all 0, with Σ λ z = 0, as a dict of few positive integers by position; None if there is none.
+    """Find λ ≥ 0, not all 0, with Σ λ z = 0, as a dict from position to positive integer; None if there is no such λ.
 
-    If there is one, there is one whose z have no other linear relation (Carathéodory). So subsets are gone through,
-    the small ones first, each kept with its echelon form as long as it is independent; the first vector that depends
-    on a subset shows the one relation there is, and all that counts is whether it is positive.
+    If there is one, there is one whose z have no other linear relation (Carathéodory). So the search tries subsets,
+    small ones first, and keeps each with its echelon form as long as it is independent. A vector that depends on a
+    subset gives the only linear relation, and that is a solution if all its signs agree.
     """
     level = [((), ())]  # independent subsets: positions, and the echelon form (pivot, vector, how it is made)
     while level:
@@ -139,7 +139,7 @@ def verdict(X, y, fit_intercept=True, classes=None):
 
 
 def solve(A, b):
-    """One solution of a linear system, with free unknowns at 0; None if there is none."""
+    """One solution of a linear system, with free unknowns at 0; None if it has no solution."""
     A = [[*row, right] for row, right in zip(A, b, strict=True)]
     pivots = []
     for column in range(len(A[0]) - 1):
@@ -195,8 +195,8 @@ def sq_margin(X, y, fit_intercept=True):
 def sq_margin_of_several(pairs):
     """With intercepts of several classes: the least ‖Σ λ z‖² over λ ≥ 0, Σλ = 1 where each intercept balances out.
 
-    Some best λ is the only one on its rows that balances to the same point: so it is the best of all λ on them, signs
-    aside, and turns up when all subsets are looked at.
+    Some best λ is the only one on its rows that balances to the same point. So it is the best of all λ on these rows,
+    even with negative ones allowed, and the search over all subsets finds it.
     """
     best = None
     for size in range(2, len(pairs[0].z) + len(pairs[0].bias) + 1):

@@ -1,97 +1,19 @@
-"""Bounds on mistakes: never below what a perceptron does, and what they say follows from the hypothesis they name."""
+"""Bounds on mistakes: a perceptron never makes more, and they follow from their hypothesis."""
 
-from dataclasses import replace
 from fractions import Fraction
-from math import floor, inf, isfinite, nextafter, sqrt
+from math import floor, inf, nextafter, sqrt
 
 import naive_theory
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from bound_cases import ONE_PASS, assert_follows, inseparable, one_pass, separable
+from hypothesis import given
 from hypothesis import strategies as st
 from naive_theory import sq_margin, verdict
-from scipy import sparse
+from theory_cases import BIAS, SEEDS, property_test
 
 from perceptrons import Perceptron
 from perceptrons.theory import augment, mistake_bound, separability
-
-SEEDS = st.integers(0, 10**6)
-property_test = settings(max_examples=30, deadline=None)
-BIAS = pytest.mark.parametrize("fit_intercept", [True, False])
-ONE_PASS = {"freund-schapire", "gentile", "n"}
-
-
-# -- data ---------------------------------------------------------------------------------------------------------
-
-
-def separable(seed, fit_intercept, n_classes=2, n=20):
-    """Rows and labels of small integers, and integer weights that separate them. Repeated rows occur."""
-    random = np.random.default_rng(seed)
-    lines = 1 if n_classes == 2 else n_classes
-    while True:
-        d = random.integers(1, 5)
-        W, b = random.integers(-3, 4, size=(lines, d)).astype(float), random.integers(-3, 4, size=lines) * 1.0
-        b *= fit_intercept
-        X = random.integers(-3, 4, size=(n, d)).astype(float)
-        scores = X @ W.T + b
-        y = (scores[:, 0] > 0).astype(int) if n_classes == 2 else scores.argmax(axis=1)
-        if len(set(y.tolist())) < n_classes:
-            continue
-        keep = np.array(naive_theory.scores(X, y, W, b, range(n_classes))) > 0
-        if len(set(y[keep].tolist())) == n_classes:
-            return X[keep], y[keep], W, b
-
-
-def inseparable(seed, fit_intercept, n_classes=2, n=40):
-    """The same with wrong labels and a row that has two."""
-    random = np.random.default_rng(seed)
-    X, y, W, b = separable(seed, fit_intercept, n_classes, n)
-    flipped = random.random(len(y)) < 0.1
-    y = np.where(flipped, (y + 1) % n_classes, y)
-    row = random.integers(len(y))
-    X, y = np.vstack([X, X[row]]), np.r_[y, (y[row] + 1) % n_classes]
-    missing = [label for label in range(n_classes) if label not in y]
-    return np.vstack([X, np.ones((len(missing), X.shape[1]))]), np.r_[y, missing].astype(int), W, b
-
-
-def one_pass(X, y, fit_intercept, order):
-    """Mistakes of the plain rule, each row once, from zeros."""
-    model = Perceptron(fit_intercept=fit_intercept)
-    rows = np.random.default_rng(order).permutation(len(y)) if order else np.arange(len(y))
-    guesses = model.predict_then_learn(X[rows], y[rows], classes=np.unique(y))
-    assert model.n_mistakes_ >= (guesses != y[rows]).sum()  # a score of 0 is a mistake whatever was predicted
-    return model.n_mistakes_
-
-
-# -- substitution -------------------------------------------------------------------------------------------------
-
-
-def substituted(result, X, y, fit_intercept):
-    """What the theorem says for the hypothesis of the result: a bound that may be rounded down to a whole number."""
-    if result.theorem == "n":
-        return len(y)
-    w, b = result.coef, result.intercept
-    if result.theorem == "novikoff":
-        return naive_theory.novikoff(X, y, w, b, fit_intercept)
-    if result.theorem == "gentile":
-        return naive_theory.gentile(X, y, w, b, fit_intercept)
-    assert result.theorem == "freund-schapire"
-    return naive_theory.freund_schapire(X, y, w, b, result.margin, fit_intercept)
-
-
-def assert_follows(result, X, y, fit_intercept):
-    """Not below the theorem, which holds for whole numbers, nor above it by more than roundings; it checks itself."""
-    exact = substituted(result, X, y, fit_intercept)
-    assert result.bound >= floor(exact)
-    assert result.bound <= float(exact) * (1 + 1e-9)
-    R2 = max(naive_theory.dot(x, x) for x in naive_theory.exact(X)) + fit_intercept
-    assert Fraction(result.radius) ** 2 >= R2
-    assert result.radius == pytest.approx(sqrt(R2), rel=1e-12)
-    assert fit_intercept or not np.any(result.intercept)
-    assert result.check(X, y) is True
-
-
-# -- separable rows: Novikoff -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -178,9 +100,6 @@ def test_a_tiny_margin_has_a_huge_bound():
     assert result.check(X, y) is True
 
 
-# -- rows that cannot be separated: one pass ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 @given(seed=SEEDS, fit_intercept=st.booleans())
 @property_test
@@ -238,151 +157,3 @@ def test_few_wrong_labels_cost_little(fit_intercept):
     assert result.bound <= 1.2 * expected
     for order in range(3):
         assert one_pass(X, y, fit_intercept, order) <= result.bound
-
-
-# -- check, layouts and errors ------------------------------------------------------------------------------------
-
-
-@BIAS
-@pytest.mark.parametrize("make", [separable, inseparable])
-def test_check_refuses_other_rows(make, fit_intercept):
-    X, y, _, _ = make(4, fit_intercept, n=60)
-    result = mistake_bound(X, y, fit_intercept=fit_intercept)
-    assert result.check(X, y) is True
-    for rows, labels in ((100.0 * X + 1e3, y), (X[:, 1:], y), (X, y[:-1])):
-        with pytest.raises(ValueError):
-            result.check(rows, labels)
-    if make is separable:
-        with pytest.raises(ValueError):
-            result.check(X, 1 - y)
-
-
-@BIAS
-@pytest.mark.parametrize("make", [separable, inseparable])
-def test_check_refuses_less_than_the_theorem_says(make, fit_intercept):
-    """Nor a hypothesis that says something else."""
-    X, y, _, _ = make(4, fit_intercept, n=60)
-    result = mistake_bound(X, y, fit_intercept=fit_intercept)
-    for change in ({"bound": result.bound - 1}, {"bound": result.bound / 2}, {"bound": float("nan")}):
-        with pytest.raises(ValueError):
-            replace(result, **change).check(X, y)
-    if result.theorem != "n":
-        with pytest.raises(ValueError):
-            replace(result, coef=-result.coef, intercept=-result.intercept).check(X, y)
-
-
-@BIAS
-@pytest.mark.parametrize("make", [separable, inseparable])
-def test_check_refuses_rows_with_more_columns(make, fit_intercept):
-    X, y, _, _ = make(4, fit_intercept, n=60)
-    with pytest.raises(ValueError):
-        mistake_bound(X, y, fit_intercept=fit_intercept).check(np.column_stack([X, X]), y)
-
-
-@BIAS
-@pytest.mark.parametrize("make", [separable, inseparable])
-def test_check_refuses_what_the_bound_is_not_made_of(make, fit_intercept):
-    X, y, _, _ = make(4, fit_intercept, n=60)
-    result = mistake_bound(X, y, fit_intercept=fit_intercept)
-    changes = [{"theorem": "none", "bound": 0.0}, {"radius": result.radius / 2}]
-    if result.theorem != "n":
-        changes.append({"margin": 2 * result.margin})
-    for change in changes:
-        with pytest.raises(ValueError):
-            replace(result, **change).check(X, y)
-
-
-def test_a_bound_beyond_all_floats_is_infinite():
-    """R/γ = 1e200."""
-    X, y = np.array([[1.0, 1e-200], [1.0, -1e-200]]), [1, 0]
-    result = mistake_bound(X, y, fit_intercept=False)
-    assert result.bound == inf
-    assert result.check(X, y) is True
-    assert "beyond all floats" in str(result)
-
-
-@BIAS
-def test_sparse_equals_dense_and_float32_equals_double(fit_intercept):
-    for make in (separable, inseparable):
-        X, y, _, _ = make(6, fit_intercept)
-        dense = mistake_bound(X, y, fit_intercept=fit_intercept)
-        for rows in (sparse.csr_matrix(X), X.astype(np.float32)):
-            result = mistake_bound(rows, y, fit_intercept=fit_intercept)
-            assert_follows(result, rows, y, fit_intercept)
-            assert result.bound == pytest.approx(dense.bound, rel=1e-3, abs=1)
-            assert result.radius == pytest.approx(dense.radius, rel=1e-12)
-
-
-def test_rows_may_be_read_only():
-    X, y, _, _ = separable(6, True)
-    before = X.copy()
-    X.flags.writeable = y.flags.writeable = False
-    assert isfinite(mistake_bound(X, y).bound)
-    np.testing.assert_array_equal(X, before)
-
-
-def test_the_report_names_the_theorem_and_the_bound():
-    X, y = np.eye(4), [0, 1, 0, 1]
-    text = str(mistake_bound(X, y, fit_intercept=False))
-    assert text.startswith("at most 4 mistakes in any number of passes (4 rows)\n  Novikoff 1962: (R·‖w‖/γ)² updates")
-
-
-def test_the_report_of_several_classes_can_be_substituted():
-    """Two weight vectors move at once, so R² counts twice."""
-    X, y = np.eye(3), [0, 1, 2]
-    result = mistake_bound(X, y, fit_intercept=False)
-    assert "(√2·R·‖w‖/γ)²" in str(result)
-    assert result.bound == pytest.approx(2 * result.radius**2 / result.margin**2)
-
-
-@pytest.mark.parametrize(
-    ("X", "y"),
-    [
-        ([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]),
-        ([[-1, -1], [-1, 1], [1, -1], [1, 1]], [0, 1, 1, 0]),
-        ([[1, 2], [1, 2]], [0, 1]),
-        ([[0, 0], [0, 0]], [0, 1]),
-    ],
-)
-def test_where_no_weights_are_better_than_none_the_bound_is_the_number_of_rows(X, y):
-    for fit_intercept in (True, False):
-        result = mistake_bound(X, y, fit_intercept=fit_intercept)
-        assert (result.theorem, result.bound) == ("n", len(X)) and result.check(X, y)
-        assert f"at most {len(X)} mistakes in one pass" in str(result)
-
-
-def test_a_model_in_place_of_coef():
-    X, y, _, _ = separable(4, True, n=60)
-    model = Perceptron().fit(X, y)
-    one = mistake_bound(X, y, coef=model)
-    two = mistake_bound(X, y, coef=model.coef_, intercept=model.intercept_)
-    assert one.bound == two.bound and model.n_updates_ <= one.bound
-    with pytest.raises(ValueError, match="its own intercept"):
-        mistake_bound(X, y, coef=model, intercept=1.0)
-
-
-GOOD = {"X": np.array([[0.0, 1.0], [2.0, 3.0], [5.0, -1.0]]), "y": [0, 1, 1]}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"X": np.array([[0.0, 1.0], [2.0, np.nan], [5.0, -1.0]])}, "NaN at row 1, column 1"),
-        ({"y": [0, 1]}, r"\[3, 2\]"),
-        ({"coef": [1.0, 2.0, 3.0]}, "coef"),
-        ({"coef": np.ones((3, 2))}, "coef"),
-        ({"coef": [1.0, np.nan]}, "coef"),
-        ({"coef": [1.0, 2.0], "intercept": [1.0, 2.0]}, "intercept"),
-        ({"coef": [1.0, 2.0], "intercept": 1.0, "fit_intercept": False}, "intercept"),
-        ({"intercept": 1.0}, "coef"),
-    ],
-)
-def test_what_is_wrong_is_said(change, message):
-    with pytest.raises(ValueError, match=message):
-        mistake_bound(**(GOOD | change))
-
-
-def test_one_class_has_no_bound():
-    """With one class nothing can be learned: `fit` says so too."""
-    with pytest.raises(ValueError, match="class"):
-        mistake_bound(GOOD["X"], [1, 1, 1])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perceptrons.data import as_rows
-from perceptrons.theory.constraints import Constraints, Hypothesis
+from perceptrons.theory.solver.constraints import Constraints, Hypothesis
 
 
 def exact_margins(X, codes, w, b):
@@ -25,7 +25,7 @@ def exact_margins(X, codes, w, b):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("large", [0.0, 1.0, 1e8, 1e17])
 def test_float_margins_are_within_their_error(n_classes, large):
-    """Also where the bias is so much larger than w·x that it swallows it, or nearly cancels it."""
+    """Even if the bias is much larger than w·x, or nearly cancels it."""
     random = np.random.default_rng(0)
     X, codes = random.normal(size=(200, 3)), random.integers(0, n_classes, size=200).astype(np.uint8)
     blocks = 1 if n_classes == 2 else n_classes

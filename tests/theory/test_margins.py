@@ -199,14 +199,14 @@ def test_an_offset_is_needed_for_two_rows_on_one_side_of_the_origin():
 
 
 def test_weights_that_compare_pairs_of_classes_are_no_weights_of_classes():
-    """A support vector machine of three classes has three lines, one a pair."""
+    """A support vector machine of three classes has three lines, one for each pair."""
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import SVC, LinearSVC
 
     random = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = random.normal(size=(60, 2)) + np.array([[0, 0], [6, 0], [0, 6]])[y]
-    with pytest.raises(ValueError, match="one line a class"):
+    with pytest.raises(ValueError, match="one line for each class"):
         margins(X, y, SVC(kernel="linear").fit(X, y))
     assert (margins(X, y, LinearSVC().fit(X, y)) > 0).mean() > 0.9
     with pytest.raises(ValueError, match="pass its last step"):
@@ -216,5 +216,5 @@ def test_weights_that_compare_pairs_of_classes_are_no_weights_of_classes():
 @pytest.mark.parametrize("value", [1e-50, 1e50])
 def test_a_constant_must_survive_in_the_type_of_the_rows(value):
     assert augment(np.eye(2), value)[0, 2] == value
-    with pytest.raises(ValueError, match="as float32 too"):
+    with pytest.raises(ValueError, match="even when rounded to float32"):
         augment(np.eye(2, dtype=np.float32), value)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perceptrons.data import as_rows
-from perceptrons.theory.inputs import sq_radius
-from perceptrons.theory.rounding import down, float_up, root_down, root_up, up
+from perceptrons.theory.rounding import down, float_up, root_down, root_up, sq_radius, up
 
 RATIONALS = st.fractions(min_value=0, max_value=10**40).filter(bool)
 
@@ -50,7 +49,7 @@ def test_the_longest_row_is_found_where_floats_take_another_for_it():
 
 
 def test_no_row_is_longer_than_the_radius_of_many():
-    """Too many to be worked out one by one: what floats say is rounded up."""
+    """There are too many rows to compute each exactly, so the float length is rounded up."""
     X, floats, exact = tied_rows()
     short = next(i for i in range(500) if Fraction(floats[i]) < exact[i])
     found = sq_radius(as_rows(np.tile(X[short], (100, 1))))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from perceptrons.cli import models, output, reading
+from perceptrons.cli import output, reading
 from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
@@ -100,7 +100,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
     \b
       perceptrons evaluate spam.perceptron test.csv
     """
-    saved = models.classifier(model, "use perceptrons tag evaluate")
+    saved = reading.classifier_in(model, "use perceptrons tag evaluate")
     source = reading.for_model(data, given, saved)
     bar = output.Bar(source, as_json)
     try:

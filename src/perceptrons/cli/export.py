@@ -6,7 +6,7 @@ import os
 
 import click
 
-from perceptrons.cli import models, output
+from perceptrons.cli import output, reading
 from perceptrons.cli.report import size
 
 
@@ -31,7 +31,7 @@ def command(model: str, path: str) -> None:
     from perceptrons.store import export_onnx
 
     output.spare(path, model)
-    saved = models.classifier(model, "taggers cannot be exported to ONNX")
+    saved = reading.classifier_in(model, "taggers cannot be exported to ONNX")
     with output.naming(path):
         export_onnx(saved, path)
     click.echo(f"onnx: {path} ({size(os.path.getsize(path))})")

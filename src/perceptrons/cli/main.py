@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from perceptrons import __version__
-from perceptrons.cli.streams import Named, abandon, guard
+from perceptrons.cli.streams import NamedStream, abandon, guard
 
 # Verbs and what `perceptrons --help` says of them: that must not import them.
 VERBS = {
@@ -122,7 +122,7 @@ def main(args: list[str] | None = None) -> NoReturn:
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("PERCEPTRONS_TRACEBACK"):
             raise
-        if isinstance(error, OSError) and error.filename == Named.told:
+        if isinstance(error, OSError) and error.filename == NamedStream.told:
             abandon()
         click.echo(f"{click.style('error', fg='red', bold=True)}: {_line(error)}", err=True, color=colours)
         sys.exit(TROUBLE)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from perceptrons.cli import models, output, reading
+from perceptrons.cli import output, reading
 from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
 from perceptrons.store.estimators import from_saved, from_saved_tagger
@@ -47,7 +47,7 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
     \b
       perceptrons plot m.perceptron test.svm -o boundary.png
     """
-    saved = read(model) if kind == "mistakes" else models.classifier(model, "taggers have --kind mistakes only")
+    saved = read(model) if kind == "mistakes" else reading.classifier_in(model, "taggers have --kind mistakes only")
     if kind != "mistakes" and not data:
         raise click.UsageError(f"a picture of the kind {kind} needs rows: name files of data")
     try:

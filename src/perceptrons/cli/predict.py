@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import models, output, reading
+from perceptrons.cli import output, reading
 from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
@@ -38,7 +38,7 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
       perceptrons predict spam.perceptron new.csv
       zcat new.svm.gz | perceptrons predict m.perceptron - --scores -o scores.txt
     """
-    saved = models.classifier(model, "use perceptrons tag predict")
+    saved = reading.classifier_in(model, "use perceptrons tag predict")
     source = reading.for_model(data, given, saved, labels=False)
     output.spare(path, model, *source.paths)
     bar = output.Bar(source, quiet=path is None)

@@ -1,16 +1,21 @@
-"""How data is read: options that verbs share, and the source that they stand for."""
+"""How data and models are read: options that verbs share, the source that they stand for, models of the right kind."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from perceptrons.data import Source, source
 from perceptrons.data.source import FORMATS
+from perceptrons.store.format import ModelFileError
+from perceptrons.store.saved import Saved, read
+
+if TYPE_CHECKING:
+    from perceptrons.store.taggers import SavedTagger
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -188,3 +193,19 @@ def known_of(made: Source, given: dict[str, Any]) -> dict[str, Any]:
         "quotes": not given["no_quotes"],
         "target": given["target"],
     }
+
+
+def classifier_in(path: str, instead: str) -> Saved:
+    """The model in a file, which labels rows. `instead`: what is to be done with a tagger, or why nothing is."""
+    saved = read(path)
+    if isinstance(saved, Saved):
+        return saved
+    raise ModelFileError(f"{path} holds a {saved.estimator}: {instead}")
+
+
+def tagger_in(path: str, instead: str) -> SavedTagger:
+    """The tagger in a file. `instead` is the verb for other models."""
+    saved = read(path)
+    if isinstance(saved, Saved):
+        raise ModelFileError(f"{path} holds a {saved.estimator}: use perceptrons {instead}")
+    return saved

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 
-class Named(io.FileIO):
+class NamedStream(io.FileIO):
     """A file of the system whose errors say which it is."""
 
     told = "standard output"
@@ -32,9 +32,9 @@ def guard() -> None:
         number = out.fileno() if out is not None and not out.isatty() else -1
     except (OSError, ValueError):  # none of the system: that of a test, for instance
         return
-    if number >= 0 and not isinstance(getattr(out.buffer, "raw", None), Named):
+    if number >= 0 and not isinstance(getattr(out.buffer, "raw", None), NamedStream):
         out.flush()
-        buffer = io.BufferedWriter(Named(number, "wb", closefd=False))
+        buffer = io.BufferedWriter(NamedStream(number, "wb", closefd=False))
         sys.stdout = io.TextIOWrapper(buffer, encoding=out.encoding, errors=out.errors)
 
 

@@ -1,8 +1,7 @@
-"""Rows or a kernel matrix, and labels, as the theory takes them; and the length of the longest row."""
+"""Read what users pass to the theory: rows X or a kernel matrix K, and labels."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,23 +9,27 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from perceptrons.data import Rows, as_rows
+from perceptrons.learn.labels import encode
 from perceptrons.models import validation
+from perceptrons.theory.solver.constraints import Constraints
+from perceptrons.theory.solver.gram import Gram
+from perceptrons.theory.solver.kernel_matrix import factor
 
-FEW = 64  # rows whose length is worked out exactly
+Array = npt.NDArray[Any]
 
 
-def read(X: Any, y: Any, asker: str, *, any_length: bool = False, name: str = "X") -> tuple[Rows, npt.NDArray[Any]]:
-    """Rows, read in place where possible, and their labels; `asker` is a name for messages, `name` that of X.
+def read(X: Any, y: Any, asker: str, *, any_length: bool = False, name: str = "X") -> tuple[Rows, Array]:
+    """Return rows, read in place where possible, and their labels.
 
-    any_length: also rows so long that the square of their length overflows.
+    asker, name: names of the function and of X for messages. any_length: accept rows whose squared length overflows.
     """
     if y is None:
         raise ValueError(f"{asker} needs the labels y of the rows, got None")
     whole = X.data if sp.issparse(X) else np.asarray(X) if isinstance(X, np.ndarray | list) else np.empty(0)
     if whole.dtype.kind in "iu" and whole.dtype.itemsize == 8 and whole.size and max(whole.max(), -whole.min()) > 2**53:
         raise ValueError(
-            f"{name} has integers beyond 2^53, which float64 does not hold exactly, so that a verdict would be about "
-            "other numbers. Subtract an offset first, or pass floats if their rounding does not matter."
+            f"{name} has integers beyond 2^53. float64 cannot hold them exactly, so the verdict would be about other "
+            "numbers. Subtract an offset first, or pass floats if their rounding does not matter."
         )
     names = getattr(X, "columns", None)
     readable = validation.readable(X, asker, name)
@@ -34,26 +37,47 @@ def read(X: Any, y: Any, asker: str, *, any_length: bool = False, name: str = "X
     return rows, validation.labels(asker, y, rows)
 
 
-def only_one(X: Any, K: Any, asker: str) -> None:
-    """Raise unless either rows or their kernel matrix are given."""
+def read_either(
+    X: Any, K: Any, y: Any, asker: str, error: float, *, any_length: bool = False
+) -> tuple[Rows, Array, float]:
+    """Return the rows of X or of K, their labels, and for K the slack of `read_kernel`."""
     if (X is None) == (K is None):
         raise ValueError(
             f"{asker} takes either rows X or their kernel matrix K, got {'both' if K is not None else 'none'}"
         )
+    if K is None:
+        return *read(X, y, asker, any_length=any_length), 0.0
+    table, labels, slack = read_kernel(K, y, asker, error)
+    return as_rows(table, any_length=True), labels, slack
 
 
-def read_kernel(K: Any, y: Any, asker: str, error: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any], float]:
-    """A kernel matrix, labels, and how far below 0 its eigenvalues can be by rounding and errors of its entries.
+def read_problem(
+    X: Any, K: Any, y: Any, asker: str, *, error: float, fit_intercept: bool, any_length: bool = False
+) -> tuple[Constraints, Array]:
+    """Return the constraints of rows X or of a kernel matrix K, and the classes."""
+    if K is None and error:
+        raise ValueError(f"K_error={error} is a bound on the errors of K, but there is no K")
+    rows, labels, slack = read_either(X, K, y, asker, error, any_length=any_length)
+    classes = validation.distinct(labels)
+    codes = encode(labels, classes)
+    if K is None:
+        return Constraints(rows, codes, len(classes), bool(fit_intercept)), classes
+    L = factor(rows.values, slack)
+    return Gram(rows, codes, len(classes), bool(fit_intercept), L, float(error)), classes
 
-    Entries are those of the upper triangle. Those below must be the same up to 1000 roundings of the largest entry of
-    the diagonal, and twice the error.
+
+def read_kernel(K: Any, y: Any, asker: str, error: float) -> tuple[npt.NDArray[np.float64], Array, float]:
+    """Return a kernel matrix, labels, and how far below 0 rounding and errors can bring its eigenvalues.
+
+    The upper triangle counts. The lower one must be the same up to 1000 roundings of the largest entry of the
+    diagonal, plus twice the error.
     """
     if not 0 <= error < np.inf:
         raise ValueError(f"K_error must be a number ≥ 0, got {error!r}")
     rows, labels = read(K, y, asker, any_length=True, name="K")
     if len(rows) != rows.n_features:
         raise ValueError(
-            f"K must be square, the inner products of all pairs of points; got shape {rows.matrix().shape}"
+            f"K must be square, with the inner products of all pairs of points; got shape {rows.matrix().shape}"
         )
     whole = rows.matrix().toarray() if rows.indices is not None else rows.values
     table = whole.astype(np.float64)
@@ -68,22 +92,7 @@ def read_kernel(K: Any, y: Any, asker: str, error: float) -> tuple[npt.NDArray[n
         i, j = np.unravel_index(int(apart.argmax()), apart.shape)
         raise ValueError(
             f"K must be symmetric, got {table[i, j]:g} at row {i}, column {j} and {table[j, i]:g} at row {j}, column "
-            f"{i}. (K + K.T)/2 is, if the difference is nothing but inaccuracy."
+            f"{i}. If the difference is only inaccuracy, pass (K + K.T)/2."
         )
     upper = np.triu(table)
     return np.ascontiguousarray(upper + np.triu(table, 1).T), labels, len(table) * slack
-
-
-def sq_radius(rows: Rows) -> Fraction:
-    """max ‖x‖², or slightly more: floats find the few longest rows, which are then worked out exactly."""
-    largest = float(rows.sq_norm.max())
-    slack = 2 * (rows.n_features + 4) * np.finfo(np.float64).eps
-    if 1e-250 < largest < np.inf:
-        (longest,) = np.nonzero(rows.sq_norm >= (1 - slack) * largest)
-        if len(longest) > FEW:
-            return Fraction(largest) * (1 + Fraction(slack))
-    else:  # squares left the range of floats
-        longest = np.arange(len(rows))
-    table = rows.take(longest)
-    lines = table.values if table.indptr is None else np.split(table.values, table.indptr[1:-1].astype(np.intp))
-    return max(sum((Fraction(value) ** 2 for value in line.tolist()), Fraction(0)) for line in lines)

@@ -1,4 +1,4 @@
-"""The two lines of the convergence proof (Novikoff 1962): when they are theorems for a run, and their slopes."""
+"""The two lines of the convergence proof (Novikoff 1962): whether they are theorems for a run, and their slopes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from perceptrons.rules import Margin, Plain
 from perceptrons.theory.separability import separability
 
 Floats = npt.NDArray[np.float64]
-TINY = 1e-290  # squares below this are not to be relied on
+TINY = 1e-290  # smaller squares are not reliable
 
 
 class Best(NamedTuple):
-    """The best separator, of the shape of w but for the bias that there is none of; or what is in its way."""
+    """The best separator, in the shape of w but without an unused bias; or why there is none."""
 
     separable: bool | None
     w: Floats | None = None
@@ -26,15 +26,15 @@ class Best(NamedTuple):
 
 
 def best_separator(learner: LinearLearner, examples: Examples) -> Best:
-    """The best separator of the rows that are learned from."""
+    """Find the best separator of the rows that the learner uses."""
     order = examples.order()
     rows = examples.rows if len(order) == len(examples.rows) else examples.rows.take(order)
     codes = examples.codes[order]
     if len(np.unique(codes)) < learner.n_classes:
-        return Best(None, obstacle="No separator is looked for: some class has no rows to learn from.")
+        return Best(None, obstacle="The separator is not computed: some class has no rows to learn from.")
     found = separability(rows.matrix(), codes, fit_intercept=learner.bias > 0)
     if found.separable is None:
-        return Best(None, obstacle=f"No separator is known: {found.reason}")
+        return Best(None, obstacle=f"The separator is not known: {found.reason}")
     if not found.separable:
         where = "" if learner.bias else " through the origin"
         return Best(False, obstacle=f"There is no separator: these rows are not linearly separable{where}.")
@@ -45,9 +45,9 @@ def best_separator(learner: LinearLearner, examples: Examples) -> Best:
 
 
 def growth_of(learner: LinearLearner, examples: Examples, sq_radius: float) -> tuple[float | None, str | None]:
-    """The most that an update adds to ‖w‖², where the lines of the proof hold; else why they do not.
+    """Return the most that an update adds to ‖w‖² and None; or None and why the lines of the proof do not apply.
 
-    ‖w + δ‖² = ‖w‖² + 2m + ‖δ‖² with m ≤ 0 for the plain rule and m ≤ β for the rule with a margin.
+    ‖w + δ‖² = ‖w‖² + 2m + ‖δ‖² with m ≤ 0 for the plain rule and m ≤ β for the margin rule.
     """
     if not isinstance(learner.rule, Plain | Margin):
         name = type(learner.rule).__name__
@@ -57,8 +57,8 @@ def growth_of(learner: LinearLearner, examples: Examples, sq_radius: float) -> t
     if "start" in learner.state:
         return None, "k·γ and k·R² are bounds for a start from zeros."
     if examples.weight is not None and not np.isin(examples.weight, (0.0, 1.0)).all():
-        return None, "k·γ and k·R² are bounds for rows without weights."
+        return None, "k·γ and k·R² are bounds for examples without weights."
     if not TINY < sq_radius < np.inf:
-        return None, "k·R² leaves the range of floats."
+        return None, "k·R² is out of the range of floats."
     beta = learner.rule.beta if isinstance(learner.rule, Margin) else 0.0
     return (sq_radius if learner.n_classes == 2 else 2 * sq_radius) + 2 * beta, None

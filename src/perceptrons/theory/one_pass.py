@@ -1,4 +1,4 @@
-"""Bounds on the mistakes of one pass over rows that need not be separable, and a short search for a good hypothesis."""
+"""Bounds on the mistakes of one pass over rows that may not be separable, and a short search for a good hypothesis."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from perceptrons.theory.constraints import Constraints, Floats, Hypothesis, Ints
 from perceptrons.theory.rounding import float_up, root_down, root_up
+from perceptrons.theory.solver.constraints import Constraints, Floats, Hypothesis, Ints, signs
+from perceptrons.theory.theorems import formula
 
-BLOCK = 1 << 16  # rows that are widened to float64 at a time
-STEPS = 200  # of the optimisation
+BLOCK = 1 << 16  # rows that are converted to float64 at a time
+STEPS = 200  # at most, of the optimisation
 
 Root = Callable[[float, float, Floats], tuple[float, float, Floats]]
 
@@ -29,44 +30,31 @@ class Proved(NamedTuple):
     shortfall: float = 0.0
 
 
-def one_pass(
-    n: int,
-    R2: Fraction,
-    find: Callable[[Root], Hypothesis],
-    margins: Callable[[Hypothesis], Floats],
-    sq_length: Callable[[Hypothesis], Fraction],
-) -> Proved:
-    """The best bound for one pass over n rows with max ‖z‖² = R2.
+def one_pass(constraints: Constraints, R2: Fraction, find: Callable[[Root], Hypothesis]) -> Proved:
+    """The best bound for one pass over rows with max ‖z‖² = R2.
 
-    find: a hypothesis that makes the root of a bound small; margins, sq_length: of a hypothesis, rounded outward.
+    find: returns a hypothesis that makes the root of a bound small.
     """
     bounds = []
     for theorem, root in (("freund-schapire", _root_freund_schapire), ("gentile", _root_gentile)):
-        with np.errstate(all="ignore"):  # what leaves the range of floats proves nothing
+        with np.errstate(all="ignore"):  # numbers out of the range of floats prove nothing
             hypothesis = find(root)
             if not np.isfinite(hypothesis.w).all():
                 continue
-            short = np.maximum(0.0, 1.0 - margins(hypothesis))
+            margins = constraints.margins(hypothesis)[0] - constraints.error(hypothesis)
+            short = np.maximum(0.0, 1.0 - (margins - float_up(constraints.loss(hypothesis))))
             if not np.isfinite((short * short).sum()):
                 continue
         inflated = 1 + Fraction(len(short) + 8) * Fraction(float(np.finfo(np.float64).eps))  # rounding of sums
         linear, square = (Fraction(float(total)) * inflated for total in (short.sum(), (short * short).sum()))
-        squares = sq_length(hypothesis)
-        if squares <= 0:  # w = 0 falls short by 1 on every row: it proves n
+        squares = constraints.sq_length(hypothesis, free=False)
+        if squares <= 0:  # w = 0 falls short by 1 on every row, so it proves n
             continue
         bound = formula(theorem, linear, square, squares, R2)
         shortfall = linear if theorem == "gentile" else Fraction(root_up(square / squares))
         bounds.append(Proved(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
-    bounds.append(Proved("n", float(n), None, None))
+    bounds.append(Proved("n", float(len(constraints.rows)), None, None))
     return min(bounds, key=lambda candidate: candidate.bound)
-
-
-def formula(theorem: str, linear: Fraction, square: Fraction, squares: Fraction, R2: Fraction) -> Fraction:
-    """The bound for w with ‖w‖² = `squares` and γ = 1/‖w‖: `linear` is Σ max(0, 1 − z·w), `square` that of squares."""
-    if theorem == "freund-schapire":
-        return (Fraction(root_up(R2 * squares)) + Fraction(root_up(square))) ** 2
-    half = R2 * squares / 2
-    return half + linear + Fraction(root_up(2 * half * linear + half**2))
 
 
 # -- a short optimisation ----------------------------------------------------------------------------------------
@@ -85,7 +73,7 @@ def _root_gentile(R: float, length: float, short: Floats) -> tuple[float, float,
 
 
 def optimised(constraints: Constraints, root: Root, R: float, given: Hypothesis | None) -> Hypothesis:
-    """A hypothesis with a small bound: a multiple of the one given, or the best that a few steps of L-BFGS find."""
+    """Find a hypothesis with a small bound: a multiple of the given one, or the best that some steps of L-BFGS find."""
     shape = (constraints.blocks, constraints.rows.n_features + 1)
 
     def made(v: Floats) -> Hypothesis:
@@ -112,20 +100,13 @@ def optimised(constraints: Constraints, root: Root, R: float, given: Hypothesis 
 
 
 def _combined(constraints: Constraints, weights: Floats, rivals: Ints) -> Floats:
-    """Σ weight_i·z_i with the part of the bias as the last column; in blocks, so that rows are not copied."""
-    n, blocks = len(weights), constraints.blocks
+    """Σ weight_i·z_i, with the bias as the last column; block by block, so that rows are not copied all at once."""
     own = constraints.codes.astype(np.intp)
-    total = np.zeros((blocks, constraints.rows.n_features + 1))
+    total = np.zeros((constraints.blocks, constraints.rows.n_features + 1))
     matrix = constraints.rows.matrix()
-    for begin in range(0, n, BLOCK):
+    for begin in range(0, len(weights), BLOCK):
         part = slice(begin, begin + BLOCK)
-        if blocks == 1:
-            signed = (weights[part] * np.where(own[part] == 1, 1.0, -1.0))[:, np.newaxis]
-        else:
-            every = np.arange(len(own[part]))
-            signed = np.zeros((len(every), blocks))
-            signed[every, own[part]] += weights[part]
-            signed[every, rivals[part]] -= weights[part]
+        signed = weights[part, np.newaxis] * signs(own[part], rivals[part], constraints.blocks)
         total[:, :-1] += (matrix[part].T @ signed).T
         total[:, -1] += constraints.bias * signed.sum(axis=0)
     return total

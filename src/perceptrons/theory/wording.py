@@ -1,4 +1,4 @@
-"""Results in words: numbers of things, and the report of a verdict."""
+"""Results in words: counts with their nouns, and the report of a verdict."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.theory.constraints import Ints
 from perceptrons.theory.rounding import down, up
 
 VERDICT = {True: "separable", False: "not separable", None: "undecided"}
 
 
 def count(number: int, what: str, many: str | None = None) -> str:
-    """So many of what it is.
+    """Format a count with its noun.
 
     >>> count(1, "class", "classes"), count(2000, "row")
     ('1 class', '2,000 rows')
@@ -23,28 +22,27 @@ def count(number: int, what: str, many: str | None = None) -> str:
     return f"{number:,} {what if number == 1 else many or what + 's'}"
 
 
-def some(rows: Ints) -> str:
-    """A few row numbers, and how many there are."""
+def some(rows: Any) -> str:
+    """Format the number of rows, and the first row numbers.
+
+    >>> some(np.arange(20)), some(np.array([7]))
+    ('20 rows: 0, 1, 2, 3, 4, 5, 6, 7, …', 'row 7')
+    """
     shown = ", ".join(map(str, rows[:8].tolist())) + (", …" if len(rows) > 8 else "")
     return f"{len(rows)} rows: {shown}" if len(rows) > 1 else f"row {shown}"
 
 
-def constraints(number: int, n_classes: int) -> str:
-    """So many rows; of several classes, so many constraints, since a row makes one for each rival."""
-    return count(number, "row" if n_classes == 2 else "constraint")
-
-
 def brief(result: Any) -> str:
-    """A verdict in one line."""
+    """Describe a verdict in one line."""
     verdict = f"separable, margin={result.margin}" if result.separable else VERDICT[result.separable]
     return f"<{type(result).__name__}: {verdict}, fit_intercept={result.fit_intercept}, {result.n_rows} rows>"
 
 
 def report(result: Any, where: str, point: str, meeting: Sequence[str] = (), about: Sequence[str] = ()) -> str:
-    """A verdict with its margins or its contradiction, line by line.
+    """Describe a verdict with its margins or its contradiction, line by line.
 
-    where: what it is about, after the verdict. point: what a row is called. meeting: further lines of a contradiction.
-    about: further lines of the proof.
+    where: the data, after the verdict. point: the name of a row. meeting: more lines for a contradiction. about: more
+    lines after the proof.
     """
     sides = {True: ("with", "without"), False: ("without", "with")}[result.fit_intercept]
     lines = [f"{VERDICT[result.separable]} {sides[0]} a bias, {VERDICT[result.other]} {sides[1]} one{where}"]
@@ -52,9 +50,9 @@ def report(result: Any, where: str, point: str, meeting: Sequence[str] = (), abo
         low, high = result.margin_bounds
         lines += [
             f"  largest margin    proved to be between {down(low, 10)} and {up(high, 10)}",
-            f"  relative to R     {low / result.radius:.3g}, R = {up(result.radius, 6)} is the longest {point}",
-            f"  augmented margin  {down(result.augmented_margin, 6)}, the one of Novikoff's bound",
-            f"  defined by        {some(np.unique(result.support))}",
+            f"  relative to R     {low / result.radius:.3g}, where R = {up(result.radius, 6)} is the longest {point}",
+            f"  augmented margin  {down(result.augmented_margin, 6)}, used in Novikoff's bound",
+            f"  determined by     {some(np.unique(result.support))}",
         ]
     elif result.separable is False:
         if result.irreducible is not None:

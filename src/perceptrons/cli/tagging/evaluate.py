@@ -8,9 +8,9 @@ from typing import Any
 import click
 import numpy as np
 
-from perceptrons.cli import models, output
+from perceptrons.cli import output
 from perceptrons.cli.evaluate import MOST, more
-from perceptrons.cli.reading import options
+from perceptrons.cli.reading import options, tagger_in
 from perceptrons.cli.tagging import reading
 from perceptrons.data.files import DataError
 from perceptrons.learn.sequence.schemes import recognised
@@ -36,7 +36,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
     \b
       perceptrons tag evaluate chunks.tagger test.txt
     """
-    saved = models.tagger(model, "evaluate")
+    saved = tagger_in(model, "evaluate")
     text = reading.for_model(data, given, saved, labels=True)
     if text.tokens.n_tokens == 0:
         raise DataError(f"{text.name} has no tokens")

@@ -11,8 +11,8 @@ from typing import Any
 import click
 import numpy as np
 
-from perceptrons.cli import models, output
-from perceptrons.cli.reading import options
+from perceptrons.cli import output
+from perceptrons.cli.reading import options, tagger_in
 from perceptrons.cli.tagging import reading
 from perceptrons.data import files
 from perceptrons.data.files import DataError
@@ -48,7 +48,7 @@ def command(
       perceptrons tag predict chunks.tagger new.txt -o labelled.txt
       echo "the cat sleeps" | perceptrons tag predict pos.tagger - --tokens
     """
-    saved = models.tagger(model, "predict")
+    saved = tagger_in(model, "predict")
     if plain:
         paths, tokens, column = files.expand(data), _words(data, saved), None
     else:

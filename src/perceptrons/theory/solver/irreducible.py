@@ -1,23 +1,22 @@
-"""Rows that cannot be separated, but could without any one of them."""
+"""Irreducible rows: they cannot be separated, but without any one of them they can."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from perceptrons.theory.constraints import Constraints, Hypothesis, Ints
-from perceptrons.theory.proof import Contradiction, Undecided, decide
+from perceptrons.theory.solver.constraints import Constraints, Hypothesis, Ints
+from perceptrons.theory.solver.proof import Contradiction, Undecided, decide
 
-# Of several classes that cannot be separated, irreducible rows are looked for in so many pairs of classes, in
-# so many rows of each, and in contradictions of so many rows.
+# Limits of the search among several classes: pairs of classes, rows of each class, rows of a contradiction.
 MOST_PAIRS, SAMPLE, MOST_ROWS = 10, 10_000, 100
 
 
 def irreducible(constraints: Constraints, proof: Contradiction) -> Ints | None:
-    """Rows that cannot be separated, but could without any one of them; None if they would take too long to find.
+    """Find rows that cannot be separated, but can without any one of them; None if that takes too long.
 
-    Two classes: those of the contradiction. Several: mostly two of them cannot be separated from each other, which
-    leaves few rows. Else the rows of the contradiction, less those that turn out to be superfluous: a row brings a
-    constraint for each rival, so that it can be, although no constraint is.
+    With two classes, these are the rows of the contradiction. With several, two classes often cannot be separated from
+    each other, which leaves few rows. Otherwise the search drops superfluous rows of the contradiction. There can be
+    some although no constraint is superfluous, because a row has one constraint for each rival.
     """
     at = np.unique(proof.chosen.at)
     if constraints.n_classes == 2:
@@ -48,12 +47,12 @@ def irreducible(constraints: Constraints, proof: Contradiction) -> Ints | None:
 
 
 def _some_of(rows: Ints) -> Ints:
-    """At most SAMPLE of these rows, evenly spread."""
+    """Take at most SAMPLE of these rows, evenly spread."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(np.intp))]
 
 
 def _decide_among(constraints: Constraints, rows: Ints) -> Hypothesis | Contradiction | Undecided | None:
-    """The verdict on some rows alone; None if they are all of one class."""
+    """Decide some rows alone; None if they all belong to one class."""
     classes, codes = np.unique(constraints.codes[rows], return_inverse=True)
     if len(classes) < 2:
         return None

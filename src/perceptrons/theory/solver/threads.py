@@ -1,4 +1,4 @@
-"""BLAS held to one thread: tables here are small, and threads that wait for a busy core take 100 times as long."""
+"""Limit BLAS to one thread: tables here are small, and threads that wait for a busy core are 100 times slower."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
-_limits: list[Any] = []  # the limit in force
-_inside = 0  # callers that want it
+_limits: list[Any] = []  # the current limit
+_inside = 0  # callers that need it
 
 
 @cache
@@ -22,7 +22,7 @@ def _libraries() -> ThreadpoolController:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within this, BLAS uses one thread. The first of several callers at once sets that, the last one undoes it."""
+    """Limit BLAS to one thread. Of several callers at once, the first sets the limit and the last removes it."""
     global _inside
     with _lock:
         if _inside == 0:

@@ -1,12 +1,12 @@
 """The largest margin in floats: a working set of constraints grows by the worst violators that passes find.
 
-The shortest v with z·v ≥ h for all z of the set is a non-negative least squares problem (Lawson & Hanson 1974, ch. 23,
-"least distance programming"), and SciPy has their active-set method. It suits better than a general solver of linear or
-quadratic programs: it ends at a vertex, so that the constraints that matter are known and not guessed from small
-numbers; what it keeps is linearly independent, so that multipliers of 0 are irreducible as they come; it is accurate
-to the last bits, by orthogonal transformations; and a few dozen constraints take it a millisecond.
+Finding the shortest v with z·v ≥ h for all z of the set is a non-negative least squares problem (Lawson & Hanson 1974,
+ch. 23, "least distance programming"). SciPy has their active-set method, which has four advantages over a general
+solver of linear or quadratic programs. It ends at a vertex, so the active constraints are known. It keeps linearly
+independent constraints, so multipliers that combine to 0 are already irreducible. Orthogonal transformations make it
+accurate to the last bits. And it solves a few dozen constraints in a millisecond.
 
-Nothing here is proved. What comes out is made exact, or refused, by `exact`.
+Nothing here is proved: `exact` proves the result, or rejects it.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import InMemory, Passes, fit
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.rules import PA
-from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
-from perceptrons.theory.threads import one_thread
+from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.theory.solver.threads import one_thread
 
-ZERO = 1e-13  # of R: a hull that comes so near to 0 may contain it
-CLOSE = 1e-11  # relative violation that is left alone
-SMALL = 256  # rows that need no guess of where to begin
-PATIENCE = 30  # rounds without progress after which floats can do no more
+ZERO = 1e-13  # a hull that comes this near to 0, relative to R, may contain it
+CLOSE = 1e-11  # relative violation that is ignored
+SMALL = 256  # up to this number of rows, the search needs no guess to start from
+PATIENCE = 30  # rounds without progress before the search stops
 
 
 @dataclass(frozen=True)
 class Found:
-    """A round's result: constraints with positive multipliers, and the hypothesis that they alone would give."""
+    """The result of a round: constraints with positive multipliers, and the best hypothesis for them alone."""
 
     chosen: Chosen
     weights: Floats  # multipliers λ > 0 with Σλ = 1
-    distance: float  # ‖Σ λ_i z_i‖ relative to R: about 0 if these constraints exclude each other
-    hypothesis: Hypothesis  # of unit length; z·v is the same for all constraints chosen
+    distance: float  # ‖Σ λ_i z_i‖ relative to R: about 0 if these constraints contradict each other
+    hypothesis: Hypothesis  # of unit length; z·v is the same for all chosen constraints
     margin: float  # the smallest z·v of all constraints: > 0 for a separator
 
 
 def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None, even: bool = False) -> Iterator[Found]:
-    """Ever larger working sets, until no constraint is violated or floats can do no more.
+    """Grow the working set until no constraint is violated, or until floats can do no more.
 
-    free: the bias does not count for the length of v; else it counts as the weight of a constant feature 1.
-    even: features count in units of their own size. That is not the margin's geometry, but the verdict is the same,
-        and features of very different size do not hide each other.
-    A free bias is reached by steps: each round counts how far it is from that of the round before (the proximal point
-    method), in a unit as large as the rows, so that a few rounds suffice.
+    free: the bias does not count in the length of v; otherwise it counts as the weight of a constant feature 1.
+    even: scale each feature to its own size. This changes the margin but not the verdict, and features of very
+        different size do not hide each other.
+    A free bias is found in steps: each round penalises its distance from the bias of the round before (the proximal
+    point method), in a unit as large as the rows, so that a few rounds suffice.
     """
     chosen = _start(constraints) if first is None else first
     radius = _power_of_two(max(float(np.abs(chosen.A).max(initial=0.0)), 0.0 if free else 1.0))
@@ -79,7 +79,7 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
             hypothesis = constraints.hypothesis(chosen, w, (b + unit * u[width:]) * target)
             values, rivals = constraints.margins(hypothesis)
         margin = float(values.min())
-        if not np.isfinite(margin) or not np.isfinite(u).all():  # too far apart for floats
+        if not np.isfinite(margin) or not np.isfinite(u).all():  # the numbers are too far apart for floats
             yield Found(chosen, weights, np.inf, hypothesis, -np.inf)
             return
         yield Found(chosen, weights, point, hypothesis, margin)
@@ -98,14 +98,23 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
         chosen = _joined(constraints, chosen, worst, rivals[worst].astype(np.intp))
 
 
+def search(constraints: Constraints, *, free: bool, first: Chosen | None) -> tuple[Found, Found]:
+    """Run all rounds; return the one with the largest margin, and the last."""
+    top = last = None
+    for last in rounds(constraints, free=free, first=first):
+        top = last if top is None or last.margin > top.margin else top
+    assert top is not None and last is not None  # there is always a first round
+    return top, last
+
+
 def _joined(constraints: Constraints, chosen: Chosen, at: Ints, rivals: Ints) -> Chosen:
-    """The constraints chosen and new ones, each once."""
+    """Add constraints to those chosen, each once."""
     pairs = np.append(chosen.at, at) * constraints.n_classes + np.append(chosen.rivals, rivals)
     return constraints.choose(*np.divmod(np.unique(pairs), constraints.n_classes))
 
 
 def _start(constraints: Constraints) -> Chosen:
-    """Constraints to begin with: some of each class; of many rows, also those nearest to the boundary of a quick guess.
+    """The first constraints: some of each class and, if there are many rows, those nearest to a guessed boundary.
 
     The guess is an averaged passive-aggressive hypothesis after two passes. It saves most of the rounds.
     """
@@ -134,12 +143,12 @@ def _start(constraints: Constraints) -> Chosen:
 
 
 def _room(constraints: Constraints, n: int) -> int:
-    """How many violators join the working set at a time."""
+    """The number of violators that join the working set in a round."""
     return min(n - 1, max(64, 8 * constraints.dimension), 1024)
 
 
 def _spread(constraints: Constraints) -> Chosen:
-    """Rows of each class, evenly spread, against each rival in turn: all of them where they are few."""
+    """Some rows of each class, evenly spread, each against one of the rivals in turn; all rows if there are few."""
     k = constraints.n_classes
     each = max(2, min(SMALL, 2 * constraints.dimension) // k)
     at, rivals = [], []
@@ -152,18 +161,18 @@ def _spread(constraints: Constraints) -> Chosen:
 
 
 def _length(u: Floats) -> float:
-    """‖u‖, also where squares leave the range of floats."""
+    """‖u‖, even if squares leave the range of floats."""
     largest = float(np.abs(u).max(initial=0.0))
     return largest * float(np.linalg.norm(u / largest)) if largest > 0 else 0.0
 
 
 def _power_of_two(number: Any) -> Any:
-    """The power of two below a number, so that dividing by it rounds nothing; 1 for 0."""
+    """The power of two below a number, by which one can divide without rounding; 1 for 0."""
     return np.where(number > 0, np.ldexp(1.0, np.frexp(number)[1] - 1), 1.0)
 
 
 def _sizes(constraints: Constraints, chosen: Chosen) -> Floats:
-    """About the largest value of each feature."""
+    """The approximate largest value of each feature."""
     sizes = np.ones(constraints.rows.n_features)
     tall = np.abs(chosen.A).reshape(len(chosen.at) * constraints.blocks, len(chosen.features))
     sizes[chosen.features] = _power_of_two(tall.max(axis=0, initial=0.0))
@@ -180,13 +189,13 @@ def _multipliers(G: Floats, h: Floats) -> Floats:
         return np.ones(len(h))
     try:
         weights, _ = nnls(E[:, :-1], E[:, -1], maxiter=10 * E.shape[1] + 100)
-    except RuntimeError:  # it does not come to an end, by rounding
+    except RuntimeError:  # rounding keeps it from converging
         weights = np.ones(len(h))
     return np.asarray(weights if np.isfinite(weights.sum()) and weights.any() else np.ones(len(h)))
 
 
 def _equal(G: Floats, h: Floats) -> Floats:
-    """The shortest u with G·u = h; by orthogonal transformations, so that every line holds to the last bits."""
+    """The shortest u with G·u = h, by orthogonal transformations, which keep every equation accurate."""
     Q, R = np.linalg.qr(G.T)
     diagonal = np.abs(np.diag(R))
     if len(R) == R.shape[1] and diagonal.min() > 1e-15 * diagonal.max():

@@ -1,4 +1,4 @@
-"""The verdict by the simplex method in exact arithmetic, for what floats cannot tell."""
+"""The simplex method in exact arithmetic, which decides where floats cannot."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from perceptrons.theory.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.exact import Whole, blocks_of, integers, margins, moderate, nearest_point, power, rationals
+from perceptrons.theory.solver.constraints import Chosen, Constraints, Hypothesis
+from perceptrons.theory.solver.exact import blocks_of, margins, moderate, nearest_point
+from perceptrons.theory.solver.rationals import Whole, integers, power
 
-EQUAL = 5_000_000  # constraints² × features of the largest set of independent ones that is solved for
-REACH = 200_000_000  # operations on words of numbers after which this is given up: ten seconds or so
+EQUAL = 5_000_000  # solve for equal margins up to this value of constraints² × features
+REACH = 200_000_000  # give up after this number of operations on machine words: about ten seconds
 
 
 def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fraction]] | Hypothesis | None:
-    """The verdict on all constraints, beginning with those chosen: multipliers of 0, or a separator.
+    """Decide all constraints, starting with those chosen: return multipliers that combine to 0, or a separator.
 
-    None if that is out of reach.
+    Returns None if that takes too long.
     """
     left = REACH
     while True:
@@ -46,7 +47,7 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
 
 
 def _all_equal(constraints: Constraints, chosen: Chosen) -> Hypothesis | None:
-    """The hypothesis for which all z·v of the constraints chosen are equal and positive, if they are independent."""
+    """Find the hypothesis for which all chosen z·v are equal and positive, if the constraints are independent."""
     n, width = chosen.A.shape
     found = nearest_point(chosen, free=True) if n <= constraints.dimension and n * n * width <= EQUAL else None
     if found is None or not found[0].any():
@@ -55,22 +56,22 @@ def _all_equal(constraints: Constraints, chosen: Chosen) -> Hypothesis | None:
 
 
 def _joined(constraints: Constraints, chosen: Chosen, more: list[tuple[int, int]]) -> Chosen:
-    """The constraints chosen and others, given by row and rival."""
+    """Add constraints, given by row and rival."""
     at, rivals = np.array(more, dtype=np.intp).T
     return constraints.choose(np.append(chosen.at, at), np.append(chosen.rivals, rivals))
 
 
 def phase_one(table: Whole, left: int) -> tuple[list[int] | None, list[Fraction], int] | None:
-    """Whether 0 is in the hull of the lines of `table`: (basis, λ) if so, else (None, v) with z·v > 0 for every line.
+    """Decide whether 0 is in the hull of the lines of `table`: (basis, λ) if so, else (None, v) with z·v > 0 for all.
 
-    Phase one of the simplex method for Σ λ_i z_i = 0, Σλ = 1, λ ≥ 0, without fractions (every entry is a determinant,
-    and `scale` the common denominator), in the end by Bland's rule, which cannot cycle. A basic solution has no other
-    beside it with the same support: none of its lines can be left out. `left` is the work that may be done; what is
-    left of it is returned as well, and None when it does not suffice.
+    This is phase one of the simplex method for Σ λ_i z_i = 0, Σλ = 1, λ ≥ 0. It needs no fractions: every entry is a
+    determinant, and `scale` is the common denominator. Bland's rule, used after many pivots, cannot cycle. A basic
+    solution is the only one with its support, so none of its lines can be dropped. `left` is the work that may be done;
+    the third item returned is what remains of it. Returns None if the work does not suffice.
     """
     n, width = table.shape
     m = width + 1
-    T = np.zeros((m, n + m + 1), dtype=object)  # one column a line, one an artificial variable, the right side
+    T = np.zeros((m, n + m + 1), dtype=object)  # columns: the lines, artificial variables, the right side
     T[:width, :n], T[width, :n] = table.T, 1
     T[np.arange(m), n + np.arange(m)] = 1
     T[width, -1] = 1
@@ -81,14 +82,14 @@ def phase_one(table: Whole, left: int) -> tuple[list[int] | None, list[Fraction]
         nonlocal T, scale, left
         entry, line = T[r, c], T[r].copy()
         words = max(number.bit_length() for number in line) // 32
-        left -= T.size * (4 + words + words * words // 64)  # the division takes the square
+        left -= T.size * (4 + words + words * words // 64)  # division takes quadratic time
         T = (T * entry - np.outer(T[:, c], line)) // scale
         T[r] = line
         if entry < 0:
             T = -T
         scale, basis[r] = abs(entry), c
 
-    for c in range(n):  # an artificial variable that is 0 can leave for any line
+    for c in range(n):  # any line can replace an artificial variable that is 0
         for r in range(width):
             if basis[r] >= n and T[r, c] != 0 and T[r, -1] == 0:
                 pivot(r, c)
@@ -113,12 +114,12 @@ def phase_one(table: Whole, left: int) -> tuple[list[int] | None, list[Fraction]
 
 
 def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> list[tuple[int, int]]:
-    """Up to about `most` rows with z·v ≤ 0, exactly, with their rivals; none if and only if v separates all rows."""
+    """Up to `most` rows with z·v ≤ 0 in exact arithmetic, with their rivals; none only if v separates all rows."""
     floats = hypothesis.floats()
     with np.errstate(all="ignore"):
         values, _ = constraints.margins(floats)
         doubtful = np.flatnonzero(~(values > constraints.error(floats)))
-    exact = rationals(hypothesis)
+    exact = hypothesis.rationals()
     found: list[tuple[int, int]] = []
     for at in blocks_of(constraints, doubtful[np.argsort(values[doubtful])]):
         margin, rivals, _ = margins(constraints, exact, at)

@@ -1,7 +1,7 @@
-"""Exact arithmetic: floats are rationals m·2^e, and what is decided here is decided for good.
+"""Exact margins and exact multipliers, in rational arithmetic.
 
-Linear algebra over the integers is FLINT's (python-flint): its modular algorithms solve hundreds of equations in
-53-bit integers within a second, where elimination by fractions would take hours.
+FLINT (python-flint) does the linear algebra over the integers: its modular algorithms solve hundreds of equations in
+53-bit integers within a second. Elimination with fractions would take hours.
 """
 
 from __future__ import annotations
@@ -14,53 +14,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from perceptrons.theory.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.theory.solver.rationals import FAR, Whole, integers, power
 
-Whole = npt.NDArray[np.object_]  # of Python's integers
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
-FAR = 1 << 20  # exponent of zeros, which have none
-PIECE = 1 << 18  # numbers that are worked out exactly at a time
+PIECE = 1 << 18  # numbers that are computed exactly at a time
 NOISE = 1e-13  # float multipliers smaller than this, relatively, are rounding errors
 
 
-def integers(table: Floats, axis: int | None) -> tuple[Whole, Any]:
-    """The table as integers times powers of two 2^e, one for each column (axis=0) or one for all (None); and e."""
-    fraction, exponent = np.frexp(table)
-    whole = np.ldexp(fraction, 53).astype(np.int64)
-    zero = whole == 0
-    trailing = np.log2(np.where(zero, 1, whole & -whole).astype(np.float64)).astype(np.int64)
-    whole, exponent = whole >> trailing, exponent.astype(np.int64) - 53 + trailing
-    lowest = np.where(zero, FAR, exponent).min(axis=axis, initial=FAR)
-    shift = np.where(zero, 0, exponent - lowest)
-    return np.asarray(np.left_shift(whole.astype(object), shift.astype(object))), lowest
-
-
-def power(exponent: int) -> Fraction:
-    """2^exponent."""
-    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
-
-
-def rationals(hypothesis: Hypothesis) -> Hypothesis:
-    """The same hypothesis, its floats as the rationals they are."""
-    exact = np.vectorize(Fraction, otypes=[object])
-    return Hypothesis(exact(hypothesis.w), exact(hypothesis.b))
-
-
-def sq_length(hypothesis: Hypothesis, free: bool) -> Fraction:
-    """‖w‖², with the bias unless it is free."""
-    numbers = hypothesis.w.ravel() if free else np.append(hypothesis.w, hypothesis.b)
-    if numbers.dtype == object:
-        return sum((number**2 for number in numbers if number), Fraction(0))
-    whole, exponent = integers(numbers, axis=None)
-    return int((whole * whole).sum()) * power(2 * int(exponent))
-
-
 def margins(constraints: Constraints, hypothesis: Hypothesis, at: Ints) -> tuple[Whole, Ints, Fraction]:
-    """min_r z_ir·v of the rows at `at` in integers, the rivals that attain it, and the unit that the integers count.
+    """min_r z_ir·v of the rows at `at` in integers, the rivals that attain it, and the unit of the integers.
 
-    `hypothesis` is rational.
+    The hypothesis must be rational.
     """
     features, lines = constraints.lines(at)
     table, exponents = integers(lines, axis=0)
@@ -80,25 +46,25 @@ def margins(constraints: Constraints, hypothesis: Hypothesis, at: Ints) -> tuple
 
 
 def blocks_of(constraints: Constraints, at: Ints) -> list[Ints]:
-    """Row numbers in pieces that are worked out together."""
+    """Split row numbers into pieces that fit in memory as exact numbers."""
     size = max(1, PIECE // constraints.rows.n_features)
     return [at[begin : begin + size] for begin in range(0, len(at), size)]
 
 
 def moderate(hypothesis: Hypothesis) -> Hypothesis:
-    """The same rational hypothesis times a power of two, so that its largest entry is about 1."""
+    """Scale a rational hypothesis by a power of two, so that its largest entry is about 1."""
     largest = max(abs(entry) for entry in [*hypothesis.w.ravel(), *hypothesis.b])
     factor = power(largest.denominator.bit_length() - largest.numerator.bit_length())
     return Hypothesis(hypothesis.w * factor, hypothesis.b * factor)
 
 
 def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[Fraction, int, int]:
-    """The smallest z·v of all constraints, or a lower bound relatively closer than TIGHT to it; its row and rival.
+    """The smallest z·v of all constraints, with its row and rival; or a lower bound that is relatively within TIGHT.
 
-    Float passes with an error bound leave a few rows that could be the smallest; these are worked out exactly.
+    Float passes with an error bound leave a few rows that could have the smallest; these are computed exactly.
     """
     floats = hypothesis.floats()
-    with np.errstate(all="ignore"):  # what overflows is no number, and goes on to exact arithmetic
+    with np.errstate(all="ignore"):  # exact arithmetic handles what overflows
         values, rivals = constraints.margins(floats)
         error = constraints.error(floats)
         low = values - error
@@ -106,7 +72,7 @@ def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[F
     i = int(low.argmin())
     if low[i] > 0 and low[i] >= (1 - TIGHT) * high:
         return Fraction(float(low[i])), i, int(rivals[i])
-    exact = rationals(hypothesis)
+    exact = hypothesis.rationals()
     least: list[tuple[Fraction, int, int]] = []
     for at in blocks_of(constraints, np.flatnonzero(~(low > high))):
         found, opponents, unit = margins(constraints, exact, at)
@@ -115,21 +81,21 @@ def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[F
     return min(least)
 
 
-# -- certificates from a set of constraints ---------------------------------------------------------------------
+# -- multipliers of a few constraints -----------------------------------------------------------------------------
 
 
 def without_noise(chosen: Chosen, weights: Floats) -> tuple[Chosen, Floats]:
-    """The constraints whose float multipliers are more than rounding errors."""
+    """Drop constraints whose float multipliers are only rounding errors."""
     loud = weights > NOISE * weights.max()
     return chosen.keep(loud), weights[loud]
 
 
 def contradiction(chosen: Chosen, weights: Floats) -> tuple[Chosen, list[Fraction]] | None:
-    """λ > 0 with Σ λ_i z_i = 0 and Σλ = 1, near the float multipliers given, for as few constraints as possible.
+    """Find λ > 0 with Σ λ_i z_i = 0 and Σλ = 1 near the given floats, for as few constraints as possible.
 
-    Multipliers that are nothing but rounding errors are left out. Should those that remain leave a choice, they move
-    along it until one of them is 0, as in the proof of Carathéodory's theorem; with the last choice gone, no constraint
-    can be left out. None if this does not work out.
+    Multipliers that are only rounding errors are dropped. If the rest allow a choice, they move along it until one of
+    them is 0, as in the proof of Carathéodory's theorem. When no choice is left, no constraint can be dropped. Returns
+    None if no such λ is found.
     """
     chosen, weights = without_noise(chosen, weights)
     basis = _null_space(chosen)
@@ -140,7 +106,7 @@ def contradiction(chosen: Chosen, weights: Floats) -> tuple[Chosen, list[Fractio
         sizes = [max(map(abs, vector)) for vector in basis]
         floats = np.array([[entry / size for entry in vector] for vector, size in zip(basis, sizes, strict=True)])
         found = np.linalg.lstsq(floats.T, weights, rcond=None)[0]
-        scale = math.prod(sizes)  # shares in integers: of vectors as long as they are
+        scale = math.prod(sizes)  # shares of the unscaled vectors, as integers
         shares = [int(share * 2.0**60) * (scale // size) for share, size in zip(found, sizes, strict=True)]
     whole = [sum(map(operator.mul, shares, entries)) for entries in zip(*basis, strict=True)]
     if sum(whole) < 0:
@@ -173,15 +139,15 @@ def _null_space(chosen: Chosen) -> list[list[int]]:
 
 
 def nearest_point(chosen: Chosen, free: bool) -> tuple[Whole, Whole, list[Fraction]] | None:
-    """The point w = Σ λ_i z_i, Σλ = 1, nearest to 0 of the plane through these constraints, with a bias b; and λ.
+    """Of the plane through these constraints, the point w = Σ λ_i z_i nearest to 0, its bias b, and λ with Σλ = 1.
 
-    Lagrange: A·Aᵀ·λ + B·b = μ for all constraints, Bᵀ·λ = s·b and Σλ = 1, with s = 0 for a bias that is free, s = 1
-    for one that counts as a weight. So all z·(w, b) are equal. None if λ is not unique.
+    Lagrange: A·Aᵀ·λ + B·b = μ for all constraints, Bᵀ·λ = s·b and Σλ = 1, with s = 0 if the bias is free and s = 1 if
+    it counts as a weight. So all z·(w, b) are equal. Returns None if λ is not unique.
     """
     from flint import fmpq, fmpq_mat
 
     A = fmpq_mat([[fmpq(*value.as_integer_ratio()) for value in line] for line in chosen.A.tolist()])
-    # Biases of several classes count by their differences only: when they are free, the first is 0.
+    # Only differences between the biases of several classes matter: if they are free, the first is 0.
     fixed = 1 if free and chosen.B.shape[1] > 1 else 0
     B = chosen.B[:, fixed:].astype(int).tolist()
     n, q = len(B), len(B[0])
@@ -209,9 +175,9 @@ def _fraction(number: Any) -> Fraction:
 
 
 def multipliers(chosen: Chosen, weights: Iterable[float | Fraction], free: bool) -> list[Fraction] | None:
-    """Multipliers λ ≥ 0, Σλ = 1 near the given ones; with a free bias they also balance the classes.
+    """Find multipliers λ ≥ 0 with Σλ = 1 near the given ones; with a free bias they also balance the classes.
 
-    None if the given weights are too far from this.
+    Returns None if the given weights are too far from such multipliers.
     """
     exact = [Fraction(weight) for weight in weights]
     if free:
@@ -222,29 +188,11 @@ def multipliers(chosen: Chosen, weights: Iterable[float | Fraction], free: bool)
     return [weight / total for weight in exact]
 
 
-def hull_point(
-    chosen: Chosen, weights: Iterable[float | Fraction], free: bool
-) -> tuple[list[Fraction], Fraction] | None:
-    """Multipliers λ ≥ 0, Σλ = 1 near the given ones and ‖Σ λ_i z_i‖², which no squared margin exceeds.
-
-    With a free bias λ must also balance the classes, Σ λ_i z_i = 0 in the part of the bias; else that part counts as
-    one more feature. None if the given weights are too far from this.
-    """
-    exact = multipliers(chosen, weights, free)
-    if exact is None:
-        return None
-    scale = math.lcm(*(weight.denominator for weight in exact))
-    table, exponent = integers(chosen.A if free else np.column_stack([chosen.A, chosen.B]), axis=None)
-    counts = np.array([weight.numerator * (scale // weight.denominator) for weight in exact], dtype=object)
-    square = sum(int(entry) ** 2 for entry in counts @ table)
-    return exact, square * power(2 * int(exponent)) / scale**2
-
-
 def _balance(chosen: Chosen, weights: list[Fraction]) -> None:
-    """Make the weights of constraints for a class equal to those against it, for each class; changes them in place.
+    """For each class, make the weights for it equal to those against it; changes the weights in place.
 
-    Constraints are edges from a class to a rival, and weights a flow: what is left over at a class is sent on along a
-    tree of the heaviest edges, from the leaves inwards.
+    Constraints are edges from a class to a rival, and weights are a flow. What is left over at a class moves on along
+    a tree of the heaviest edges, from the leaves inwards.
     """
     if chosen.B.shape[1] == 0:
         return

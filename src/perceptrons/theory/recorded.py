@@ -1,0 +1,199 @@
+"""A recorded run of `fit`: what each update did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, isfinite, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.theory import wording
+from perceptrons.theory.rounding import down, up
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+# The attributes with one entry for each update; "pass" alone is a keyword of Python.
+COLUMNS = (
+    *("update", "pass_", "seen", "row", "label", "rival", "kind", "margin_before", "margin_after", "tau", "sum_tau"),
+    *("sq_norm", "sq_norm_bound", "relative_bound", "progress", "progress_bound", "cosine", "cosine_bound"),
+)
+
+STOPS = {
+    "converged": "converged",
+    "margin": "gave up: the margin is proved to be below tol",
+    "stuck": "gave up: the last pass made mistakes but no step",
+    "validation": "stopped early by the held-out error",
+    "max_iter": "stopped by max_iter",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace:
+    """The updates of a run, beside the two halves of Novikoff's proof. Print it for a short report.
+
+    The proof says that k updates of the plain rule leave ``k·γ ≤ w*·w`` and ``‖w‖² ≤ k·R²``, where w* is a separator of
+    length 1 with margin γ. The attributes whose names end in `_bound` are these lines. They are None where they are not
+    theorems, and `reason` says why. They are theorems for the rules "perceptron" and "margin" (with ``k·(R² + 2β)``) if
+    η = 1, weights start from zeros and examples have no weights. With several classes R² becomes 2R².
+
+    The attributes from `update` to `weights` are arrays with one entry for each recorded update.
+
+    Attributes
+    ----------
+    model : Perceptron or PassiveAggressiveClassifier
+        The fitted model.
+    update, pass_, seen : ndarray of int
+        The number of the update and of its pass, from 1, and the number of examples seen, including this one.
+    row, label, rival : ndarray
+        The row, its label, and the class that the step moves away from: the other of two classes, or the strongest
+        wrong one of several.
+    kind : ndarray of str
+        "false positive" or "false negative", or "mistake" with several classes; "margin" if the row was right, but not
+        by enough for the rule.
+    margin_before, margin_after : ndarray
+        m = y·a(x) of the row before and after the step. With several classes, its score minus the best other score.
+    tau, sum_tau : ndarray
+        The length of the step, including η, and the sum Στ so far.
+    sq_norm, sq_norm_bound : ndarray; the second can be None
+        ‖w‖², which includes the bias as a weight, and its upper bound k·`growth`.
+    relative_bound : ndarray or None
+        ‖w‖/(R·Στ), an upper bound on the margin relative to R (both with the constant 1 appended).
+    progress, progress_bound : ndarray or None
+        w*·w for the best separator w*, and its lower bound k·γ.
+    cosine, cosine_bound : ndarray or None
+        The cosine of the angle between w* and w, and its lower bound √k·γ/√growth.
+    weights : ndarray or None
+        (w, b) after each update, in the layout of the learner; None if a hypothesis has many numbers.
+    reason : str or None
+        Why some attributes are None.
+    separable : bool or None
+        Whether the rows of the run are separable; None if that is not decided.
+    separator, margin : ndarray and float, or None
+        w* of length 1 and its proved margin γ, in the space with the constant 1 appended.
+    growth : float or None
+        The most that an update adds to ‖w‖²: R², or R² + 2β for the margin rule. With several classes R² becomes 2R².
+    radius : float
+        R, the length of the longest row with the constant 1 appended.
+    n_updates, stride : int
+        The number of updates of the run. One update in `stride` is recorded, and the last one.
+    converged, stop : bool and str
+        Whether the final hypothesis makes no mistake, and how the run ended: "converged", "margin", "stuck",
+        "validation" or "max_iter".
+    tol : float or None
+        The parameter of the model.
+    n_rows : int
+        The number of rows in each pass.
+    """
+
+    model: Any
+    update: Array
+    pass_: Array
+    seen: Array
+    row: Array
+    label: Array
+    rival: Array
+    kind: Array
+    margin_before: Floats
+    margin_after: Floats
+    tau: Floats
+    sum_tau: Floats
+    sq_norm: Floats
+    sq_norm_bound: Floats | None
+    relative_bound: Floats | None
+    progress: Floats | None
+    progress_bound: Floats | None
+    cosine: Floats | None
+    cosine_bound: Floats | None
+    weights: Floats | None
+    reason: str | None
+    separable: bool | None
+    separator: Floats | None
+    margin: float | None
+    growth: float | None
+    radius: float
+    n_updates: int
+    stride: int
+    converged: bool
+    stop: str
+    tol: float | None
+    n_rows: int
+
+    @property
+    def n_passes(self) -> int:
+        """The number of passes."""
+        return int(self.model.n_iter_)
+
+    @property
+    def kept_pass(self) -> int:
+        """The pass whose hypothesis the model kept: the last, or with early stopping the one with the least error."""
+        errors = self.model.validation_errors_
+        return self.n_passes - int(np.argmin(errors[::-1])) if self.model.early_stopping else self.n_passes
+
+    @property
+    def max_updates(self) -> int | None:
+        """Novikoff's bound growth/γ² on the updates of any run over these rows; None if it is not proved."""
+        if self.margin is None or self.growth is None:
+            return None
+        most = float(self.growth) / float(self.margin) / float(self.margin) * (1 + 4 * float(np.finfo(float).eps))
+        return floor(most) if isfinite(most) else None
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """The arrays with one entry for each update, by name, without those that are None."""
+        arrays = {name.rstrip("_"): getattr(self, name) for name in COLUMNS}
+        return {name: array for name, array in arrays.items() if array is not None}
+
+    def to_frame(self) -> Any:
+        """Return the columns as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each recorded update.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas: pip install pandas. Without it, use `columns`, a dict with the same arrays."
+            ) from error
+        return pd.DataFrame(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.update)
+
+    def __repr__(self) -> str:
+        return f"<Trace of {wording.count(self.n_updates, 'update')} of {self.model!r}>"
+
+    def __str__(self) -> str:
+        passes = wording.count(self.n_passes, "pass", "passes")
+        lines = [f"{wording.count(self.n_updates, 'update')} in {passes}; {STOPS[self.stop]}"]
+        if self.kept_pass < self.n_passes:
+            lines.append(f"the model went back to the hypothesis after pass {self.kept_pass}")
+        if self.stride > 1:
+            lines.append(f"one update in {self.stride} is recorded, and the last: {len(self):,} in all")
+        if len(self):
+            kinds, counts = np.unique(self.kind, return_counts=True)
+            parts = [
+                f"{count:,} with too small a margin" if kind == "margin" else wording.count(count, kind)
+                for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True)
+            ]
+            lines.append(("recorded: " if self.stride > 1 else "updates: ") + ", ".join(parts))
+            lines.append(f"‖w‖ = {sqrt(self.sq_norm[-1]):.4g}, R = {self.radius:.4g}, Στ = {self.sum_tau[-1]:.4g}")
+        if self.relative_bound is not None and len(self):
+            space = " in the space with the constant 1 appended" if self.model.fit_intercept else ""
+            lines.append(
+                f"proved: the rows cannot be separated by a margin above {up(self.model.margin_bound_)}{space}"
+            )
+        if self.max_updates is not None and self.progress is not None and len(self):
+            lines.append(
+                f"k·γ = {down(self.n_updates * (self.margin or 0.0))} ≤ w*·w = {self.progress[-1]:.4g} ≤ ‖w‖ ≤ "
+                f"√(k·growth) = {up(sqrt(self.n_updates * (self.growth or 0.0)))}"
+            )
+            lines.append(f"Novikoff: at most {self.max_updates} updates; made: {self.n_updates}")
+        if self.reason is not None:
+            lines.append(self.reason)
+        return "\n  ".join([f"Trace of {type(self.model).__name__}:", *lines])
