@@ -11,7 +11,7 @@ import pytest
 import perceptrons
 from perceptrons import SequenceTagger
 from perceptrons.cli.main import main
-from perceptrons.cli.tagging.train import Passes
+from perceptrons.cli.tagging.train import Progress
 from perceptrons.data import read_conll
 
 WORDS = {"the": "DT", "a": "DT", "cat": "NN", "dog": "NN", "Rome": "NNP", "sleeps": "VB", "in": "IN"}
@@ -141,7 +141,7 @@ def test_ctrl_c_keeps_finished_passes(folder, tmp_path, run, monkeypatch):
         if run.n_iter == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Passes, "__call__", interrupt)
+    monkeypatch.setattr(Progress, "__call__", interrupt)
     args = ["tag", "train", folder / "train.txt", "-m", tmp_path / "m", "--features", "chunking", "--passes", 9]
     done = run(*args)
     assert done.code == 130 and "interrupted in pass 3" in done.out and done.err.strip() == "interrupted"
@@ -149,9 +149,7 @@ def test_ctrl_c_keeps_finished_passes(folder, tmp_path, run, monkeypatch):
     model = perceptrons.load(tmp_path / "m")
     fitted = SequenceTagger("chunking", max_iter=2, random_state=0).fit(read_conll(folder / "train.txt"), "chunk")
     assert state(model) == state(fitted) and model.predict([[("the", "DT")]]) == fitted.predict([[("the", "DT")]])
-    monkeypatch.setattr(
-        "perceptrons.learn.sequence.tagger.Corpus.begin", lambda self, learner: interrupt(self, learner, model)
-    )
+    monkeypatch.setattr("perceptrons.learn.fit.InMemory.begin", lambda self, learner: interrupt(self, learner, model))
     model.n_iter = 2
     before = (tmp_path / "m").read_bytes()
     assert run(*args).code == 130 and (tmp_path / "m").read_bytes() == before  # nothing was learned

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from naive import Naive
 
+from perceptrons.core.counters import MISTAKES, OVERFLOW, SEEN, TAU, UPDATES
 from perceptrons.core.kernel import budget
 from perceptrons.core.kernel.budget import (
     DAMAGE,
@@ -17,9 +18,9 @@ from perceptrons.core.kernel.budget import (
     ProjectronPP,
     Random,
 )
-from perceptrons.core.linear import readouts as keeping
-from perceptrons.core.linear.passes import How
-from perceptrons.core.linear.readouts import MISTAKES, OVERFLOW, SEEN, TAU, UPDATES
+from perceptrons.core.linear.readouts import Last
+from perceptrons.core.rule import How
+from perceptrons.learn.state import Course, Totals
 from perceptrons.rules import PA1, Plain
 
 SEED = 2**63 + 5
@@ -34,16 +35,16 @@ class Run:
     """The compiled policy on a stream of which all kernel values are known, block by block."""
 
     def __init__(self, policy, B, classes=2, rule=PLAIN, eta0=1.0, tie_positive=False):
-        self.policy, self.how = policy, How(rule, keeping.Last(), eta0, 0.0, tie_positive, 0.0)
+        self.policy, self.how = policy, How(rule, Last(), eta0, 0.0, tie_positive, 0.0)
         self.alpha = np.zeros(B) if classes == 2 else np.zeros((B, classes))
         self.rows, self.born = np.zeros(B, dtype=np.intp), np.zeros(B)  # numbers of the rows kept
         self.table = np.zeros((0, 0) if isinstance(policy, Random) else (B, B))
         self.factor = np.zeros((B, B) if isinstance(policy, Projectron | ProjectronPP) else (0, 0))
-        self.state, self.counts = np.zeros(budget.SIZE), np.zeros(keeping.SIZE)
+        self.memory, self.totals, self.course = np.zeros(budget.SIZE), Totals().array, Course().array
 
     @property
     def used(self):
-        return int(self.state[USED])
+        return int(self.memory[USED])
 
     def block(self, gram, y, weight, start, stop):
         m, source = self.used, np.arange(len(self.rows))
@@ -52,7 +53,7 @@ class Run:
         budget.learn(
             np.ascontiguousarray(gram[start:stop, columns]), np.diagonal(gram)[start:stop].copy(),
             y[start:stop].astype(np.uint8), weight[start:stop], self.how, self.policy, self.alpha, source, self.born,
-            self.table, self.factor, self.state, self.counts, self.predicted,
+            self.table, self.factor, self.memory, self.totals, self.course, self.predicted,
         )  # fmt: skip
         self.rows[: self.used] = columns[source[: self.used]]
         return self
@@ -71,9 +72,9 @@ def agree(run, twin, gram, y, weight=None, block=64, atol=1e-9):
     guesses = [twin.learn(i, int(label), w) for i, (label, w) in enumerate(zip(y, weight, strict=True))]
     run.learn(gram, y, weight, block)
     np.testing.assert_array_equal(run.predicted, guesses)
-    assert [run.counts[i] for i in (SEEN, MISTAKES, UPDATES)] == [twin.seen, twin.mistakes, twin.updates]
-    assert run.state[PROJECTIONS] == twin.projections
-    assert run.counts[TAU] == pytest.approx(twin.sum_tau)
+    assert [run.totals[i] for i in (SEEN, MISTAKES, UPDATES)] == [twin.seen, twin.mistakes, twin.updates]
+    assert run.memory[PROJECTIONS] == twin.projections
+    assert run.totals[TAU] == pytest.approx(twin.sum_tau)
     assert run.used == len(twin.support) == twin.most <= len(run.rows)
     order = np.argsort(run.born[: run.used]) if isinstance(run.policy, Forgetron) else slice(None)
     np.testing.assert_array_equal(run.rows[: run.used][order], [i for i, _ in twin.support])
@@ -132,7 +133,7 @@ def test_several_classes(name, B, tie_positive):
 def test_blocks_do_not_matter(name):
     X, y = noisy(300)
     one, other = (Run(POLICIES[name][0], 12).learn(rbf(X), y, block=block) for block in (300, 7))
-    for array in ("alpha", "rows", "born", "table", "factor", "state", "counts", "predicted"):
+    for array in ("alpha", "rows", "born", "table", "factor", "memory", "totals", "predicted"):
         np.testing.assert_array_equal(getattr(one, array), getattr(other, array))
 
 
@@ -163,10 +164,10 @@ def test_without_weights_and_predictions():
     X, y = noisy(50)
     gram, with_all = rbf(X), Run(Random(np.uint64(1)), 60).learn(rbf(X), y)
     run = Run(Random(np.uint64(1)), 60)
-    arrays = run.alpha, np.arange(60), run.born, run.table, run.factor, run.state, run.counts
+    arrays = run.alpha, np.arange(60), run.born, run.table, run.factor, run.memory, run.totals, run.course
     budget.learn(gram, np.ones(50), y.astype(np.uint8), None, run.how, run.policy, *arrays, None)
     np.testing.assert_array_equal(run.alpha, with_all.alpha)
-    np.testing.assert_array_equal(run.counts, with_all.counts)
+    np.testing.assert_array_equal(run.totals, with_all.totals)
 
 
 def test_a_budget_of_all_rows_is_no_budget():
@@ -188,8 +189,8 @@ def test_overflow_is_reported_where_it_happens():
     gram[11] = gram[:, 11] = np.inf
     for policy, _, _ in POLICIES.values():
         run = Run(policy, 5).learn(gram, y)
-        assert run.counts[OVERFLOW] == 12
-        assert run.counts[SEEN] == 11
+        assert run.course[OVERFLOW] == 12
+        assert run.totals[SEEN] == 11
         assert np.all(np.isfinite(run.alpha))
 
 
@@ -197,7 +198,7 @@ def test_overflow_is_reported_where_it_happens():
 def test_kernels_that_are_not_positive_do_no_harm(name):
     X, y = noisy(300)
     run = Run(POLICIES[name][0], 12).learn(np.tanh(X @ X.T - 1), y)
-    assert run.counts[OVERFLOW] == 0
+    assert run.course[OVERFLOW] == 0
     assert np.all(np.isfinite(run.alpha))
     assert run.used > 1
     if "projectron" in name:
@@ -235,13 +236,13 @@ def test_forgetron_keeps_its_damage_within_bounds(scale):
     gram = scale * rbf(X)
     run = Run(Forgetron(), 8)
     for i in range(len(y)):
-        before, alpha, mistakes = run.state[DAMAGE], run.alpha.copy(), run.counts[MISTAKES]
+        before, alpha, mistakes = run.memory[DAMAGE], run.alpha.copy(), run.totals[MISTAKES]
         run.block(gram, y, np.ones(len(y)), i, i + 1)
-        assert run.state[DAMAGE] <= 15 / 32 * run.counts[MISTAKES]
-        if run.counts[MISTAKES] == mistakes:
+        assert run.memory[DAMAGE] <= 15 / 32 * run.totals[MISTAKES]
+        if run.totals[MISTAKES] == mistakes:
             np.testing.assert_array_equal(run.alpha, alpha)
-            assert run.state[DAMAGE] == before
-    assert run.state[RADIUS] == max(1.0, scale)
+            assert run.memory[DAMAGE] == before
+    assert run.memory[RADIUS] == max(1.0, scale)
     assert np.abs(run.alpha).min() < 1  # something was shrunk
 
 
@@ -249,7 +250,7 @@ def test_forgetron_does_not_depend_on_the_unit_of_long_rows():
     X, y = noisy(300)
     one, eight = (Run(Forgetron(), 8).learn(scale * rbf(X), y) for scale in (1.0, 8.0))
     np.testing.assert_array_equal(one.alpha, eight.alpha)
-    assert one.state[DAMAGE] == eight.state[DAMAGE]
+    assert one.memory[DAMAGE] == eight.memory[DAMAGE]
 
 
 # -- projections ----------------------------------------------------------------------------------------------
@@ -261,9 +262,9 @@ def test_projections_are_least_squares():
     gram = rbf(X, gamma=0.2)
     run, checked = Run(Projectron(0.0), 60), 0
     for i in range(len(y)):
-        before, projections = run.alpha.copy(), run.state[PROJECTIONS]
+        before, projections = run.alpha.copy(), run.memory[PROJECTIONS]
         run.block(gram, y, np.ones(len(y)), i, i + 1)
-        if run.state[PROJECTIONS] > projections:
+        if run.memory[PROJECTIONS] > projections:
             kept = run.rows[: run.used]
             K, k = gram[np.ix_(kept, kept)], gram[kept, i]
             d = ((run.alpha - before) * (2 * y[i] - 1))[: run.used]
@@ -273,7 +274,7 @@ def test_projections_are_least_squares():
             checked += 1
     assert checked > 100
     assert run.used > 40
-    assert run.state[RESIDUAL] <= 1e-10
+    assert run.memory[RESIDUAL] <= 1e-10
     L, K = np.tril(run.factor)[: run.used, : run.used], run.table[: run.used, : run.used]
     np.testing.assert_allclose(L @ L.T, K, rtol=0, atol=1e-14)
     assert np.linalg.eigvalsh(K)[0] > 1e-13
@@ -288,7 +289,7 @@ def test_projectron_of_threshold_0_is_the_perceptron():
     twin.partial_fit(X, y)
     run = Run(Projectron(0.0), 10).learn(X @ X.T, y)
     assert run.used == 3
-    assert run.counts[MISTAKES] == twin.n_mistakes > 20
+    assert run.totals[MISTAKES] == twin.n_mistakes > 20
     np.testing.assert_allclose(run.alpha[:3] @ X[run.rows[:3]], twin.w[0, :-1], atol=1e-10)
 
 
@@ -297,7 +298,7 @@ def test_threshold_beyond_all_rows_keeps_none(policy):
     X, y = noisy(50)
     run = Run(policy(1e300), 5).learn(rbf(X), y)
     assert run.used == 0
-    assert run.counts[MISTAKES] == run.state[PROJECTIONS] == 50
+    assert run.totals[MISTAKES] == run.memory[PROJECTIONS] == 50
 
 
 def test_projectron_plus_plus_without_tolerance_projects_what_is_in_the_span():
@@ -305,4 +306,4 @@ def test_projectron_plus_plus_without_tolerance_projects_what_is_in_the_span():
     run = Run(ProjectronPP(0.0), 4, eta0=0.5).learn(X @ X.T, np.array([1, 1, 0, 0]), block=2)
     assert run.used == 2  # each row enters by a mistake with α = ±η₀; then m = 1/2, and τ = ℓ/‖P‖² = 1/2
     np.testing.assert_array_equal(run.alpha[:2], [0.75, -0.75])
-    assert [run.counts[MISTAKES], run.counts[UPDATES], run.state[PROJECTIONS]] == [2, 4, 2]
+    assert [run.totals[MISTAKES], run.totals[UPDATES], run.memory[PROJECTIONS]] == [2, 4, 2]

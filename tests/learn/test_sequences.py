@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from naive_sequences import START, STOP, NaiveTagger
 
-from perceptrons.core.linear.readouts import MISTAKES, SEEN, UPDATES
-from perceptrons.core.sequence.steps import USED_ROWS, WRONG_TOKENS
 from perceptrons.data.arrays import readonly
 from perceptrons.data.token.sequences import Sequences
+from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.sequence.learner import SequenceLearner
 from perceptrons.rules import PA, PA1, PA2, Margin, Plain
 
@@ -63,7 +62,7 @@ def codes(Y, labels):
 
 def made(labels, rule="perceptron", order=1, scheme=None, beam=None, update="max_violation", k_best=1, eta0=1.0):
     """A learner and its twin."""
-    learner = SequenceLearner(list(labels), FEATURES, order, averaged=True)
+    learner = SequenceLearner(list(labels), FEATURES, order, "averaged")
     learner.adopt(rule=RULES[rule], eta=eta0, beam=beam, early=update == "early", k_best=k_best)
     learner.constrain(scheme)
     options = {"order": order, "scheme": scheme, "beam": beam, "update": update, "k_best": k_best, "eta0": eta0}
@@ -72,20 +71,20 @@ def made(labels, rule="perceptron", order=1, scheme=None, beam=None, update="max
 
 def places(learner):
     """Where the matrix has the weights that the twin has under these keys."""
-    width, labels = learner.w.shape[1], list(enumerate(learner.labels))
+    width, labels = learner.width, list(enumerate(learner.labels))
     befores = [*labels, (width, START)]
     found = {("step", a, b): (1 + i, j) for i, a in befores for j, b in labels}
     found |= {("step", a, STOP): (2 + width, i) for i, a in labels}
-    if learner.order == 2:
+    if learner.markov == 2:
         row = 3 + width
         found |= {("pair", a, b, c): (row + i * width + j, k) for i, a in befores for j, b in labels for k, c in labels}
-    names = range(len(learner.rows))
-    found |= {("feature", n, a): (int(learner.rows[n]), i) for n in names if learner.rows[n] for i, a in labels}
+    rows = learner.state["rows"]
+    found |= {("feature", n, a): (int(row), i) for n, row in enumerate(rows) if row for i, a in labels}
     return found
 
 
 def weights(learner, averaged):
-    w = learner.readout()[0] if averaged else learner.w
+    w = learner.reading()[0] if averaged else learner.state["w"]
     found = {key: w[place] for key, place in places(learner).items()}
     assert np.count_nonzero(w) == np.count_nonzero(list(found.values()))  # there is nothing anywhere else
     return found
@@ -94,12 +93,12 @@ def weights(learner, averaged):
 def equip(learner, twin, seed):
     """Give both the same weights: small whole numbers, so that many labellings are equally good."""
     random = np.random.default_rng(seed)
-    learner.rows[:] = np.arange(FEATURES) + learner.used
-    learner.counts[USED_ROWS] += FEATURES
+    learner.state["rows"][:] = np.arange(FEATURES) + learner.used
+    learner.course.used_rows += FEATURES
     for key, place in places(learner).items():
-        if learner.order or key[0] == "feature":
-            learner.w[place] = twin.w[key] = random.integers(-1, 2)
-    learner.averaged = False  # they are the readout
+        if learner.markov or key[0] == "feature":
+            learner.state["w"][place] = twin.w[key] = random.integers(-1, 2)
+    learner.readout = READOUTS["last"]()  # they are what predicts
     learner.constrain(learner.scheme)
 
 
@@ -116,8 +115,8 @@ def assert_same_weights(learner, twin):
 
 def assert_same(learner, twin, Q):
     assert twin.close_calls == 0  # rounding cannot have led them different ways
-    assert learner.counts[SEEN] == len(twin.after) and learner.counts[MISTAKES] == sum(twin.mistakes)
-    assert learner.counts[UPDATES] == twin.n_updates and learner.counts[WRONG_TOKENS] == twin.wrong_tokens
+    assert learner.totals.seen == len(twin.after) and learner.totals.mistakes == sum(twin.mistakes)
+    assert learner.totals.updates == twin.n_updates and learner.totals.wrong_tokens == twin.wrong_tokens
     assert_same_weights(learner, twin)
     assert labels_of(learner, Q) == twin.predict(Q, "averaged")
 

@@ -170,7 +170,8 @@ def test_labels_of_any_sortable_type(labels):
 def state(model):
     """Everything that learning changes."""
     learner = model._learner
-    return [model.classes_.tolist(), learner.w.copy(), learner.counts.copy(), model.n_iter_, model.decision_function(X)]
+    counts, w = learner.totals.array.copy(), learner.state["w"].copy()
+    return [model.classes_.tolist(), w, counts, model.n_iter_, model.decision_function(X)]
 
 
 def spoiled(row, column, value):

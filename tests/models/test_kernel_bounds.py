@@ -9,7 +9,6 @@ from kernel_cases import LINEAR
 from naive_kernel import NaiveKernel, kernel
 
 from perceptrons import KernelPerceptron, Perceptron
-from perceptrons.core.linear.readouts import SQ_NORM
 from perceptrons.theory import CertificateError, separability
 
 
@@ -43,7 +42,7 @@ def test_the_bound_after_a_third_class():
         model.partial_fit(X[y < 2], y[y < 2]).partial_fit(X[y > 0][:7], y[y > 0][:7])
     np.testing.assert_allclose(ours.margin_bound_, primal.margin_bound_, rtol=1e-9)
     for learner in (ours._learner, ours.normalized()._learner):  # ‖w‖² as it was added up, step by step
-        np.testing.assert_allclose(learner.counts[SQ_NORM], learner.sq_length(learner.alpha)[0], rtol=1e-9)
+        np.testing.assert_allclose(learner.totals.sq_norm, learner.sq_length(learner.current)[0], rtol=1e-9)
 
 
 def test_rows_of_weight_0_have_no_length():
@@ -73,7 +72,7 @@ def test_the_error_of_kernel_values_grows_with_the_features():
         for name in ("linear", "rbf", "poly", "cosine", "laplacian"):
             model = KernelPerceptron(kernel=name, gamma=1.0, degree=1, max_iter=1).fit(X, [0, 1, 0, 1])
             assert model.kernel_error(X[:1]) >= (d + 1) * np.finfo(float).eps / 2
-            _, error = model._learner.sq_length(model._learner.alpha)
+            _, error = model._learner.sq_length(model._learner.current)
             assert error >= model.kernel_error(model.support_vectors_) * np.abs(model.dual_coef_).sum() ** 2
 
 

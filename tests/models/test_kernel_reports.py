@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from kernel_cases import rings
-from perceptrons.learn.hypotheses import at_most
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
 from perceptrons import KernelPerceptron, Perceptron
+from perceptrons.learn.learner import at_most
 from perceptrons.theory import margins, separability
 
 # Each kernel in extended precision, from two rows and γ.

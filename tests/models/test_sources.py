@@ -11,8 +11,9 @@ from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptro
 from perceptrons.data import DataError, source
 from perceptrons.data.svmlight import SvmlightSource
 from perceptrons.learn import stream as streaming
-from perceptrons.learn.linear.learner import Learner
-from perceptrons.learn.stream import Stream, chosen, summary
+from perceptrons.learn.holdout import chosen
+from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.stream import Stream, summary
 
 N, D = 400, 30
 
@@ -335,7 +336,7 @@ def test_learning_from_a_source_while_an_error_is_handled(data):
 
 def test_an_interrupted_first_pass_leaves_a_model_that_knows_its_columns(tmp_path, monkeypatch):
     path = jobs(tmp_path / "jobs.csv", ["nurse", "smith", "baker"])
-    learn = Learner.once
+    learn = LinearLearner.once
     model = Perceptron()
 
     def interrupted(*args, **others):
@@ -343,7 +344,7 @@ def test_an_interrupted_first_pass_leaves_a_model_that_knows_its_columns(tmp_pat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Learner, "once", interrupted)
+        patch.setattr(LinearLearner, "once", interrupted)
         model.fit(source(path, target="y"))
     assert [each.name for each in tmp_path.iterdir()] == ["jobs.csv"]
     save(model, tmp_path / "model")

@@ -377,7 +377,7 @@ def test_ctrl_c_while_room_is_made_changes_nothing(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(model._tagger.learner), "grow", interrupted)
+        patch.setattr(type(model._tagger.learner), "add_features", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit([[[f"new{i}"] for i in range(9)]], [["N"] * 9])
     assert state(model) == state(other) and model.predict(X) == other.predict(X)
@@ -391,9 +391,10 @@ def test_a_pass_that_ctrl_c_came_too_late_for_counts(monkeypatch):
     learn = learner.learn
 
     def interrupted(self, *args):
-        learn(self, *args)
-        if self.counts[0] == 2 * N:  # sequences seen
+        wrong = learn(self, *args)
+        if self.totals.seen == 2 * N:
             raise KeyboardInterrupt
+        return wrong
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(learner, "learn", interrupted)

@@ -161,7 +161,7 @@ def test_warm_start_goes_on(readout):
     warm = Perceptron(warm_start=True, max_iter=2, **settings)
     warm.fit(X, y).fit(X, y)
     once = Perceptron(max_iter=4, **settings).fit(X, y)
-    np.testing.assert_array_equal(warm._learner.w, once._learner.w)
+    np.testing.assert_array_equal(warm._learner.state["w"], once._learner.state["w"])
     assert (warm.n_seen_, warm.n_updates_) == (once.n_seen_, once.n_updates_)
     if readout != "pocket":
         np.testing.assert_array_equal(warm.decision_function(X), once.decision_function(X))
@@ -371,10 +371,10 @@ def test_a_wide_sparse_stream_touches_only_its_features():
     row = sp.csr_array(([1.0, -2.0], [5, 77], [0, 2]), shape=(1, width))
     model = Perceptron(readout="averaged").partial_fit(row, [1], classes=[0, 1])
     untouched = np.setdiff1d(np.arange(width), [5, 77])
-    model._learner.w[untouched] = np.nan
-    model._learner.kept[untouched] = np.nan
+    model._learner.state["w"][untouched] = np.nan
+    model._learner.state["kept"][untouched] = np.nan
     model.partial_fit(row, [0]).partial_fit(row, [1])
-    assert model.n_seen_ == 3 and np.isfinite(model._learner.w[[5, 77]]).all()
+    assert model.n_seen_ == 3 and np.isfinite(model._learner.state["w"][[5, 77]]).all()
 
 
 def test_a_voted_stream_predicts_as_one_chunk():

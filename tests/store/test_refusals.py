@@ -70,7 +70,7 @@ def test_odd_classes_and_numbers(small, path):
         model.classes_ = classes
         refused(model, path, ValueError, "classes of the type .* cannot be saved")
     model = copy.deepcopy(small)
-    model._learner.w[1] = np.nan
+    model._learner.state["w"][1] = np.nan
     refused(model, path, ValueError, "NaN or infinite numbers in 'w'")
 
 

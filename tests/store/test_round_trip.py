@@ -9,11 +9,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
-from perceptrons.core.linear.readouts import OVERFLOW
 from perceptrons.data import Rows, as_rows
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.kernel.budget import BudgetLearner
 from perceptrons.rules import PA1, PA2, RULES
 from perceptrons.store import read, write
 
@@ -64,21 +62,13 @@ def same(one, other):
 def state(model):
     """All that a learner is, but for what is worked out again when it is needed."""
     learner = copy.deepcopy(model._learner)
-    learner.counts[OVERFLOW] = 0.0
-    for name in ("_read", "plan", "taken"):
-        vars(learner).pop(name, None)
-    if getattr(learner.readout, "steps", None):
-        learner.readout.merged()
-    learner.readout = vars(learner.readout)
-    if isinstance(learner, BudgetLearner):  # there is as much room as is in use
-        used = len(learner.slots)
-        for name in ("room", "born", "table", "factor"):
-            array = getattr(learner, name)
-            setattr(learner, name, array[:used, :used] if name in ("table", "factor") else array[:used])
-            setattr(learner, name, np.ascontiguousarray(getattr(learner, name)))
-    if getattr(learner, "logs", None):
-        learner.logs = [np.concatenate(learner.logs)]
-    return {name: float(value) if isinstance(value, np.floating) else value for name, value in vars(learner).items()}
+    kept, readout = learner.compact(), copy.copy(learner.readout)
+    readout.since(0)  # in as few pieces as it takes
+    log = np.concatenate([np.empty((0, 5)), readout.log])
+    steps = getattr(readout, "sealed", [])
+    others = {name: value for name, value in vars(learner).items() if name not in ("_read", "plan", "taken", "state")}
+    arrays = {name: np.asarray(kept[name], order=kept.layout) for name in kept}  # there is as much room as is in use
+    return {**others, "readout": (log, steps), "arrays": arrays, "totals": kept.totals.array, "layout": kept.layout}
 
 
 def compare(model, again, inputs):
@@ -170,8 +160,9 @@ def test_start_and_origin_survive(data, path):
         X, two, coef_init=[[1.0, 0, 0, 0, -2]], intercept_init=[3.0]
     )
     again = through_file(model, path)
-    assert same(again._learner.start, model._learner.start) and again._learner.start[-1] == 3.0
-    assert same(again._learner.origin, model._learner.origin)
+    before, after = model._learner.state, again._learner.state
+    assert same(after["start"], before["start"]) and after["start"][-1] == 3.0
+    assert same(after["origin"], before["origin"])
     assert np.isfinite(model.margin_bound_) and again.margin_bound_ == model.margin_bound_
 
 
@@ -182,13 +173,13 @@ def test_dropped_zeros_come_back(path):
     averaged, several = Perceptron(rule="pa1", readout="averaged"), Perceptron(rule="pa2")
     for estimator, y in ((averaged, np.arange(20) % 2), (several, np.arange(20) % 3)):
         model = estimator.set_params(max_iter=2, tol=None).fit(X, y)
-        model._learner.w.flat[7] = -0.0
+        model._learner.state["w"].flat[7] = -0.0
         save(model, path)
         whole = path.stat().st_size
         again = through_file(model, path, drop_zeros=True)
         assert path.stat().st_size < whole / 20
         compare(model, again, [X])
-        assert np.signbit(again._learner.w.flat[7])
+        assert np.signbit(again._learner.state["w"].flat[7])
         for each in (model, again):
             each.partial_fit(X, y[::-1])
         compare(model, again, [X])
@@ -245,7 +236,7 @@ def test_changed_parameters_of_a_fitted_model_are_saved_beside_what_it_learned_w
 def test_other_programs_can_open_the_file(small, path):
     save(small, path)
     tensors = load_file(path)
-    assert same(tensors["w"], small._learner.w)
+    assert same(tensors["w"], small._learner.state["w"])
     saved = read(path)
     assert saved.estimator == "Perceptron" and saved.classes.tolist() == ["ham", "spam"]
     assert saved.report["n_rows"] == 60 and saved.report["mistakes"] == small.mistakes_.tolist()
@@ -266,11 +257,11 @@ def test_a_learner_that_is_still_learning_is_saved_and_learns_on(estimator, data
     saved.learner, saved.trained = twins[0][0], {"files": ["a.svm"], "seconds": 1.5}
     write(saved, path)
     assert read(path).trained == saved.trained
-    assert read(path).learner.counts.tolist() == saved.learner.counts.tolist()
+    assert same(read(path).learner.totals.array, saved.learner.totals.array)
     for learner, examples in twins:
         learner.once(examples, examples.order())
     (one, _), (other, _) = twins
-    assert same(one.decide(rows), other.decide(rows)) and one.counts.tolist() == other.counts.tolist()
+    assert same(one.decide(rows), other.decide(rows)) and same(one.totals.array, other.totals.array)
 
 
 def test_paths_of_all_kinds(small, tmp_path):

@@ -150,7 +150,7 @@ def test_the_model_is_what_fit_makes(readout, early_stopping):
     np.testing.assert_array_equal(run.model.decision_function(X), fitted.decision_function(X))
     assert run.n_updates == fitted.n_updates_ and run.n_passes == fitted.n_iter_
     upto = run.weights[run.pass_ <= run.kept_pass]
-    np.testing.assert_array_equal(upto[-1], run.model._learner.w)
+    np.testing.assert_array_equal(upto[-1], run.model._learner.state["w"])
     if early_stopping:
         errors = fitted.validation_errors_
         assert errors[run.kept_pass - 1] == errors.min() and (errors[run.kept_pass :] > errors.min()).all()
@@ -213,14 +213,14 @@ def test_a_tie_that_was_predicted_right_is_no_mistake():
 def test_an_average_that_begins_late_and_a_seed_of_no_ones():
     X, y = integers(2, seed=3)
     run = trace(PassiveAggressiveClassifier(average=30, max_iter=4, random_state=None), X, y)
-    np.testing.assert_array_equal(run.weights[-1], run.model._learner.w)
+    np.testing.assert_array_equal(run.weights[-1], run.model._learner.state["w"])
 
 
 def test_wide_hypotheses_are_not_kept():
     random = np.random.default_rng(0)
     X = random.normal(size=(20, 100))
     run = trace(Perceptron(), X, np.arange(20) % 2)
-    assert run.weights is None and run.sq_norm[-1] == pytest.approx((run.model._learner.w**2).sum())
+    assert run.weights is None and run.sq_norm[-1] == pytest.approx((run.model._learner.state["w"] ** 2).sum())
 
 
 def test_a_table(monkeypatch):

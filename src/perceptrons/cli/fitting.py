@@ -73,6 +73,8 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
         run = task.run(report)
     else:
         task, run = train_on_source(request, source, beside, report)
+    if not run.learned:  # a model that is there is better
+        run.resume_interrupt()
     error = run.afterwards(lambda: training_error(task))
     return Result(saved(task, run, given), run, task.material.n_rows, error)
 

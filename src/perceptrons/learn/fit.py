@@ -45,6 +45,7 @@ class Run:
     stop: str = "interrupted"  # or "converged", "margin", "stuck", "stalled", "validation", "max_iter", "stream"
     kept: int | None = None  # with patience: the pass whose hypothesis was taken back
     interrupted: bool = False  # whether Ctrl-C was heard
+    learned: bool = False  # whether examples were learned from
 
     @property
     def n_iter(self) -> int:
@@ -137,8 +138,8 @@ def fit(
 ) -> Run:
     """Train a learner, pass after pass, and return what happened.
 
-    After Ctrl-C, `Run.stop` is "interrupted" and the learner holds what it has learned until then; whoever called keeps
-    that and then calls `Run.resume_interrupt`. If nothing has been learned yet, the Ctrl-C goes on at once.
+    After Ctrl-C, `Run.stop` is "interrupted" and the learner holds what it has learned until then, which may be nothing
+    (`Run.learned`); whoever called keeps that and then calls `Run.resume_interrupt`.
 
     Parameters
     ----------
@@ -178,11 +179,10 @@ def fit(
         learner.check_finite()
     except KeyboardInterrupt:
         run.stop, run.interrupted = "interrupted", True
-        if learner.totals.seen == seen:
-            raise
     finally:
         if best is not None:
             _take_back(learner, run, best)
+    run.learned = learner.totals.seen > seen
     learner.seal()
     return run
 

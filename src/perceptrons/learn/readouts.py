@@ -75,6 +75,11 @@ class Readout:
     def add(self, source: Rows, log: Floats) -> None:
         """Take over the log of a call, about rows of `source`."""
 
+    @property
+    def n_logged(self) -> int:
+        """How many updates were logged."""
+        return 0
+
     def with_log(self, log: Floats) -> Readout:
         """The same with one more piece of log, about members of the support."""
         return self
@@ -194,7 +199,7 @@ class Voted(Readout):
         def votes() -> Floats:
             nonlocal counted
             now = ballot.count(learner.steps(counted), learner.totals.averaged)
-            counted = self.n_logged
+            counted = learner.readout.n_logged  # of the readout in force: another may have taken the place of this one
             return now
 
         return votes

@@ -56,24 +56,24 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
             f"stopped after {done} by tol={passes.tol:g}: if these {words.unit} are {words.separable} at all, their "
             f"margin relative to R is below tol ({size})"
         )
-        advice = f"a smaller tol if they are{tells}"
+        advice = f"a smaller tol if they are{tells}, {words.other_space}"
     elif run.stop == "margin":
         reason = (
             f"stopped after {done} by tol={passes.tol:g}: w is short compared with the steps that it is the sum of. "
             "For a positive semi-definite kernel that proves a small margin; this kernel is not, so nothing is proved"
         )
-        advice = "a smaller tol"
+        advice = f"a smaller tol, {words.other_space}"
     elif run.stop == "stuck":
         reason = f"stopped after {done}: the last one made mistakes but no step, because {words.stuck}"
         advice = words.unstick
     elif run.stop == "stalled":
         reason = f"stopped after {done}: with this budget, recent passes have not made fewer mistakes"
-        advice = "a larger budget, or a larger n_iter_no_change"
+        advice = f"a larger budget, a larger n_iter_no_change, {words.other_space}"
     else:
         proved = f" (so far {size})" if learner.definite else ""
         reason = f"stopped by max_iter={passes.max_iter} before converging{proved}"
-        advice = f"a larger max_iter if the {words.unit} are separable{tells}"
+        advice = f"a larger max_iter if the {words.unit} are separable{tells}, {words.other_space}"
     return (
         f"{name} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
-        f"Try {advice}, {words.other_space}."
+        f"Try {advice}."
     )

@@ -356,6 +356,7 @@ class KernelPerceptron(Classifier):
         ndarray of shape (n_samples, n_samples) or (n_samples, n_others)
         """
         learner = self._expansion
+        support.refuse_precomputed(learner)
         rows = validation.features(self, X, reset=False)
         others = None if Y is None else validation.features(self, Y, reset=False, input_name="Y")
         return support.kernel_matrix(learner, rows, others)

@@ -174,7 +174,8 @@ class StructuredPerceptron(Online):
         learner = StructuredLearner(**self._settings())
         seed = int(check_random_state(self.random_state).randint(2**31)) if self.shuffle else None
         run = self._fit_examples(learner, InMemory(pairs), seed, None)
-        self._commit(learner, run, len(pairs))
+        if run.learned:
+            self._commit(learner, run, len(pairs))
         self._conclude(learner, run, stacklevel=3)
         return self
 

@@ -42,10 +42,13 @@ def lines(learner: Expansion) -> Floats:
     return np.asarray(coef[np.newaxis] if coef.ndim == 1 else coef.T)
 
 
-def kernel_matrix(learner: Expansion, rows: Rows, others: Rows | None) -> Floats:
-    """k(x, x′) of all rows with the others, or with each other, in float64 and without the constant of the bias."""
+def refuse_precomputed(learner: Expansion) -> None:
     if learner.space.kernel == "precomputed":
         raise ValueError("kernel='precomputed' knows no kernel: the matrix is what was given to fit")
+
+
+def kernel_matrix(learner: Expansion, rows: Rows, others: Rows | None) -> Floats:
+    """k(x, x′) of all rows with the others, or with each other, in float64 and without the constant of the bias."""
     space = replace(learner.space, bias=0.0)
     rows = rows.widened()
     if others is not None:

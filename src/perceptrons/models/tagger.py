@@ -264,7 +264,8 @@ class SequenceTagger(Online):
         seed = int(random.randint(2**31)) if self.shuffle else None
         watched = None if held_out is None else learner.watch(held_out)
         run = self._fit_examples(learner, InMemory(corpus), seed, watched)
-        self._become(tagger, run, corpus.sequences.n_tokens)
+        if run.learned:
+            self._become(tagger, run, corpus.sequences.n_tokens)
         self._conclude(learner, run, stacklevel=3)
         return self
 

@@ -136,6 +136,8 @@ def trained(
         run = fit(learner, InMemory(corpus), passes, held_out=watched, report=progress)
     finally:
         progress.clear()
+    if not run.learned:  # a tagger that is there is better
+        run.resume_interrupt()
     return run, time.perf_counter() - begun
 
 
