@@ -14,7 +14,7 @@ from perceptrons.cli.report import settings, size
 from perceptrons.cli.tagging.report import how
 from perceptrons.core.linear.readouts import MISTAKES, SEEN, UPDATES
 from perceptrons.core.sequence.steps import TOKENS, WRONG_TOKENS
-from perceptrons.data.token.vocabulary import Templated
+from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.store.taggers import SavedTagger
 from perceptrons.store.values import to_json
@@ -38,7 +38,7 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
         "features": vocabulary.n_features,
         "features_with_weights": len(np.unique(features)),
         "weights": len(weights),
-        "templates": _templates(vocabulary, features) if isinstance(vocabulary, Templated) else None,
+        "templates": _templates(vocabulary, features) if isinstance(vocabulary, TemplateVocabulary) else None,
         "seen": int(learner.counts[SEEN]),
         "mistakes": int(learner.counts[MISTAKES]),
         "tokens_seen": int(learner.counts[TOKENS]),
@@ -58,7 +58,7 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
     }
 
 
-def _templates(vocabulary: Templated, weighty: Any) -> list[dict[str, Any]]:
+def _templates(vocabulary: TemplateVocabulary, weighty: Any) -> list[dict[str, Any]]:
     """How many features each template has made, and of how many a weight is not 0."""
     made_by = vocabulary.state()[2]["keys"][:, 0]
     n = len(vocabulary.templates)

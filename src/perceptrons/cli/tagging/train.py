@@ -18,7 +18,7 @@ from perceptrons.cli.tagging import reading
 from perceptrons.cli.tagging.report import Result, describe, show
 from perceptrons.core.linear.readouts import OVERFLOW, SEEN
 from perceptrons.data.files import STDIN, DataError
-from perceptrons.data.token.vocabulary import Templated
+from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.fit import Run, orders_of
 from perceptrons.learn.sequence.schemes import SCHEMES, obeys
 from perceptrons.learn.sequence.tagger import READOUTS, UPDATES, Corpus, Plan, Tagger
@@ -105,7 +105,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     begun = time.perf_counter()
     check_idle(given)
     features = reading.templates(given["features"])
-    tagger = Tagger(Templated(features), plan_of(given))
+    tagger = Tagger(TemplateVocabulary(features), plan_of(given))
     needed = tagger.vocabulary.columns
     share = share_of(given["validation"])
     text = reading.for_training(data, given, needed)
