@@ -281,16 +281,7 @@ def _csr(X: Any) -> tuple[Array, Array, Array]:
 
 
 def readonly(array: Array) -> Array:
-    """Make a read-only view; a writable array would compile a second variant of every pass.
-
-    Parameters
-    ----------
-    array : ndarray
-
-    Returns
-    -------
-    ndarray
-    """
+    """Make a read-only view; a writable array would compile a second variant of every pass."""
     view = array.view()
     view.flags.writeable = False
     return view

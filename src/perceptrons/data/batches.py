@@ -136,26 +136,12 @@ class Source(ABC):
 
 
 def rows_at_once(n_columns: int) -> int:
-    """The number of dense rows in a batch.
-
-    Parameters
-    ----------
-    n_columns : int
-
-    Returns
-    -------
-    int
-    """
+    """The number of dense rows with this many columns in a batch."""
     return max(1, min(MOST_ROWS, MOST_BYTES // (8 * max(1, n_columns))))
 
 
 def n_workers() -> int:
-    """The number of threads to parse with: one a core, up to a limit.
-
-    Returns
-    -------
-    int
-    """
+    """The number of threads to parse with: one a core, up to a limit."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(MOST_WORKERS, cores)
 

@@ -98,17 +98,7 @@ def _made(format: str, paths: list[str], settings: dict[str, Any]) -> Source:
 
 
 def detect_format(path: str) -> str:
-    """Detect the format of a file by the ending of its name or by its first line.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    str
-        One of `FORMATS`.
-    """
+    """Detect the format of a file by the ending of its name or by its first line."""
     ending = ENDINGS.get(files.extension(path))
     if ending is not None:
         return ending

@@ -1,4 +1,4 @@
-"""Operations on 64-bit words that take one processor instruction and that Python has no name for."""
+"""Operations on words of bits that Python lacks and processors do in one or a few instructions."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ TENTH = U(922337203685477581)  # 2⁶³/10, rounded up
 
 @register_jitable(**PLAIN)
 def ends_fields(text, p):
-    """Whether a line or its comment leaves no more fields from text[p] on."""
+    """Whether no field can begin at text[p], because the line ends or a comment begins there."""
     return text[p] == FEED or text[p] == COMMENT or (text[p] == RETURN and text[p + U(1)] == FEED)
 
 
@@ -154,7 +154,7 @@ def count(text):
 def number_field(text, p, otherwise):
     """Read the number at text[p], which must end its field: value, where it ends, status, and why it is refused.
 
-    `otherwise` is the reason for what is not a number.
+    `otherwise` is the reason to give if it is not a number.
     """
     x, p, status = short(text, p)
     if status == BAD or not after_field(text, p):
@@ -164,7 +164,7 @@ def number_field(text, p, otherwise):
 
 @register_jitable(**PLAIN)
 def uncommon_field(text, p):
-    """Read a field index:value that `field` leaves: index, value, where the value begins and ends, status, reason."""
+    """Read a field that is not common: index, value, where the value begins and ends, status, why it is refused."""
     j, colon = position(text, p)
     if colon == p or text[colon] != COLON:
         return j, 0.0, p, p, GOOD, NOT_A_FEATURE
