@@ -72,7 +72,7 @@ class ProjectiveParsing:
         if len(heads) != len(x) + 1:
             raise ValueError(f"a tree must have one head for each word, got {len(heads) - 1} heads for {len(x)} words")
         if not _projective(heads):
-            raise ValueError(f"arcs of the tree {heads[1:].tolist()} cross: leave it out (is_projective tells)")
+            raise ValueError(f"arcs of the tree {heads[1:].tolist()} cross: leave it out (check with is_projective)")
         longest = eisner.FIXED + len(x)
         room, out = np.empty(longest, np.uint64), np.empty(longest * len(x), np.uint64)
         count = int(eisner.tree_features(words, tags, heads, np.uint64(self.n_features - 1), room, out))
