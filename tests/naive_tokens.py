@@ -27,7 +27,7 @@ def read(content, names, separator=None, conllu=False, more=False):
                 continue
             raise Refused(number, f"1 column, expected {len(names)}")
         elif conllu and len(fields) > 1 and re.fullmatch(rb"[0-9]*", fields[0]) is None:
-            raise Refused(number, f"id {fields[0].decode()!r} is no number, range (3-4) or empty node (5.1)")
+            raise Refused(number, f"id {fields[0].decode()!r} is not a number, range (3-4) or empty node (5.1)")
         else:
             wrong = [k for k, field in enumerate(fields[: len(names)]) if not field]
             if wrong:

@@ -1,5 +1,6 @@
-"""Templates as text for property tests."""
+"""Templates and labels for property tests."""
 
+import numpy as np
 from hypothesis import strategies as st
 
 from perceptrons.data.token.templates import PLAIN, SIZED
@@ -16,3 +17,11 @@ PARTS = st.builds(
     st.lists(CALLS, max_size=2),
 )
 TEXTS = st.lists(PARTS, min_size=1, max_size=4).map(" & ".join)
+LABELS = [*(f"{prefix}-{kind}" for prefix in "BILUES" for kind in ("A", "B-C")), "B", "I", "E", "S", "O"]
+
+
+def coded(sequences):
+    """Codes, labels by number, and bounds."""
+    labels = sorted({label for sequence in sequences for label in sequence})
+    codes = np.array([labels.index(label) for sequence in sequences for label in sequence], dtype=np.uint32)
+    return codes, labels, np.cumsum([0, *map(len, sequences)]).astype(np.uint64)

@@ -39,7 +39,7 @@ def test_what_to_do_is_told_by_options(tmp_path, run):
     table = tmp_path / "a.csv"
     train = ["train", table, "-m", tmp_path / "m", "--target", "y"]
     table.write_text("a,y\n1,0\n,1\n")
-    assert refused(run(*train), f"{table}:3: column 'a'", "by --missing 0")
+    assert refused(run(*train), f"{table}:3: column 'a'", "with --missing 0")
     table.write_text("a,y\n" + "1,0\n" * 500 + "u,1\n")
     assert refused(run(*train), f"{table}:502: column 'a'", "with --categorical 'a'")
     table.write_text('a,y\n1,0\n",1\n')
@@ -56,7 +56,7 @@ def test_wrong_columns(models, files, tmp_path, run):
     (tmp_path / "other.csv").write_text("age,note\n1,fine\n")
     assert refused(run("predict", models["mail"], tmp_path / "other.csv"), "no column 'job'", "'age', 'note'")
     (tmp_path / "bare.csv").write_text("1,fine\n")
-    assert refused(run("predict", models["mail"], tmp_path / "bare.csv", "--no-header"), "told by their places")
+    assert refused(run("predict", models["mail"], tmp_path / "bare.csv", "--no-header"), "identified by position")
     assert refused(run("predict", models["two"], files / "mail.csv"), "features by their numbers")
     assert refused(run("evaluate", models["mail"], files / "two.npy"), "features")
     assert not (tmp_path / "m").exists()

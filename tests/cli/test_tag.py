@@ -345,7 +345,7 @@ def test_lines_that_are_wrong(folder, taggers, tmp_path, run):
     assert refused(done, f"{bad}:3: the labels of this sentence are not BIO: O I-NP", "--scheme none")
     templates = tmp_path / "t"
     templates.write_text("word[0]\n# more\nword[0].sufix(2)\n")
-    assert refused(run(*train, "--features", templates), f"{templates}:3:", "there is no 'sufix'")
+    assert refused(run(*train, "--features", templates), f"{templates}:3:", "no function 'sufix'")
     templates.write_text("word[0]\nword[0]\n")
     assert refused(run(*train, "--features", templates), f"{templates}:2:", "given twice")
     templates.write_text("# none\n")

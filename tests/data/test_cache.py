@@ -188,11 +188,11 @@ def test_a_full_disk_is_no_end_of_training(path, monkeypatch):
 
     monkeypatch.setattr(cache, "put", full)
     copy = cached(path)
-    with pytest.warns(UserWarning, match=r"rows.svm.*cache: no copy .* can be kept: No space left on device"):
+    with pytest.warns(UserWarning, match=r"rows.svm.*cache: cannot keep a copy .*: No space left on device"):
         assert content(copy.batches()) == expected
     done = len(calls)
     assert copy.table is None and content(copy.batches()) == expected and len(calls) == done  # tried once
     assert os.listdir(path.parent) == [path.name]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(path.read_bytes()))))
-    with pytest.raises(DataError, match=r"No space left on device\. Make room there, or set TMPDIR"):
+    with pytest.raises(DataError, match=r"No space left on device\. Free some space, or set TMPDIR"):
         list(Cached(SvmlightSource(["-"], block=1000)).batches())

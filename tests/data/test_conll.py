@@ -141,7 +141,7 @@ def test_lines_are_written_again_with_labels(path):
     assert changed == content.replace(b"X", b"DET", 1).replace(b"X", "NÖUN".encode()) + b"\n"
     path.write_bytes(b"the\tDT\r\n\r\ncat\tNN")
     assert with_labels(read_conll(path).lines, ["B", "I"]) == b"the\tDT\tB\r\n\r\ncat\tNN\tI\n"
-    with pytest.raises(ValueError, match="a label for each of 2 tokens, got 1"):
+    with pytest.raises(ValueError, match="one label for each of 2 tokens, got 1 labels"):
         with_labels(read_conll(path).lines, ["B"])
 
 
@@ -169,15 +169,15 @@ def test_standard_input(monkeypatch):
         (b"a b\n\nc \xe4\n", {}, r"train\.txt:3: the tag b'\\xe4' is not UTF-8"),
         (b"a b\n", {"only": ["pos"]}, r"there is no column 'pos': the columns are word, tag"),
         (b"a b\n", {"columns": ["x", "x"]}, r"two columns are called 'x'"),
-        (b"a b\n", {"columns": "word"}, r"names of columns must be a list of strings, got 'word'"),
+        (b"a b\n", {"columns": "word"}, r"column names must be a list of strings, got 'word'"),
         (b"a b\n", {"separator": "ab"}, r"separator must be one ASCII character, got 'ab'"),
-        (b"a b\n", {"separator": " ", "conllu": True}, r"separated by tabs, got separator=' '"),
+        (b"a b\n", {"separator": " ", "conllu": True}, r"separator must be a tab for CoNLL-U, got ' '"),
         (b"a b\n", {"columns": ["word"], "conllu": True}, r"there is no column 'word': the columns are id, form"),
         (b"a,,b\n", {"columns": ["x", "y", "z"], "separator": ","}, r"train\.txt:1: column 2 \(y\) is empty"),
         (
             b"8-" + b"\t_" * 9,
             {"conllu": True},
-            r"train\.txt:1: id '8-' is no number, range \(3-4\) or empty node \(5\.1\)",
+            r"train\.txt:1: id '8-' is not a number, range \(3-4\) or empty node \(5\.1\)",
         ),
         (b"a b\n\na b c\n", {"columns": ["x"], "more": True}, r"train\.txt:3: 3 columns, expected 2 as before"),
         (b"\x1f\x8bdamaged", {}, r"train\.txt cannot be read"),
@@ -192,7 +192,7 @@ def test_what_cannot_be_read_says_why(path, content, settings, message):
 def test_files_of_two_formats_are_read_apart(tmp_path):
     for name in ("a.txt", "b.conllu"):
         (tmp_path / name).write_bytes(b"")
-    with pytest.raises(DataError, match=r"some files are called \.conllu, some are not"):
+    with pytest.raises(DataError, match=r"only some file names end in \.conllu"):
         read_conll(tmp_path / "*")
 
 

@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 import scipy.sparse as sp
 
-from perceptrons.data import numpy_files
+from perceptrons.data import batches as sizes
 from perceptrons.data.numpy_files import NumpySource
 
 RNG = np.random.default_rng(0)
@@ -23,12 +23,12 @@ Y = np.array(["p", "q"] * 5 + ["longer"])
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(numpy_files, "MOST_ROWS", 3)
+    monkeypatch.setattr(sizes, "MOST_ROWS", 3)
 
 
 def joined(source):
     batches = list(source.batches())
-    assert max(len(batch.rows) for batch in batches) <= numpy_files.MOST_ROWS
+    assert max(len(batch.rows) for batch in batches) <= sizes.MOST_ROWS
     labels = [batch.y for batch in batches if batch.y is not None]
     matrix = np.vstack([m.toarray() if sp.issparse(m) else m for m in (batch.rows.matrix() for batch in batches)])
     sq_norm = np.concatenate([batch.rows.sq_norm for batch in batches])
@@ -72,7 +72,7 @@ def test_compressed_and_standard_input(tmp_path, small, compress, monkeypatch):
         rows, y = joined(one)
         np.testing.assert_array_equal(rows, X[:, :-1])
         np.testing.assert_array_equal(y, X[:, -1])
-    with pytest.raises(ValueError, match="standard input can be read once only"):
+    with pytest.raises(ValueError, match="standard input can be read only once"):
         next(source.batches())
 
 
@@ -81,7 +81,7 @@ def test_compressed_and_standard_input(tmp_path, small, compress, monkeypatch):
 def test_npz(tmp_path, small, make, packed, monkeypatch):
     path = tmp_path / "a.npz"
     if make is sp.csr_array:
-        monkeypatch.setattr(numpy_files, "MOST_BYTES", 16 * 5)  # two or three rows
+        monkeypatch.setattr(sizes, "MOST_BYTES", 16 * 5)  # two or three rows
         matrix = sp.csr_array(X)
         parts = dict(data=matrix.data, indices=matrix.indices, indptr=matrix.indptr, shape=matrix.shape, format=b"csr")
         (np.savez_compressed if packed else np.savez)(path, y=Y, **parts)
@@ -127,20 +127,20 @@ CSR = dict(data=[1.0, 2.0], indices=[0, 1], indptr=[0, 1, 2], shape=[2, 2])
         ({"X": X, "y": bad(X, 4, 0, np.nan)[:, 0]}, r"row 5: the label is nan"),
         (
             {"X": X, "y": np.array([1] * 10 + [2**63], np.uint64)},
-            r"row 11: the label 9223372036854775808 is beyond int64",
+            r"row 11: the label 9223372036854775808 does not fit in int64",
         ),
         ({"X": X, "y": Y[:5]}, r"has 11 rows, but labels of shape \(5,\)"),
         ({"X": X, "y": Y.astype(bytes)}, r"labels are bytes .*astype\(str\)"),
-        ({"X": X[:, 0]}, r"X is of type float64 and shape \(11,\), expected rows of numbers"),
-        ({"X": Y[:, None]}, r"X is of type <U6 and shape \(11, 1\), expected rows of numbers"),
-        ({"Z": X, "y": Y}, r"has arrays Z, y, expected X and y, or data, indices, indptr, shape and y"),
-        (CSR | {"format": b"csc"}, r"format csc, expected csr: convert it with tocsr\(\)"),
+        ({"X": X[:, 0]}, r"X has type float64 and shape \(11,\), expected a matrix of numbers"),
+        ({"X": Y[:, None]}, r"X has type <U6 and shape \(11, 1\), expected a matrix of numbers"),
+        ({"Z": X, "y": Y}, r"has arrays Z, y: expected X and y, or data, indices, indptr, shape and y"),
+        (CSR | {"format": b"csc"}, r"in csc format, expected csr: convert it with tocsr\(\)"),
         (CSR | {"data": [1.0, np.nan]}, r"row 2, column 1: got nan"),
         (CSR | {"indices": [0, 2]}, r"an index is outside of its 2 columns"),
         (CSR | {"indices": [-1, 1]}, r"an index is outside of its 2 columns"),
-        (CSR | {"indptr": [0, 2, 1]}, r"row pointers do not increase"),
-        (CSR | {"indptr": [0, 1, 3]}, r"row pointers do not increase"),
-        (CSR | {"indptr": [0, 2]}, r"no valid CSR matrix of 2 rows and 2 columns"),
+        (CSR | {"indptr": [0, 2, 1]}, r"row pointers do not rise"),
+        (CSR | {"indptr": [0, 1, 3]}, r"row pointers do not rise"),
+        (CSR | {"indptr": [0, 2]}, r"does not hold a valid CSR matrix of 2 rows and 2 columns"),
     ],
 )
 def test_errors_in_archives(tmp_path, small, arrays, message):
@@ -158,21 +158,21 @@ def test_errors_in_files(tmp_path, small):
 
     np.save(path, bad(X, 7, 1, np.nan))
     assert "a.npy: row 8, column 1: got nan" in error()
-    assert "no column 4 for labels, but 4 columns" in error(target=4)
+    assert "no column 4 for the labels: it has columns 0 to 3" in error(target=4)
     np.save(path, X[:, :1])
-    assert "none for features" in error()
+    assert "has only one column, the labels" in error()
     np.save(path, np.array([[1, "a"]], dtype=object), allow_pickle=True)
-    assert "Python's objects are not read" in error()
+    assert "Python objects are not read" in error()
     np.save(path, X)
     path.write_bytes(path.read_bytes()[:-9])
     assert "ends before its 11 rows are complete" in error()
     path.write_bytes(b"no array at all")
-    assert "a.npy cannot be read as arrays of NumPy" in error()
+    assert "a.npy cannot be read as a NumPy file" in error()
     np.save(path, X)
     np.save(tmp_path / "b.npy", X[:, :3])
     with pytest.raises(ValueError, match=r"b\.npy has 2 features, but the files before it have 3"):
         list(NumpySource([str(path), str(tmp_path / "b.npy")]).batches())
-    with pytest.raises(ValueError, match="has no array 'label' of labels, but X, y"):
+    with pytest.raises(ValueError, match="has no array 'label' of labels: its arrays are X, y"):
         list(NumpySource(saved(tmp_path / "c.npz", X=X, y=Y), target="label").batches())
 
 

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from perceptrons.data import batches as sizes
 from perceptrons.data.files import DataError
-from perceptrons.data.table import columns, csv_blocks
+from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.tables import TableSource
 
@@ -27,7 +28,7 @@ def error(tmp_path, *contents, format="csv", target="y", **settings):
     return str(caught.value).replace(f"{tmp_path}/", "")
 
 
-MISSING = "the value is missing: remove the row, drop the column, or fill such values with {} by missing=0"
+MISSING = "the value is missing: remove the row, drop the column, or put {} in its place with missing=0"
 GOOD = "1,u,0\n" * 40
 
 CELLS = {
@@ -38,22 +39,22 @@ CELLS = {
     "a,c,y\n1,u,x\n1,u,\n": "0.csv:3: column 'y': the label is missing: remove the row",
     f"\r\na,c,y\r\n{GOOD}inf,v,1\r\n": "0.csv:43: column 'a': got inf, expected a finite number",
     f"a,c,y\n{GOOD}1e200,v,1\n": "0.csv:42: the squared length of the row overflows float64: rescale the features",
-    f"a,c,y\n{GOOD}1,v\n": "0.csv:42: has 2 columns, expected 3: 1,v",
-    f"a,c,y\n{GOOD}1,v,0,9\n": "0.csv:42: has 4 columns, expected 3: 1,v,0,9",
-    f"a,c,y\n1\n{GOOD}": "0.csv:2: has 1 columns, expected 3: 1",
+    f"a,c,y\n{GOOD}1,v\n": "0.csv:42: the row has 2 columns, expected 3: 1,v",
+    f"a,c,y\n{GOOD}1,v,0,9\n": "0.csv:42: the row has 4 columns, expected 3: 1,v,0,9",
+    f"a,c,y\n1\n{GOOD}": "0.csv:2: the row has 1 columns, expected 3: 1",
     f"a,c,y\n{GOOD}1,".encode()
-    + b"\xff,0\n": "0.csv:42: column 'c': is not UTF-8: convert the file, for instance with iconv",
-    "a,c,y\n1,u,0\n".encode("utf-16"): "0.csv is not UTF-8, but UTF-16: convert it, for instance with iconv",
-    b"a\xff,y\n": "0.csv:1: is not UTF-8: convert the file, for instance with iconv",
-    'a,c,y\n1,u,0\n1,"u,0\n1,v,1\n': "0.csv:3: the row that begins here ends inside of a quote: close the quote, or "
-    "pass quotes=False if quotes are characters like others",
-    "a,a,y\n1,u,0\n": "0.csv has more than one column 'a'",
-    "y\n1\n": "0.csv has no columns for features besides the labels 'y'",
-    "\n\n": "0.csv is empty: expected a line with names of columns",
-    "day,y\n2020-01-01,1\n": "0.csv: column 'day' holds date32[day], which is no feature: drop it, or take its "
-    "values for categories with categorical=['day']",
+    + b"\xff,0\n": "0.csv:42: column 'c': the text is not UTF-8: convert the file, for instance with iconv",
+    "a,c,y\n1,u,0\n".encode("utf-16"): "0.csv is UTF-16, expected UTF-8: convert it, for instance with iconv",
+    b"a\xff,y\n": "0.csv:1: the header is not UTF-8: convert the file, for instance with iconv",
+    'a,c,y\n1,u,0\n1,"u,0\n1,v,1\n': "0.csv:3: the row that begins here ends inside a quoted cell: close the quote, or "
+    "pass quotes=False if quotes have no special meaning",
+    "a,a,y\n1,u,0\n": "0.csv has more than one column 'a': rename one of them",
+    "y\n1\n": "0.csv has no columns of features besides the labels 'y'",
+    "\n\n": "0.csv is empty: expected a line with column names",
+    "day,y\n2020-01-01,1\n": "0.csv: column 'day' holds date32[day], which cannot be a feature: drop it, or treat "
+    "its values as categories with categorical=['day']",
     "a,c,y\n1,u,0\n.5e3,u,0\n-2,v,1\n ?,v,1\n,u,0\n": "0.csv:5: column 'a': expected a number as in most rows, got "
-    "' ?': correct it, or take all values for categories with categorical=['a']",
+    "' ?': correct it, or treat all values as categories with categorical=['a']",
     "a;y\n1;2\n": "0.csv has no column 'y'. Its columns are 'a;y'. Perhaps its delimiter is ';'?",
     "a,label\n1,2\n": "0.csv has no column 'y'. Its columns are 'a', 'label'.",
     "a,Y1\n1,2\n": "0.csv has no column 'y'. Its columns are 'a', 'Y1'.",
@@ -64,7 +65,7 @@ CELLS = {
 def test_cells_lines_and_headers(tmp_path, monkeypatch, block):
     for content, message in CELLS.items():
         monkeypatch.setattr(csv_blocks, "BLOCK", block)
-        monkeypatch.setattr(columns, "MOST_ROWS", 7)
+        monkeypatch.setattr(sizes, "MOST_ROWS", 7)
         assert error(tmp_path, content) == message
 
 
@@ -73,7 +74,7 @@ def test_cells_of_later_blocks(tmp_path, monkeypatch):
     wrong = error(tmp_path, f'a,c,y\n1,"u\n\nu",0\n{GOOD}1,u,0\nxyz,v,1\n')
     assert wrong == "0.csv:46: column 'a': expected a number, got 'xyz'"
     wrong = error(tmp_path, f"a,c,y\n{GOOD}1,v,yes\n")
-    assert wrong == "0.csv:42: column 'y': expected an integer like the labels before it, got 'yes'"
+    assert wrong == "0.csv:42: column 'y': expected an integer, as in the rows before, got 'yes'"
     monkeypatch.setattr(csv_blocks, "LONGEST", 1 << 20)
     wrong = error(tmp_path, f'a,c,y\n1,"u\n\nu",0\n1,"u,0\n{"x" * 2**21}')
     assert wrong.startswith(
@@ -97,15 +98,16 @@ def test_names_of_columns(tmp_path):
         assert "no column 'ages'. Did you mean 'age'?" in error(tmp_path, table, target="label", **{setting: ["ages"]})
     assert "no column 'ages'" in error(tmp_path, table, target="label", missing={"ages": 1})
     both = error(tmp_path, table, target="label", text=["age"], categorical=["age"])
-    assert both == "column 'age' is both in categorical and in text"
+    assert both == "column 'age' is both in categorical and in text: keep it in one of them"
     many = ",".join(f"c{j}" for j in range(30)) + "\n"
     assert error(tmp_path, many).endswith("'c18', 'c19' and 10 more, the last of them 'c29'.")
 
 
 def test_columns_of_further_files(tmp_path):
     first, second = "a,b,y\n1,2,0\n", "a,c,y\n1,2,0\n"
-    assert error(tmp_path, first, second) == ("1.csv: its columns are not those of 0.csv, but without 'b' and with 'c'")
-    assert error(tmp_path, first, "a,b\n1,2\n") == "1.csv: its columns are not those of 0.csv, but without 'y'"
+    differ = "1.csv: its columns differ from those of 0.csv: it lacks"
+    assert error(tmp_path, first, second) == f"{differ} 'b', and it adds 'c'"
+    assert error(tmp_path, first, "a,b\n1,2\n") == f"{differ} 'y'"
     assert error(tmp_path, first, "a,b,y\n1,u,0\n") == "1.csv:2: column 'b': expected a number, got 'u'"
     like = Encoding("y", "int64", ["a", "b"], [], [], [])
     assert error(tmp_path, second, target=None, like=like) == (
@@ -130,10 +132,13 @@ def test_parquet(tmp_path):
     assert wrong(x=[1.0, 2.0, -float("inf")]) == "0.parquet: row 3: column 'x': got -inf, expected a finite number"
     assert wrong(y=[0, None, 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
     assert wrong(y=[0.5, float("nan"), 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
-    assert wrong(x=[[1], [2], [3]]) == "0.parquet: column 'x' holds list<element: int64>, which is no feature: drop it"
+    assert (
+        wrong(x=[[1], [2], [3]])
+        == "0.parquet: column 'x' holds list<element: int64>, which cannot be a feature: drop it"
+    )
     assert "column 'x' holds struct" in wrong(x=[{"k": 1}] * 3)
     assert wrong(y=pa.array([0, 2**63, 1], pa.uint64())) == (
-        "0.parquet: row 2: column 'y': expected an integer of 64 bits, got 9223372036854775808"
+        "0.parquet: row 2: column 'y': expected a 64-bit integer, got 9223372036854775808"
     )
     assert "labels in column 'y' are list" in wrong(y=[[1], [2], [3]])
     text = error(tmp_path, pa.table(good | {"c": ["u", None, "v"]}), format="parquet", text=["c"])
@@ -144,11 +149,11 @@ def test_parquet(tmp_path):
     )
     halves = pa.table(good | {"y": [0.0, 1.0, 0.5]})
     assert error(tmp_path, first, halves, format="parquet") == (
-        "1.parquet: row 3: column 'y': expected an integer of 64 bits, got 0.5"
+        "1.parquet: row 3: column 'y': expected a 64-bit integer, got 0.5"
     )
     assert error(tmp_path, "no Parquet", format="parquet").startswith("0.parquet cannot be read as Parquet: ")
     assert error(tmp_path, "FEA1....", format="arrow").endswith(
-        "it is Feather of version 1; write it anew as version 2"
+        "it is a Feather file of version 1: write it again as version 2"
     )
 
 
@@ -156,7 +161,7 @@ def test_damaged_compression(tmp_path):
     import gzip
 
     content = gzip.compress(b"a,y\n" + b"1,2\n" * 9999)
-    assert "cannot be read as what it begins like, a compressed file" in error(tmp_path, content[:-20])
+    assert "starts like a compressed file but cannot be decompressed" in error(tmp_path, content[:-20])
     assert "cannot be read as Parquet" in error(tmp_path, content[:-20], format="parquet")
 
 
@@ -168,8 +173,8 @@ def test_damaged_compression(tmp_path):
         ({"hash_bits": 0}, "hash_bits must lie between 1 and 28, got 0"),
         ({"text_bits": 32}, "text_bits must lie between 1 and 28, got 32"),
         ({"ngrams": 0}, "ngrams must lie between 1 and 8, got 0"),
-        ({"missing": float("nan")}, "missing must be filled by a finite number, got nan"),
-        ({"missing": {"a": float("inf")}}, "missing must be filled by a finite number, got inf"),
+        ({"missing": float("nan")}, "missing must be a finite number, got nan"),
+        ({"missing": {"a": float("inf")}}, "missing must be a finite number, got inf"),
         ({"like": Encoding("y", "str", ["a"], [], [], []), "ngrams": 2}, "ngrams cannot be given together with like"),
     ],
 )

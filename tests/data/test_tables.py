@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive_tables import MIXED, naive, named, numbered, text_of, write
 
-from perceptrons.data.table import arrow_files, columns, csv_blocks
+from perceptrons.data import batches as sizes
+from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.tables import TableSource
 
 
@@ -32,8 +33,7 @@ def arrays_of(batches):
 def small(monkeypatch):
     """Blocks of a few rows."""
     monkeypatch.setattr(csv_blocks, "BLOCK", 64)
-    monkeypatch.setattr(columns, "MOST_ROWS", 3)
-    monkeypatch.setattr(arrow_files, "MOST_ROWS", 3)
+    monkeypatch.setattr(sizes, "MOST_ROWS", 3)
 
 
 def test_mixed_columns_against_dicts(tmp_path):
@@ -106,7 +106,7 @@ def test_formats_and_compressions_give_the_same_rows(tmp_path, form, monkeypatch
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
         source = TableSource(["-"], format=format, target="y", text=["msg"])
         assert numbered(source.batches()) == (reference, ref_y) and source.n_bytes is None
-        with pytest.raises(ValueError, match="standard input can be read once only"):
+        with pytest.raises(ValueError, match="standard input can be read only once"):
             next(source.batches())
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from token_cases import TEXTS
 
 from perceptrons.data import DataError, column
-from perceptrons.data.token.templates import PLAIN, SETS, SIZED, parse, resolve
+from perceptrons.data.token.template_sets import SETS, resolve
+from perceptrons.data.token.templates import PLAIN, SIZED, parse
 
 word, pos = column("word"), column("pos")
 
@@ -53,28 +54,31 @@ def test_ready_sets(name):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: parse("word"), r"'word' is no template: expected column\[offset\], such as .*\(3\)$"),
-        (lambda: parse("word[0] & "), r"is no template: .* got ''"),
-        (lambda: parse("word[x]"), r"is no template: [^']*$"),
-        (lambda: parse("word[0] & word[x]"), r"is no template: .* got 'word\[x\]'$"),
-        (lambda: parse("U05:%x[-1,0]/%x[0,1]"), r"of CRF\+\+: write word\[-1\] & pos\[0\], with the names of your"),
-        (lambda: parse("B"), r"of CRF\+\+ for pairs of labels: leave it out"),
-        (lambda: resolve([word.window(0, 1)]), r"not be a list, got .*: unpack it with \*"),
-        (lambda: resolve([word]), r"got one: column\('word'\); write word\[0\] for its value"),
+        (lambda: parse("word"), r"'word' is not a template: expected column\[offset\], such as .*\(3\)$"),
+        (lambda: parse("word[0] & "), r"is not a template: .* got ''"),
+        (lambda: parse("word[x]"), r"is not a template: [^']*$"),
+        (lambda: parse("word[0] & word[x]"), r"is not a template: .* got 'word\[x\]'$"),
+        (
+            lambda: parse("U05:%x[-1,0]/%x[0,1]"),
+            r"CRF\+\+ template: write word\[-1\] & pos\[0\], with the names",
+        ),
+        (lambda: parse("B"), r"is a CRF\+\+ template for pairs of labels: leave it out"),
+        (lambda: resolve([word.window(0, 1)]), r"cannot be a list, got .*: unpack it"),
+        (lambda: resolve([word]), r"got the column column\('word'\): write word\[0\] for its value"),
         (lambda: parse("word[0].suffix(0)"), r"suffix takes a number of characters, at least 1"),
-        (lambda: parse("word[0].lower(2)"), r"lower takes nothing, got 2"),
-        (lambda: parse("word[0].lwer()"), r"there is no 'lwer', but lower, shape"),
+        (lambda: parse("word[0].lower(2)"), r"lower takes no argument, got 2"),
+        (lambda: parse("word[0].lwer()"), r"no function 'lwer': there are lower, shape"),
         (lambda: word[0].suffix(-1), r"suffix takes a number of characters, at least 1, got -1"),
-        (lambda: (word[0] & pos[0]).lower(), r"lower changes one part: put it before the &"),
+        (lambda: (word[0] & pos[0]).lower(), r"lower changes a single part, got .*: call it before joining"),
         (lambda: word[1000], r"word\[1000\]: expected a whole number from -255 to 255"),
-        (lambda: column("a b"), r"a column's name has neither blanks nor any of"),
-        (lambda: pos.ngrams(0, -1, 1), r"ngrams takes n of at least 1, got 0"),
+        (lambda: column("a b"), r"a column name must not contain blanks"),
+        (lambda: pos.ngrams(0, -1, 1), r"n must be >= 1, got 0"),
         (lambda: resolve("chunks"), r"a list of templates or one of chunking, pos, ner, crf\+\+, got 'chunks'"),
-        (lambda: resolve([word[0], "word[0]"]), r"the template word\[0\] is given twice"),
-        (lambda: resolve([]), r"there must be at least one template"),
-        (lambda: resolve([5]), r"a template must be made of columns or given as text, got 5"),
-        (lambda: resolve(word), r"templates must be a list, got a single one: \[word\[0\]\]"),
-        (lambda: resolve(word[0]), r"templates must be a list, got a single one: \[word\[0\]\]"),
+        (lambda: resolve([word[0], "word[0]"]), r"template word\[0\] is given twice"),
+        (lambda: resolve([]), r"expected at least one template"),
+        (lambda: resolve([5]), r"expected a template or its text, got 5"),
+        (lambda: resolve(word), r"templates must be a list, got a single template: write \[word\[0\]\]"),
+        (lambda: resolve(word[0]), r"templates must be a list, got a single template: write \[word\[0\]\]"),
     ],
 )
 def test_what_is_no_template_says_why(make, message):
@@ -83,5 +87,5 @@ def test_what_is_no_template_says_why(make, message):
 
 
 def test_unknown_changes_are_told():
-    with pytest.raises(AttributeError, match="a template has no 'lwer': it has lower, shape"):
+    with pytest.raises(AttributeError, match="a template has no 'lwer': its functions are lower, shape"):
         _ = word[0].lwer

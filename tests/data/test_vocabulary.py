@@ -13,7 +13,7 @@ from token_cases import COLUMNS, TEXTS
 
 from perceptrons.core.parse.interning import EDGE, UNKNOWN
 from perceptrons.data import DataError, Tokens
-from perceptrons.data.token.vocabulary import Named, Templated, from_state
+from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary, from_state
 
 WORDS = st.sampled_from(["the", "The-1", "", "x", "_B-1", "Äß9"])
 SENTENCES = st.lists(st.lists(st.tuples(*[WORDS] * 4), max_size=5), max_size=5)
@@ -49,7 +49,7 @@ def offsets(template):
 @settings(max_examples=60)
 @given(SENTENCES, SENTENCES, TEMPLATES, st.integers(0, 5))
 def test_features_are_those_of_the_twin(sentences, others, templates, cut):
-    vocabulary, known = Templated(templates), {}
+    vocabulary, known = TemplateVocabulary(templates), {}
     tokens = Tokens.of(sentences, COLUMNS)
     whole = vocabulary.sequences(tokens, grow=True)
     assert rows(whole) == expected(sentences, templates, known, True)
@@ -63,7 +63,7 @@ def test_features_are_those_of_the_twin(sentences, others, templates, cut):
     )
     assert vocabulary.mark() == mark
     # In chunks the same features get the same numbers.
-    parts = Templated(templates)
+    parts = TemplateVocabulary(templates)
     for chunk in (sentences[:cut], sentences[cut:]):
         parts.sequences(Tokens.of(chunk, COLUMNS), grow=True)
     assert parts.names(range(parts.n_features)) == vocabulary.names(range(vocabulary.n_features))
@@ -78,10 +78,10 @@ def test_features_are_those_of_the_twin(sentences, others, templates, cut):
 @settings(max_examples=30)
 @given(SENTENCES, TEMPLATES, st.randoms(use_true_random=False))
 def test_kept_features_are_renumbered_in_order(sentences, templates, random):
-    vocabulary, tokens = Templated(templates), Tokens.of(sentences, COLUMNS)
+    vocabulary, tokens = TemplateVocabulary(templates), Tokens.of(sentences, COLUMNS)
     whole = vocabulary.sequences(tokens, grow=True)
     mask = np.array([random.random() < 0.5 for _ in range(vocabulary.n_features)], dtype=bool)
-    less = vocabulary.kept(mask)
+    less = vocabulary.subset(mask)
     names = np.array(vocabulary.names(range(vocabulary.n_features)), dtype=object)
     assert less.names(range(less.n_features)) == names[mask].tolist()
     number = np.cumsum(mask) - 1
@@ -94,11 +94,11 @@ def test_kept_features_are_renumbered_in_order(sentences, templates, random):
 @settings(max_examples=30)
 @given(SENTENCES, TEMPLATES)
 def test_states_come_back(sentences, templates):
-    vocabulary, tokens = Templated(templates), Tokens.of(sentences, COLUMNS)
+    vocabulary, tokens = TemplateVocabulary(templates), Tokens.of(sentences, COLUMNS)
     whole = vocabulary.sequences(tokens, grow=True)
     meta, lists, arrays = vocabulary.state()
     again = from_state(json.loads(json.dumps(meta)), lists, arrays)
-    assert isinstance(again, Templated) and again.templates == vocabulary.templates
+    assert isinstance(again, TemplateVocabulary) and again.templates == vocabulary.templates
     assert same(again.sequences(tokens, grow=False), whole)
     assert again.mark() == vocabulary.mark() and pickle.loads(pickle.dumps(again)).mark() == again.mark()
 
@@ -107,7 +107,7 @@ def test_many_features_and_equal_hashes_are_kept_apart():
     """Tables grow many times; a hash has 32 bits, and among so many keys some have the same."""
     rng = np.random.default_rng(0)
     words = [f"w{i}" for i in rng.integers(60_000, size=200_000)]
-    vocabulary = Templated(["word[0]", "word[-1] & word[0]"])
+    vocabulary = TemplateVocabulary(["word[0]", "word[-1] & word[0]"])
     found = rows(vocabulary.sequences(Tokens.of([words], ["word"]), grow=True))
     known = {}
     pairs = zip(["", *words], words, strict=False)
@@ -119,37 +119,39 @@ def test_many_features_and_equal_hashes_are_kept_apart():
 
 
 def test_take():
-    sequences = Templated(["word[0]", "word[-1]"]).sequences(Tokens.of([["a", "b"], [], ["c"]], ["word"]), grow=True)
+    sequences = TemplateVocabulary(["word[0]", "word[-1]"]).sequences(
+        Tokens.of([["a", "b"], [], ["c"]], ["word"]), grow=True
+    )
     assert rows(sequences) == [[0, 1], [2, 3], [4, 1]] and rows(sequences.take([0, 1, 2])) == rows(sequences)
     taken = sequences.take([2, 1, 0, 2])
     assert rows(taken) == [[4, 1], [0, 1], [2, 3], [4, 1]] and taken.bounds.tolist() == [0, 1, 1, 3, 4]
     assert (taken.n_tokens, taken.n_sequences, taken.values) == (4, 4, None) and sequences.take([]).n_tokens == 0
     assert rows(sequences.take(np.array([False, True, True]))) == [[4, 1]]
-    named = Named().sequences([[{"a": 2}], [{"b": 3, "c": 1}]], grow=True)
+    named = NameVocabulary().sequences([[{"a": 2}], [{"b": 3, "c": 1}]], grow=True)
     assert named.take([1]).values.tolist() == [3.0, 1.0]
 
 
 def test_a_refused_growth_changes_nothing(monkeypatch):
-    vocabulary = Templated(["word[0]", "pos[0]"])
+    vocabulary = TemplateVocabulary(["word[0]", "pos[0]"])
     vocabulary.sequences(Tokens.of([[("a", "A")]], ["word", "pos"]), grow=True)
     mark = vocabulary.mark()
-    with pytest.raises(DataError, match=r"the template pos\[0\] needs a column 'pos': the columns are word"):
+    with pytest.raises(DataError, match=r"template pos\[0\] needs a column 'pos': the columns are word"):
         vocabulary.sequences(Tokens.of([["b"]], ["word"]), grow=True)
     assert vocabulary.mark() == mark and vocabulary.columns == ["word", "pos"]
-    monkeypatch.setattr("perceptrons.data.token.templated.LARGEST", 2000)
+    monkeypatch.setattr("perceptrons.data.token.template_vocabulary.LARGEST", 2000)
     many = Tokens.of([[(f"w{i}", "B") for i in range(5000)]], ["word", "pos"])
     with pytest.raises(DataError, match="more than 2,000 features"):
         vocabulary.sequences(many, grow=True)
     assert vocabulary.mark() == mark
     assert rows(vocabulary.sequences(many.take([]), grow=True)) == []
-    with pytest.raises(DataError, match="there is no feature 2: there are 2"):
+    with pytest.raises(DataError, match="feature 2 does not exist: there are 2"):
         vocabulary.names([2])
-    with pytest.raises(ValueError, match=r"mask must be of shape \(2,\)"):
-        vocabulary.kept(np.ones(3, dtype=bool))
+    with pytest.raises(ValueError, match=r"mask must have shape \(2,\)"):
+        vocabulary.subset(np.ones(3, dtype=bool))
 
 
 def damaged(change):
-    vocabulary = Templated(["word[0]", "word[-1] & word[0].lower()"])
+    vocabulary = TemplateVocabulary(["word[0]", "word[-1] & word[0].lower()"])
     vocabulary.sequences(Tokens.of([["The", "cat"]], ["word"]), grow=True)
     meta, lists, arrays = vocabulary.state()
     change(meta, lists, arrays)
@@ -163,20 +165,26 @@ def put(row, column, value):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda meta, lists, arrays: meta.update(kind="others"), "of the kind templates or names, got 'others'"),
+        (
+            lambda meta, lists, arrays: meta.update(kind="others"),
+            "must be templates or names, got 'others'",
+        ),
         (lambda meta, lists, arrays: meta.update(templates="word[0]"), "templates must be a list of texts"),
         (lambda meta, lists, arrays: meta.update(templates=["word[0]", "word[0]"]), "given twice"),
-        (lambda meta, lists, arrays: lists.pop("word"), r"there must be values of word, word\.lower\(\)"),
-        (lambda meta, lists, arrays: lists.update({"word": ["a", "a"]}), "some value of word is there twice"),
-        (lambda meta, lists, arrays: arrays.pop("keys"), "keys must be uint32 with 3 columns"),
-        (lambda meta, lists, arrays: arrays.update(keys=arrays["keys"][:, :2]), "keys must be uint32 with 3 columns"),
-        (put(0, 0, 2), "templates beyond the 2 that there are"),
-        (put(0, 1, 2), "values beyond those of word"),
-        (put(0, 1, EDGE), "values beyond those of word"),
-        (put(1, 1, EDGE - 1), "values beyond those of word"),
-        (put(1, 1, EDGE - 2), "values beyond those of word"),
-        (put(1, 1, UNKNOWN), "values beyond those of word"),
-        (put(2, 1, 0), "the feature 2 is there twice"),
+        (lambda meta, lists, arrays: lists.pop("word"), r"expected values of word, word\.lower\(\)"),
+        (lambda meta, lists, arrays: lists.update({"word": ["a", "a"]}), "a value of word occurs twice"),
+        (lambda meta, lists, arrays: arrays.pop("keys"), "a matrix of uint32 with 3 columns"),
+        (
+            lambda meta, lists, arrays: arrays.update(keys=arrays["keys"][:, :2]),
+            "a matrix of uint32 with 3 columns",
+        ),
+        (put(0, 0, 2), "a template beyond the 2 templates"),
+        (put(0, 1, 2), "a value beyond those of word"),
+        (put(0, 1, EDGE), "a value beyond those of word"),
+        (put(1, 1, EDGE - 1), "a value beyond those of word"),
+        (put(1, 1, EDGE - 2), "a value beyond those of word"),
+        (put(1, 1, UNKNOWN), "a value beyond those of word"),
+        (put(2, 1, 0), "feature 2 occurs twice"),
     ],
 )
 def test_damaged_states_are_refused(change, message):
@@ -198,7 +206,7 @@ SEQUENCES = st.lists(st.lists(TOKENS, max_size=4), max_size=4)
 @settings(max_examples=60)
 @given(SEQUENCES, SEQUENCES)
 def test_named_features_are_those_of_the_twin(X, others):
-    vocabulary, known = Named(), {}
+    vocabulary, known = NameVocabulary(), {}
     for data, grow in ((X, True), (others, False)):
         items = [naive.items(token) for sequence in data for token in sequence]
         sequences = vocabulary.sequences(data, grow)
@@ -209,9 +217,9 @@ def test_named_features_are_those_of_the_twin(X, others):
         assert sequences.bounds.tolist() == [sum(map(len, data[:i])) for i in range(len(data) + 1)]
     assert vocabulary.names(range(vocabulary.n_features)) == list(known)
     again = from_state(*vocabulary.state())
-    assert isinstance(again, Named) and same(again.sequences(others, False)[:1], sequences[:1])
+    assert isinstance(again, NameVocabulary) and same(again.sequences(others, False)[:1], sequences[:1])
     mask = np.arange(len(known)) % 2 == 0
-    assert vocabulary.kept(mask).names(range(mask.sum())) == list(known)[::2]
+    assert vocabulary.subset(mask).names(range(mask.sum())) == list(known)[::2]
 
 
 @pytest.mark.parametrize(
@@ -219,20 +227,20 @@ def test_named_features_are_those_of_the_twin(X, others):
     [
         ([[{"a": float("nan")}]], "sequence 0, token 0: a must be a finite number, got nan"),
         ([[{"a": float("inf")}]], "sequence 0, token 0: a must be a finite number, got inf"),
-        ([[{"new": "x"}], [["a"], {5: "a"}]], "sequence 1, token 1: names of features must be strings, got 5"),
-        ([[{5: 1.0}]], "sequence 0, token 0: names of features must be strings, got 5"),
-        ([[["a", 5]]], "sequence 0, token 0: names of features must be strings, got 5"),
-        ([[["a", []]]], r"sequence 0, token 0: names of features must be strings, got \[\]"),
-        ([[{"a": ["b", 5]}]], "sequence 0, token 0: names of features must be strings, got 5"),
-        ([[{"a": None}]], "sequence 0, token 0: a must be a string, a number, .*, got None"),
-        ([["word"]], "sequence 0, token 0: a token must be a dict, or a list of names of features, got 'word'"),
+        ([[{"new": "x"}], [["a"], {5: "a"}]], "sequence 1, token 1: feature names must be strings, got 5"),
+        ([[{5: 1.0}]], "sequence 0, token 0: feature names must be strings, got 5"),
+        ([[["a", 5]]], "sequence 0, token 0: feature names must be strings, got 5"),
+        ([[["a", []]]], r"sequence 0, token 0: feature names must be strings, got \[\]"),
+        ([[{"a": ["b", 5]}]], "sequence 0, token 0: feature names must be strings, got 5"),
+        ([[{"a": None}]], "sequence 0, token 0: a must be a string, number, .*, got None"),
+        ([["word"]], "sequence 0, token 0: a token must be a dict or a list of feature names, got 'word'"),
         ([[], "the cat"], "sequence 1 must be a list of tokens, got 'the cat'"),
         ([5], "sequence 0 must be a list of tokens, got 5"),
         ("the cat", "X must be a list of sequences, got 'the cat'"),
     ],
 )
 def test_what_is_no_feature_says_where(X, message):
-    vocabulary = Named()
+    vocabulary = NameVocabulary()
     vocabulary.sequences([[["a"]]], grow=True)
     for grow in (True, False):
         with pytest.raises(DataError, match=message):
@@ -241,7 +249,7 @@ def test_what_is_no_feature_says_where(X, message):
 
 
 def test_damaged_names_are_refused():
-    with pytest.raises(ValueError, match="some name is there twice"):
+    with pytest.raises(ValueError, match="a name occurs twice"):
         from_state({"kind": "names"}, {"names": ["a", "a"]}, {})
-    with pytest.raises(ValueError, match="there must be names and nothing else"):
+    with pytest.raises(ValueError, match="expected names and nothing else"):
         from_state({"kind": "names"}, {}, {})

@@ -37,7 +37,7 @@ def test_one_model_against_another(rendered):
         assert values.sum() == pytest.approx(1)
         np.testing.assert_allclose(values[edges[1:] <= 0].sum(), np.mean(signed <= 0))
         wrong = np.count_nonzero(model.predict(X) != y)
-        assert label.startswith(f"{name}: {wrong} of 300 rows wrong ({wrong / 300:.2%})")
+        assert label.startswith(f"{name}: {wrong} of 300 misclassified ({wrong / 300:.2%})")
     assert len({steps.get_linestyle() for steps in display.steps_}) == 2  # told apart without colour
     assert "distance from the boundary" in display.ax_.get_xlabel() and display.ax_.get_ylabel() == "share of rows"
     rendered(display.figure_)
@@ -46,7 +46,7 @@ def test_one_model_against_another(rendered):
 def test_a_margin_of_zero_is_drawn_among_the_mistakes():
     display = MarginsDisplay({"a": np.array([0.0, 0.0, 1.0, 2.0])}).plot()
     values, edges, _ = display.steps_[0].get_data()
-    assert values[edges[1:] <= 0].sum() == 0.5 and "2 of 4 rows wrong (50.00%)" in labels(display)[0]
+    assert values[edges[1:] <= 0].sum() == 0.5 and "2 of 4 misclassified (50.00%)" in labels(display)[0]
 
 
 def test_several_classes_and_models_without_weights(rendered):
@@ -59,9 +59,9 @@ def test_several_classes_and_models_without_weights(rendered):
         display = MarginsDisplay.from_estimator(kernel, X, y)
         found = next(iter(display.margins.values()))
         np.testing.assert_array_equal(found > 0, kernel.predict(X) == y)
-        assert "no distance" in display.ax_.get_xlabel()
+        assert "not a distance" in display.ax_.get_xlabel()
     rendered(display.figure_)
-    with pytest.raises(ValueError, match="are no distances"):
+    with pytest.raises(ValueError, match="are not distances"):
         MarginsDisplay.from_estimators({"line": model, "curve": SVC().fit(X, y)}, X, y)
 
 
@@ -72,8 +72,8 @@ def test_weights_of_pairs_of_classes_give_no_distances():
     scores = model.decision_function(X)
     rivals = np.where(np.eye(3, dtype=bool)[y], -np.inf, scores).max(axis=1)
     np.testing.assert_array_equal(display.margins["SVC"], scores[np.arange(150), y] - rivals)
-    assert not display.distances and "no distance" in display.ax_.get_xlabel()
-    with pytest.raises(ValueError, match="perhaps of pairs"):
+    assert not display.distances and "not a distance" in display.ax_.get_xlabel()
+    with pytest.raises(ValueError, match="pairs of classes"):
         MarginsDisplay.from_estimator(SVC(kernel="linear", decision_function_shape="ovo").fit(X, y), X, y)
 
 

@@ -87,7 +87,7 @@ def test_a_ratio_of_zero_is_drawn_at_the_lower_edge(rendered):
     bottom, ratio = display.ax_.get_ylim()[0], display.relative_bound_.get_ydata()
     np.testing.assert_array_equal(ratio[:-1], run.relative_bound[:-1])
     assert 0 < ratio[-1] == display.end_.get_ydata()[0] == bottom < run.tol and not display.end_.get_clip_on()
-    assert "lower edge are at 0" in display.ax_.get_legend().get_title().get_text()
+    assert "lower edge are 0" in display.ax_.get_legend().get_title().get_text()
     rendered(display.figure_)
 
 
@@ -115,9 +115,9 @@ def test_given_axes_and_what_cannot_be_drawn():
     assert ProofDisplay.from_trace(run, ax=axes).axes_ == list(axes)
     table = plt.subplots(1, 3, squeeze=False)[1]
     assert ProofDisplay.from_trace(run, ax=table).axes_ == list(table[0])
-    with pytest.raises(TypeError, match=r"takes a Trace, as perceptrons\.theory\.trace gives, got Perceptron"):
+    with pytest.raises(TypeError, match=r"takes a Trace, made by perceptrons\.theory\.trace, got Perceptron"):
         ProofDisplay.from_trace(run.model)
-    with pytest.raises(ValueError, match="takes 3 axes, got 1"):
+    with pytest.raises(ValueError, match="needs 3 axes, got 1"):
         ProofDisplay.from_trace(run, ax=axes[0])
     with pytest.raises(ValueError, match="no update"):
         ProofDisplay.from_trace(

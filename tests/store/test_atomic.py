@@ -81,7 +81,7 @@ def test_folders_that_are_not_there_and_things_that_are_no_files(small, tmp_path
         save(small, tmp_path / "nowhere" / "m")
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "m")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         save(small, tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -68,12 +68,12 @@ def test_is_projective():
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ([0, 0], "a tree has one word whose head is 0, got \\[0, 0\\]"),
-        ([2, 1, 0], "a tree has no cycles, got \\[2, 1, 0\\]"),
-        ([0, 2], "a tree has no cycles"),
-        ([0, 3], "heads of 2 words are 0 to 2, got \\[0, 3\\]"),
-        ([0.0, 1.0], "a tree is a list of heads, whole numbers with 0 for the root"),
-        ([[0]], "a tree is a list of heads"),
+        ([0, 0], "exactly one word whose head is 0, got \\[0, 0\\]"),
+        ([2, 1, 0], "a tree must not have cycles, got \\[2, 1, 0\\]"),
+        ([0, 2], "a tree must not have cycles"),
+        ([0, 3], "heads of 2 words must lie between 0 and 2, got \\[0, 3\\]"),
+        ([0.0, 1.0], "a tree must be a list of heads, whole numbers with 0 for the root"),
+        ([[0]], "a tree must be a list of heads"),
     ],
 )
 def test_what_is_no_tree_is_refused(heads, message):
@@ -89,9 +89,9 @@ def test_refusals():
         parsing.features(SENTENCE[:4], [3, 4, 0, 3])
     with pytest.raises(ValueError, match="one head for each word, got 1 heads for 5 words"):
         parsing.features(SENTENCE, [0])
-    with pytest.raises(ValueError, match=r"a sentence is a list of \(word, tag\) pairs of text, got \['the', 'dog'\]"):
+    with pytest.raises(ValueError, match=r"a list of \(word, tag\) pairs of strings, got \['the', 'dog'\]"):
         parsing.argmax(["the", "dog"], np.zeros(2**10))
-    with pytest.raises(ValueError, match=r"a sentence is a list of \(word, tag\) pairs of text, got \[\('a', 1\)\]"):
+    with pytest.raises(ValueError, match=r"a list of \(word, tag\) pairs of strings, got \[\('a', 1\)\]"):
         parsing.argmax([("a", 1)], np.zeros(2**10))
 
 

@@ -41,7 +41,7 @@ def test_a_hidden_taste_is_found(rule):
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="an order of 2 candidates has each of 0 to 1 once, got \\[1, 1\\]"):
+    with pytest.raises(ValueError, match="must have each number from 0 to 1 once, got \\[1, 1\\]"):
         Ranking().features(np.eye(2), [1, 1])
-    with pytest.raises(ValueError, match=r"candidates are the rows of a matrix, at least one, got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"candidates must be a matrix with at least one row, got shape \(3,\)"):
         Ranking().argmax(np.ones(3), np.ones(3))

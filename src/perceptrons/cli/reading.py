@@ -134,11 +134,11 @@ def for_model(data: Any, given: dict[str, Any], saved: Any, labels: bool = True)
 def _kind(data: Any, known: dict[str, Any]) -> str:
     """The format of files by their names or beginnings, or the one that a model was trained on."""
     from perceptrons.data.files import DataError, expand
-    from perceptrons.data.source import told
+    from perceptrons.data.source import detect_format
 
     first = expand(data)[0]
     try:
-        return told(first)
+        return detect_format(first)
     except DataError as error:
         if known.get("format") in FORMATS:
             return str(known["format"])

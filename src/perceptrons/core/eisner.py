@@ -1,7 +1,7 @@
-"""Projective dependency trees: the best one by Eisner's algorithm, and features of arcs by hashing.
+"""Projective dependency trees: Eisner's algorithm for the best tree, and hashed features of arcs.
 
-Tokens are numbered from 1; 0 is the root of every tree, which has one child. Arrays `words` and `tags` hold hashes of
-strings, with two entries before the first token (beyond the sentence, the root) and one after the last.
+Tokens are numbered from 1; 0 is the root of every tree and has one child. The arrays `words` and `tags` hold hashes of
+strings, with two entries before the first token (outside of the sentence, and the root) and one after the last.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ U = np.uint64
 ZERO, ONE, TWO = U(0), U(1), U(2)
 MIX = U(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio (Knuth, §6.4)
 HALF = U(32)
-FIXED = 34  # features of an arc, besides one for each token between its ends
+FIXED = 34  # features of every arc; each token between its ends adds one
 
-# Which table a sum of the chart is read from; the other half of each square holds its mirror image, so that both
-# parts of a sum are read along a line.
+# The tables of the chart. The lower half of RIGHT and LEFT mirrors the upper half, so that both terms of a sum are read
+# along a row.
 RIGHT, LEFT, ARCS = U(0), U(1), U(2)
 
 
@@ -27,7 +27,7 @@ RIGHT, LEFT, ARCS = U(0), U(1), U(2)
 
 @register_jitable(**OPTIONS)
 def best_sum(first, second, shift, begin, end):
-    """The largest first[r] + second[r + shift] for begin ≤ r < end, and the smallest such r."""
+    """The largest first[r] + second[r + shift] for begin ≤ r < end, and the smallest r that attains it."""
     best, at = first[begin] + second[begin + shift], begin
     for r in range(begin + ONE, end):
         total = first[r] + second[r + shift]
@@ -36,13 +36,21 @@ def best_sum(first, second, shift, begin, end):
     return best, at
 
 
+@register_jitable(**OPTIONS)
+def push(stack, filled, side, i, j):
+    """Put a span on the stack, in place; returns how many spans the stack now has."""
+    stack[filled, 0], stack[filled, 1], stack[filled, 2] = side, i, j
+    return filled + ONE
+
+
 @Compiled
 def best_tree(scores, chart, stack, heads):
-    """The projective tree with the largest sum of scores[head, token]; fills heads (from 1 on), returns the sum.
+    """Find the projective tree with the largest sum of scores[head, token]; fills heads (from 1 on), returns the sum.
 
-    Eisner (1996), with one child of the root. chart[RIGHT][i, j], i ≤ j: the best tree of tokens i…j below i;
-    chart[LEFT][i, j]: below j; both again at [j, i]. chart[ARCS][i, j]: with the arc i → j and open between;
-    chart[ARCS][j, i]: with j → i. `stack` has three columns and a line for each token.
+    Eisner (1996), with one child of the root. For i ≤ j, chart[RIGHT][i, j] is the best sum of a tree of the tokens i…j
+    with root i, and chart[LEFT][i, j] that with root j; both are mirrored at [j, i]. chart[ARCS][i, j] is the best sum
+    of an incomplete span with the arc i → j, chart[ARCS][j, i] with the arc j → i. `stack` has three columns and two
+    rows a token.
     """
     n = U(heads.size) - ONE
     right, left, arcs = chart[RIGHT], chart[LEFT], chart[ARCS]
@@ -52,7 +60,7 @@ def best_tree(scores, chart, stack, heads):
     for length in range(ONE, n):
         for i in range(ONE, n + ONE - length):
             j = i + length
-            inner = best_sum(right[i], left[j], ONE, i, j)[0]  # i's tree reaches r, j's begins at r + 1
+            inner = best_sum(right[i], left[j], ONE, i, j)[0]  # the tree of i ends at r, that of j begins at r + 1
             arcs[i, j] = inner + scores[i, j]
             arcs[j, i] = inner + scores[j, i]
             below_j = best_sum(left[i], arcs[j], ZERO, i, j)[0]  # i…r below r, then the arc j → r
@@ -67,32 +75,27 @@ def best_tree(scores, chart, stack, heads):
         if total > best:
             best, top = total, r
     heads[top] = 0
-    # Which sums were the largest is found again on the way back, for the spans that are in the tree only.
-    stack[0, 0], stack[0, 1], stack[0, 2] = LEFT, ONE, top
-    stack[1, 0], stack[1, 1], stack[1, 2] = RIGHT, top, n
-    filled = TWO
+    # Trace back: only spans in the tree need the position of their largest sum, so it is computed again.
+    filled = push(stack, ZERO, LEFT, ONE, top)
+    filled = push(stack, filled, RIGHT, top, n)
     while filled > ZERO:
         filled -= ONE
-        kind, i, j = U(stack[filled, 0]), U(stack[filled, 1]), U(stack[filled, 2])
+        side, i, j = U(stack[filled, 0]), U(stack[filled, 1]), U(stack[filled, 2])
         if i == j:
             continue
-        if kind == LEFT:
+        if side == LEFT:
             r = best_sum(left[i], arcs[j], ZERO, i, j)[1]
             heads[r] = j
-            stack[filled, 0], stack[filled, 1], stack[filled, 2] = LEFT, i, r
-            filled += ONE
+            filled = push(stack, filled, LEFT, i, r)
             low, high = r, j
         else:
             r = best_sum(arcs[i], right[j], ZERO, i + ONE, j + ONE)[1]
             heads[r] = i
-            stack[filled, 0], stack[filled, 1], stack[filled, 2] = RIGHT, r, j
-            filled += ONE
+            filled = push(stack, filled, RIGHT, r, j)
             low, high = i, r
         r = best_sum(right[low], left[high], ONE, low, high)[1]
-        stack[filled, 0], stack[filled, 1], stack[filled, 2] = RIGHT, low, r
-        filled += ONE
-        stack[filled, 0], stack[filled, 1], stack[filled, 2] = LEFT, r + ONE, high
-        filled += ONE
+        filled = push(stack, filled, RIGHT, low, r)
+        filled = push(stack, filled, LEFT, r + ONE, high)
     return best
 
 
@@ -101,14 +104,14 @@ def best_tree(scores, chart, stack, heads):
 
 @register_jitable(**OPTIONS)
 def mixed(hashed, code):
-    """The hash of what was hashed so far, followed by one more code."""
+    """Extend a hash by one code."""
     hashed = (hashed ^ code) * MIX
     return hashed ^ (hashed >> HALF)
 
 
 @register_jitable(**OPTIONS)
-def way(head, token):
-    """Direction and distance of an arc: 1, 2, 3, 4, 5 to 9, 10 and more. A number from 2 to 13."""
+def direction_and_distance(head, token):
+    """A number from 2 to 13 for the direction of an arc and its distance: 1, 2, 3, 4, 5 to 9, or 10 and more."""
     distance = token - head if token > head else head - token
     bucket = distance
     if distance >= U(10):
@@ -120,10 +123,11 @@ def way(head, token):
 
 @register_jitable(**OPTIONS)
 def arc_features(words, tags, head, token, mask, out):
-    """Numbers of the features of one arc (McDonald, Crammer & Pereira 2005, table 1); fills out, returns their count.
+    """Number the features of one arc (McDonald, Crammer & Pereira 2005, table 1); fills out, returns their count.
 
-    Of head and token: words and tags, each alone, in pairs, and all; tags with those beside them; and the tags of both
-    ends with that of each token between. All but the last kind also with direction and distance.
+    The features combine: the words and tags of head and token, alone, in pairs and all together; the tags of both ends
+    with the tags beside them; the tags of both ends with the tag of each token between. All but the last group occur
+    twice, without and with direction and distance.
     """
     h, m = head + ONE, token + ONE
     hw, ht, mw, mt = words[h], tags[h], words[m], tags[m]
@@ -147,12 +151,12 @@ def arc_features(words, tags, head, token, mask, out):
         mixed(mixed(mixed(mixed(U(16), ht), after_h), mt), after_m),
         mixed(mixed(mixed(mixed(U(17), before_h), ht), mt), after_m),
     )
-    bucket = way(head, token)
+    bucket = direction_and_distance(head, token)
     count = ZERO
     for key in keys:
         number = key & mask
         out[count] = number
-        out[count + ONE] = (number ^ bucket) & mask  # close to the other one: weights are read from one place in memory
+        out[count + ONE] = (number ^ bucket) & mask  # close to the first, so that both weights share a cache line
         count += TWO
     ends = mixed(mixed(U(18) + (bucket & ONE), ht), mt)
     low, high = (h, m) if h < m else (m, h)
@@ -164,7 +168,7 @@ def arc_features(words, tags, head, token, mask, out):
 
 @Compiled
 def arc_scores(words, tags, weights, mask, room, scores):
-    """scores[head, token] of all arcs, those of a token with itself left out; fills scores."""
+    """Score all arcs between different tokens; fills scores[head, token]."""
     n = U(tags.size) - U(3)
     for head in range(n + ONE):
         for token in range(ONE, n + ONE):
@@ -178,7 +182,7 @@ def arc_scores(words, tags, weights, mask, room, scores):
 
 @Compiled
 def tree_features(words, tags, heads, mask, room, out):
-    """Numbers of the features of all arcs of a tree; fills out, returns their count."""
+    """Number the features of all arcs of a tree; fills out, returns their count."""
     count = ZERO
     for token in range(ONE, U(heads.size)):
         found = arc_features(words, tags, U(heads[token]), token, mask, room)

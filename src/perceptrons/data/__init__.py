@@ -1,6 +1,6 @@
-"""Examples, wherever they come from, as rows that a compiled pass can read.
+"""Examples from arrays, files and streams, as rows that a compiled pass can read.
 
-What belongs to sequences is imported when it is first used: commands that read tables start without it.
+The parts for sequences are imported on first use, so that commands which read tables start without them.
 """
 
 import importlib

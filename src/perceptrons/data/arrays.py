@@ -1,7 +1,7 @@
-"""Arrays and sparse matrices as rows, without copying them.
+"""Arrays and sparse matrices as rows, without copies.
 
-C-ordered float32 and float64 arrays and CSR matrices are read in place. What a pass takes for granted is made
-sure of here in one compiled sweep: values are finite, indices lie inside the matrix and occur once a row.
+C-ordered float32 and float64 arrays and CSR matrices are read in place. One compiled sweep checks what a pass relies
+on: values are finite, and indices lie inside the matrix and occur once a row.
 """
 
 from __future__ import annotations
@@ -17,11 +17,24 @@ from perceptrons.core.rows import GOOD, NOT_CANONICAL, survey
 
 Array = npt.NDArray[Any]
 Arrays = tuple[Array, Array | None, Array | None]
+OVERFLOW = "the squared length of the row overflows float64: rescale the features"
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows for a pass: `values` with two axes when dense, else `values, indices, indptr` as in CSR."""
+    """Rows for a pass, dense or CSR.
+
+    Parameters
+    ----------
+    values : ndarray
+        A matrix if the rows are dense; otherwise the values of a CSR matrix.
+    indices, indptr : ndarray or None
+        Column numbers and row pointers as in CSR, unsigned; None if the rows are dense.
+    n_features : int
+        Number of columns.
+    sq_norm : ndarray of float64
+        Squared length of each row.
+    """
 
     values: Array
     indices: Array | None
@@ -31,7 +44,7 @@ class Rows:
 
     @property
     def arrays(self) -> Arrays:
-        """What a kernel takes."""
+        """The three arrays that compiled functions take."""
         return self.values, self.indices, self.indptr
 
     def __len__(self) -> int:
@@ -39,11 +52,21 @@ class Rows:
 
     @property
     def touched(self) -> int:
-        """An upper bound on the number of features that occur."""
+        """An upper bound on the number of different features that occur."""
         return self.n_features if self.indices is None else self.indices.size
 
     def take(self, where: Array) -> Rows:
-        """A copy of the rows at `where`."""
+        """Copy some rows.
+
+        Parameters
+        ----------
+        where : ndarray
+            Numbers of the rows, or a mask.
+
+        Returns
+        -------
+        Rows
+        """
         if self.indptr is None:
             arrays: Arrays = readonly(self.values[where]), None, None
         else:
@@ -51,7 +74,17 @@ class Rows:
         return Rows(*arrays, self.n_features, self.sq_norm[where])
 
     def part(self, begin: int, end: int) -> Rows:
-        """The rows from `begin` up to `end`, sharing memory."""
+        """Slice the rows without copying.
+
+        Parameters
+        ----------
+        begin, end : int
+            The first row, and the row after the last.
+
+        Returns
+        -------
+        Rows
+        """
         sq_norm = self.sq_norm[begin:end]
         if self.indices is None or self.indptr is None:
             return Rows(self.values[begin:end], None, None, self.n_features, sq_norm)
@@ -60,7 +93,13 @@ class Rows:
         return Rows(self.values[span], self.indices[span], readonly(indptr - indptr[0]), self.n_features, sq_norm)
 
     def first_of_equals(self) -> npt.NDArray[np.intp]:
-        """For each row, the number of the first that is equal to it, bit by bit."""
+        """Find duplicate rows.
+
+        Returns
+        -------
+        ndarray of int
+            For each row, the number of the first row that is equal to it bit by bit.
+        """
         if self.indices is None or self.indptr is None:
             keys = [line.tobytes() for line in self.values]
         else:
@@ -70,17 +109,42 @@ class Rows:
         return np.array([first.setdefault(key, i) for i, key in enumerate(keys)], dtype=np.intp)
 
     def widened(self) -> Rows:
-        """The same rows in float64."""
+        """Convert the values to float64.
+
+        Returns
+        -------
+        Rows
+        """
         return Rows(
             readonly(self.values.astype(np.float64, copy=False)), *self.arrays[1:], self.n_features, self.sq_norm
         )
 
     def wide(self, n_features: int) -> Rows:
-        """The same rows, sharing memory, with more features, which are 0; only for rows that are sparse."""
+        """Append features that are 0, without copying. The rows must be sparse if features are added.
+
+        Parameters
+        ----------
+        n_features : int
+            The new number of columns.
+
+        Returns
+        -------
+        Rows
+        """
         return self if n_features == self.n_features else replace(self, n_features=n_features)
 
     def narrow(self, n_features: int) -> Rows:
-        """The first features only; the same rows if they have no others."""
+        """Keep only the first features of sparse rows; dense rows are returned as they are.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of columns to keep.
+
+        Returns
+        -------
+        Rows
+        """
         if self.n_features <= n_features or self.indices is None or self.indptr is None:
             return self
         keep = self.indices < n_features
@@ -92,7 +156,17 @@ class Rows:
 
     @staticmethod
     def joined(parts: list[Rows]) -> Rows:
-        """One copy of rows of one layout, below each other."""
+        """Stack rows below each other in one copy.
+
+        Parameters
+        ----------
+        parts : list of Rows
+            All dense or all sparse, with the same number of features.
+
+        Returns
+        -------
+        Rows
+        """
         matrices = [part.matrix() for part in parts]
         if parts[0].indices is None:
             arrays: Arrays = readonly(np.vstack(matrices)), None, None
@@ -103,16 +177,27 @@ class Rows:
         return Rows(*arrays, parts[0].n_features, np.concatenate([part.sq_norm for part in parts]))
 
     def columns(self) -> Array | None:
-        """The features that occur, each once; None when that could be all of them."""
+        """List the features that occur.
+
+        Returns
+        -------
+        ndarray of int or None
+            Column numbers in ascending order; None if all columns may occur.
+        """
         if self.indices is None or self.touched >= self.n_features:
             return None
         return np.unique(self.indices).astype(np.intp)
 
     def matrix(self) -> Any:
-        """The rows as NumPy or SciPy know them, sharing memory."""
+        """View the rows as an array or a sparse matrix, without copying.
+
+        Returns
+        -------
+        ndarray or scipy.sparse.csr_array
+        """
         if self.indices is None or self.indptr is None:
             return self.values
-        from scipy.sparse import csr_array  # slow to import: files are learned from without it
+        from scipy.sparse import csr_array  # slow to import, and training from files does not need it
 
         signed = self.indices.view(np.dtype(f"i{self.indices.itemsize}"))
         matrix = csr_array((len(self), self.n_features), dtype=self.values.dtype)
@@ -120,7 +205,18 @@ class Rows:
         return matrix
 
     def gram(self, other: Rows, bias: float) -> npt.NDArray[np.float64]:
-        """Inner products of these rows with others, in float64, the constant of the bias included."""
+        """Compute inner products with other rows, in float64.
+
+        Parameters
+        ----------
+        other : Rows
+        bias : float
+            A constant added to each product.
+
+        Returns
+        -------
+        ndarray of shape (len(self), len(other))
+        """
         products = self.matrix() @ other.matrix().T.astype(np.float64)
         if hasattr(products, "toarray"):
             products = products.toarray()
@@ -128,10 +224,24 @@ class Rows:
 
 
 def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *, any_length: bool = False) -> Rows:
-    """Rows of a C-ordered float array or a CSR matrix; `names` are those of the features, for messages.
+    """Check an array or a CSR matrix and wrap it as rows, without copying it.
 
-    any_length: take rows whose squared length overflows, too; all squared lengths are then given as infinite.
+    Parameters
+    ----------
+    X : C-ordered array of float32 or float64, or CSR matrix
+    names : sequence, optional
+        Names of the features, for error messages.
+    input_name : str, default="X"
+        What error messages call the input.
+    any_length : bool, default=False
+        Whether to accept rows whose squared length overflows. All squared lengths are then infinite.
 
+    Returns
+    -------
+    Rows
+
+    Examples
+    --------
     >>> as_rows(np.array([[1.0, 2.0], [3.0, np.nan]]))
     Traceback (most recent call last):
     ValueError: Input X contains NaN at row 1, column 1. Remove or impute such values first.
@@ -147,7 +257,7 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *
                 f"{input_name} is not a valid CSR matrix: index {X.indices[outside[0]]} in row {row} is outside of "
                 f"its {X.shape[1]} columns."
             )
-        X = X.copy()  # duplicate entries are summed, as everywhere in SciPy
+        X = X.copy()  # sum duplicate entries, as SciPy does everywhere
         X.sum_duplicates()
         return as_rows(X, names, input_name, any_length=any_length)
     if verdict != GOOD and any_length and np.isfinite(X.data if sparse else X).all():
@@ -161,7 +271,7 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *
 
 
 def _csr(X: Any) -> tuple[Array, Array, Array]:
-    """The arrays of a CSR matrix; indices unsigned, and row pointers always 64 bits wide, to compile fewer variants."""
+    """Take the arrays of a CSR matrix: unsigned indices, and 64-bit row pointers, to compile fewer variants."""
     if X.indptr[0] != 0 or X.indptr[-1] > min(X.data.size, X.indices.size) or (np.diff(X.indptr) < 0).any():
         raise ValueError(
             "X is not a valid CSR matrix: its row pointers do not increase from 0 to the number of values."
@@ -171,22 +281,22 @@ def _csr(X: Any) -> tuple[Array, Array, Array]:
 
 
 def readonly(array: Array) -> Array:
-    """A view that cannot be written; a writable one would compile a second variant of every pass."""
+    """Make a read-only view; a writable array would compile a second variant of every pass."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _not_finite(X: Any, row: int, names: Sequence[Any] | None, input_name: str) -> str:
-    """Where the first value stands that is no number, or whose square is none."""
-    line = X[[row]].toarray()[0] if hasattr(X, "indptr") else np.asarray(X[row])
-    bad = np.flatnonzero(~np.isfinite(line))
+    """Describe the first value in a row that is not finite, or the row if its squared length overflows."""
+    values = X[[row]].toarray()[0] if hasattr(X, "indptr") else np.asarray(X[row])
+    bad = np.flatnonzero(~np.isfinite(values))
     if bad.size == 0:
         return (
             f"Input {input_name} is too large at row {row}: its squared length "
             "overflows float64. Rescale the features, for instance with StandardScaler."
         )
     column = int(bad[0])
-    what = "NaN" if np.isnan(line[column]) else "infinity"
+    what = "NaN" if np.isnan(values[column]) else "infinity"
     name = f"{column}" if names is None else f"{column} ({names[column]!r})"
     return f"Input {input_name} contains {what} at row {row}, column {name}. Remove or impute such values first."

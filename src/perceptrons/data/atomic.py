@@ -1,8 +1,8 @@
-"""Writing a file so that at every moment the old one or the new one is there, whole.
+"""Replace a file atomically: at every moment either the old file or the new one is complete.
 
-The new one is written beside the old one, brought to the disk, and renamed. A process that is killed leaves its
-temporary file behind; the next one that saves there removes it. That nobody is writing to it any more is known by its
-lock, which ends with the process.
+The new file is written beside the old one, flushed to the disk, and renamed. A process that is killed leaves its
+temporary file behind; the next one that saves there removes it. A lock, which ends with the process, shows whether a
+temporary file is still being written.
 """
 
 from __future__ import annotations
@@ -16,17 +16,27 @@ from typing import BinaryIO
 
 try:
     import fcntl
-except ImportError:  # on Windows files that are being written cannot be removed, and need no lock
+except ImportError:  # Windows does not remove open files, so they need no lock
     fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
 def replaced(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of the one at `path` if all goes well; else nothing has happened.
+    """Open a file that replaces the one at `path` when the block ends without an error.
 
-    durable: wait until the new one is on the disk. Else a machine that loses power may leave a damaged one.
+    After an error the old file is unchanged.
+
+    Parameters
+    ----------
+    path : str or path
+    durable : bool, default=True
+        Wait until the new file is on the disk. Without this, a power failure may leave a damaged file.
+
+    Yields
+    ------
+    binary file
     """
-    target = os.path.realpath(path)  # what a link points to is replaced, not the link
+    target = os.path.realpath(path)  # replace the target of a link, not the link
     mode = _mode(target)
     _remove_left_behind(target)
     with _temporary(target) as file:
@@ -37,26 +47,26 @@ def replaced(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[
                 os.fchmod(file.fileno(), mode)
             if durable:
                 os.fsync(file.fileno())
-            if fcntl is not None:  # renamed while it is locked: nobody takes it for one left behind
+            if fcntl is not None:  # rename while the lock is held, so that nobody removes it
                 os.replace(file.name, target)
         except BaseException:
             with suppress(OSError):
                 os.unlink(file.name)
             raise
-    if fcntl is None:  # Windows renames no open files
+    if fcntl is None:  # Windows does not rename open files
         os.replace(file.name, target)
     if durable:
         _sync_folder(os.path.dirname(target))
 
 
 def _mode(target: str) -> int | None:
-    """The permissions of the file that is there, if any. Devices and pipes are not to be replaced."""
+    """The permissions of the existing file, if any; refuse devices and pipes."""
     try:
         found = os.stat(target)
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(f"{target} is no regular file: save under another name")
+        raise OSError(f"{target} is not a regular file: save under another name")
     return stat.S_IMODE(found.st_mode)
 
 
@@ -68,19 +78,19 @@ def _temporary(target: str) -> Iterator[BinaryIO]:
         path = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
         try:
             file = open(path, "x+b")
-        except OSError as error:  # told of the name that was asked for
+        except OSError as error:  # report the name that the caller gave
             raise type(error)(error.errno, error.strerror, target) from None
         with file:
             if fcntl is not None:
-                with suppress(OSError):  # some network drives know no locks
+                with suppress(OSError):  # some network drives have no locks
                     fcntl.flock(file, fcntl.LOCK_EX)
-            if os.path.exists(path):  # it might have been taken for one left behind before it was locked
+            if os.path.exists(path):  # another process may have removed it before it was locked
                 yield file
                 return
 
 
 def _remove_left_behind(target: str) -> None:
-    """Remove temporary files of this target whose writers are gone."""
+    """Remove temporary files of this target whose writers have ended."""
     if fcntl is None:
         return
     folder, name = os.path.split(target)
@@ -93,7 +103,7 @@ def _remove_left_behind(target: str) -> None:
 
 
 def _sync_folder(folder: str) -> None:
-    """Bring the new name to the disk, too."""
+    """Flush the new name to the disk, too."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,7 +1,8 @@
-"""What every source of examples is: a stream of batches that can be started again."""
+"""The interface of every source of examples: a stream of batches that can be restarted."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
@@ -15,12 +16,15 @@ from perceptrons.data import files
 from perceptrons.data.arrays import Rows
 
 T = TypeVar("T")
+MOST_WORKERS = 8  # each works on one block
+MOST_ROWS = 1 << 16  # in a batch
+MOST_BYTES = 1 << 25  # in a batch, unless one row has more
 
 
 class Batch(NamedTuple):
-    """Rows in the order of the source, with their labels.
+    """Consecutive rows of a source, with their labels.
 
-    Features of later batches may be more: `rows.n_features` counts those known so far.
+    Later batches may have more features: `rows.n_features` counts those found so far.
     """
 
     rows: Rows
@@ -28,51 +32,101 @@ class Batch(NamedTuple):
 
 
 class Source(ABC):
-    """Examples that may be more than fit in memory."""
+    """Examples that may be larger than memory.
 
-    name: str  # for messages: the files
-    encoding: Any = None  # how the columns of a table become features, to be kept with a model
-    n_bytes: int | None = None  # size of all files, as they lie on the disk
-    bytes_done: int = 0  # how much of that has been read by now
+    Attributes
+    ----------
+    name : str
+        The files, for messages.
+    paths : list of str
+        The files.
+    encoding : Encoding or None
+        How the columns of a table become features; saved with a model.
+    n_bytes : int or None
+        Size of all files on the disk.
+    bytes_done : int
+        How many of these bytes have been read.
+    caching : bool or str
+        Whether, or in which folder, a copy of the rows may be kept.
+    """
+
+    name: str
     paths: list[str]
+    encoding: Any = None
+    n_bytes: int | None = None
+    bytes_done: int = 0
+    caching: str | bool = False
     _begun = False
-    caching: str | bool = False  # whether, or in which folder, a copy of the rows may be kept
 
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
-        """All rows from the beginning, cut the same way in every call, each batch of bounded size."""
+        """Read all rows from the beginning, in the same batches in every call.
+
+        Yields
+        ------
+        Batch
+            Of bounded size.
+        """
 
     @abstractmethod
     def signature(self) -> dict[str, Any]:
-        """What the rows depend on: files with their sizes and times, and settings. Ready for JSON."""
+        """Describe what the rows depend on: files with their sizes and times, and settings.
+
+        Returns
+        -------
+        dict
+            Ready for JSON.
+        """
 
     def again(self, often: bool = True) -> Source:
-        """This source for being read `often`, or once: from a copy of its rows, if there is one or will be."""
-        if self.caching is False and not self.fleeting:
+        """Choose how to read this source: directly, or from a copy of its rows.
+
+        Parameters
+        ----------
+        often : bool, default=True
+            Whether it will be read several times, so that making a copy pays.
+
+        Returns
+        -------
+        Source
+        """
+        if self.caching is False and not self.is_stream:
             return self
         from perceptrons.data.cache import Cached
 
         cached = Cached(self, self.caching if isinstance(self.caching, str) else None)
-        return cached if often or self.fleeting or cached.table is not None else self
+        return cached if often or self.is_stream or cached.table is not None else self
 
     @property
-    def fleeting(self) -> bool:
-        """Whether the rows come by once only."""
+    def is_stream(self) -> bool:
+        """Whether the rows can be read only once."""
         return any(map(files.is_stream, self.paths))
 
     def begin(self) -> None:
-        """To be called when reading begins: what comes by once only is not read twice."""
-        if self._begun and self.fleeting:
-            raise files.DataError(f"{self.name} can be read once only: write it to a file to read it again")
+        """Note that reading begins; refuse to read a stream a second time."""
+        if self._begun and self.is_stream:
+            raise files.DataError(f"{self.name} can be read only once: write it to a file to read it again")
         self._begun, self.bytes_done = True, 0
 
     def arrays(self) -> tuple[Any, npt.NDArray[Any] | None]:
-        """All rows in memory, as an array or a sparse matrix, and all labels."""
+        """Read everything into memory.
+
+        Returns
+        -------
+        X : ndarray or scipy.sparse.csr_array
+        y : ndarray or None
+        """
         rows, y = self.joined()
         return rows.matrix(), y
 
     def joined(self) -> tuple[Rows, npt.NDArray[Any] | None]:
-        """All rows in memory, and all labels."""
+        """Read everything into memory.
+
+        Returns
+        -------
+        rows : Rows
+        y : ndarray or None
+        """
         batches = list(self.batches())
         if not batches:
             raise ValueError(f"{self.name} has no rows")
@@ -81,8 +135,30 @@ class Source(ABC):
         return Rows.joined([batch.rows.wide(width) for batch in batches]), np.concatenate(labels) if labels else None
 
 
+def rows_at_once(n_columns: int) -> int:
+    """The number of dense rows with this many columns in a batch."""
+    return max(1, min(MOST_ROWS, MOST_BYTES // (8 * max(1, n_columns))))
+
+
+def n_workers() -> int:
+    """The number of threads to parse with: one a core, up to a limit."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST_WORKERS, cores)
+
+
 def in_order(tasks: Iterator[Future[T]], ahead: int) -> Iterator[T]:
-    """Results in the order of the tasks, so many of them under way."""
+    """Yield the results of tasks in their order.
+
+    Parameters
+    ----------
+    tasks : iterator of Future
+    ahead : int
+        How many tasks may run before the first result is taken.
+
+    Yields
+    ------
+    result of a task
+    """
     waiting: deque[Future[T]] = deque()
     try:
         for task in tasks:

@@ -1,4 +1,4 @@
-"""Finding and opening files: globs, several at once, standard input, and compression."""
+"""Find and open files: globs, lists of files, standard input, and compression."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 STDIN = "-"
-# What a compressed file begins with, and what such files are called.
+# The first bytes of compressed files, and the endings of their names.
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 ENDINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd"}
 
@@ -20,19 +20,31 @@ Data = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 class DataError(ValueError):
-    """Data that cannot be read. The text says in which file and where."""
+    """Data cannot be read. The message names the file and the place."""
 
 
 def expand(data: Data) -> list[str]:
-    """The files that a path, a glob or a list of them stands for; globs in the order of names.
+    """List the files that paths and globs stand for.
 
+    Parameters
+    ----------
+    data : str, path, or list of them
+        Files or globs; "-" is standard input.
+
+    Returns
+    -------
+    list of str
+        The files of a glob are sorted by name.
+
+    Examples
+    --------
     >>> expand("nowhere/*.svm")
     Traceback (most recent call last):
     perceptrons.data.files.DataError: nowhere/*.svm: no file matches
     """
     given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
     if not given:
-        raise DataError("no files were given")
+        raise DataError("no files were given: name at least one")
     found: list[str] = []
     for path in [os.fspath(each) for each in given]:
         if path == STDIN or os.path.exists(path):
@@ -48,14 +60,14 @@ def expand(data: Data) -> list[str]:
         if path != STDIN and os.path.isdir(path):
             raise DataError(f"{path} is a folder: name its files, for instance {os.path.join(path, '*.svm')}")
     if found.count(STDIN) > 1:
-        raise DataError("standard input can be read once only")
+        raise DataError("standard input can be read only once: name it only once")
     return found
 
 
-def kind(path: str) -> str:
-    """The ending that tells the format, without that of compression, in small letters.
+def extension(path: str) -> str:
+    """The ending that shows the format, in lower case, without the ending of a compression.
 
-    >>> kind("data/Train.CSV.gz")
+    >>> extension("data/Train.CSV.gz")
     '.csv'
     """
     base = Path(path)
@@ -65,20 +77,20 @@ def kind(path: str) -> str:
 
 
 def display(paths: Sequence[str]) -> str:
-    """Names of files for people."""
+    """Describe files in a message."""
     first = "standard input" if paths[0] == STDIN else paths[0]
     return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
 
 class Stream(io.BufferedReader):
-    """The bytes of a file as they were before it was compressed."""
+    """The uncompressed bytes of a file."""
 
     def __init__(self, file: Any, raw: BinaryIO) -> None:
         super().__init__(file, 1 << 20)
         self.compressed = raw
 
     def position(self) -> int:
-        """How much of the file as it lies on the disk has been read."""
+        """The number of bytes of the file on the disk that have been read."""
         return self.compressed.tell() if self.compressed.seekable() else 0
 
     def close(self) -> None:
@@ -87,7 +99,7 @@ class Stream(io.BufferedReader):
 
 
 def open_binary(path: str) -> Stream:
-    """The file's bytes, uncompressed if it begins as a compressed one does."""
+    """Open a file, and decompress it if it begins like a compressed file."""
     raw: Any = sys.stdin.buffer if path == STDIN else open(path, "rb")
     begin = raw.peek(4)[:4]
     codecs = [codec for magic, codec in MAGIC.items() if begin.startswith(magic)]
@@ -106,24 +118,29 @@ def _uncompressed(file: BinaryIO, codec: str, path: str) -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise DataError(f'{path} is compressed by zstd. To read it: pip install "perceptrons[tables]"') from None
+        raise DataError(f'{path}: reading zstd files needs pyarrow: pip install "perceptrons[tables]"') from None
     return pyarrow.CompressedInputStream(file, "zstd")
 
 
+def damaged(path: str, error: Exception) -> DataError:
+    """The error for a compressed file whose content cannot be decompressed."""
+    return DataError(f"{display([path])} starts like a compressed file but cannot be decompressed: {error}")
+
+
 def is_stream(path: str) -> bool:
-    """Whether what is read is gone: standard input, or a pipe under a name, as the shell makes for <(command)."""
+    """Whether a path can be read only once: standard input, or a named pipe such as <(command) in the shell."""
     return path == STDIN or not os.path.isfile(path)
 
 
 def is_compressed(path: str) -> bool:
-    """Whether a file begins as a compressed one does."""
+    """Whether a file begins like a compressed file."""
     with open(path, "rb") as file:
         begin = file.read(4)
     return any(begin.startswith(magic) for magic in MAGIC)
 
 
 def signature(paths: Sequence[str]) -> list[list[Any]]:
-    """What tells one state of files from another: where they are, their sizes and times."""
+    """Identify one state of files: their paths, sizes and times."""
     found = []
     for path in paths:
         if path == STDIN:
@@ -135,5 +152,10 @@ def signature(paths: Sequence[str]) -> list[list[Any]]:
 
 
 def n_bytes(paths: Sequence[str]) -> int | None:
-    """The size of all files as they lie on the disk; None where standard input is one of them."""
-    return None if STDIN in paths else sum(os.path.getsize(path) for path in paths)
+    """The size of all files on the disk; None if one of them is standard input."""
+    return None if STDIN in paths else sum(map(size, paths))
+
+
+def size(path: str) -> int:
+    """The size of a file on the disk; 0 for standard input."""
+    return 0 if path == STDIN else os.path.getsize(path)

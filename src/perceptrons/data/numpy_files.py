@@ -1,8 +1,7 @@
-"""Examples from files of NumPy: .npy with features and labels in one array, .npz with X and y or a sparse matrix."""
+"""Examples from NumPy files: .npy with features and labels in one array, .npz with X and y or a sparse matrix."""
 
 from __future__ import annotations
 
-import os
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,31 +12,28 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core.rows import GOOD, NOT_CANONICAL, survey
-from perceptrons.data import files
-from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data import batches, files
+from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.files import DataError
 from perceptrons.data.table.arrow_files import seekable
 
 Array = npt.NDArray[Any]
-MOST_ROWS = 1 << 16  # of a batch
-MOST_BYTES = 1 << 25  # of a batch, unless one row has more
-SPARSE = ("data", "indices", "indptr", "shape")  # as scipy.sparse.save_npz calls them
+SPARSE = ("data", "indices", "indptr", "shape")  # the names that scipy.sparse.save_npz uses
 
 
 class NumpySource(Source):
-    """Rows of arrays in files. float32 stays as it is; other numbers become float64.
+    """Rows of NumPy arrays in files. float32 stays float32; other numbers become float64.
 
     Parameters
     ----------
     paths : list of str
         .npy files with two axes, or .npz files with arrays X and y, or with those of a CSR matrix and y.
     target : int or str, optional
-        In .npy files, the column of the labels, by default the last; in .npz files, the array of the labels, by
-        default y.
+        For .npy files, the column of the labels, by default the last. For .npz files, the name of the array of labels,
+        by default y.
     labels : bool, default=True
-        Whether there are labels. Where there are none, all columns of a .npy file are features. A .npz file
-        may always come without.
+        Whether there are labels. If not, all columns of a .npy file are features. A .npz file never needs labels.
     """
 
     def __init__(self, paths: list[str], *, target: int | str | None = None, labels: bool = True) -> None:
@@ -53,13 +49,13 @@ class NumpySource(Source):
         self.begin()
         before, width = 0, None
         for path in self.paths:
-            size = 0 if path == files.STDIN else os.path.getsize(path)
+            size = files.size(path)
             where = files.display([path])
             try:
                 with seekable(path) as file:
-                    kind = _npz if zipfile.is_zipfile(file) else _npy
+                    read = _npz if zipfile.is_zipfile(file) else _npy
                     file.seek(0)
-                    for batch, done in kind(file, self, where):
+                    for batch, done in read(file, self, where):
                         here = batch.rows.n_features
                         width = width or here
                         if here != width:
@@ -69,33 +65,33 @@ class NumpySource(Source):
             except DataError:
                 raise
             except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-                raise DataError(f"{where} cannot be read as arrays of NumPy: {error}") from error
+                raise DataError(f"{where} cannot be read as a NumPy file: {error}") from error
             before += size
             self.bytes_done = before
 
 
 class _Array:
-    """An array in a file, whose rows are read one after another."""
+    """An array in a file that is read row by row."""
 
     def __init__(self, stream: Any, name: str) -> None:
         version = np.lib.format.read_magic(stream)
         if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"{name} is of version {version}")
+            raise ValueError(f"{name} has version {version} of the format, expected (1, 0) or (2, 0)")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         self.shape, fortran, self.dtype = read(stream)
         if self.dtype.kind not in "biufUS":
-            raise ValueError(f"{name} is of type {self.dtype}, expected numbers or text; Python's objects are not read")
+            raise ValueError(f"{name} has type {self.dtype}, expected numbers or text; Python objects are not read")
         self.name, self.stream, self.at = name, stream, 0
         self.whole = self._in_columns() if fortran and len(self.shape) > 1 else None
 
     def _in_columns(self) -> Array:
-        """The array where columns come one after another: it is mapped, or in an archive read at once."""
+        """Open an array in Fortran order: mapped into memory, or read at once from an archive."""
         if isinstance(self.stream, zipfile.ZipExtFile):
             return np.frombuffer(self.stream.read(), dtype=self.dtype).reshape(self.shape, order="F")
         return np.memmap(self.stream, self.dtype, "r", self.stream.tell(), self.shape, "F")
 
     def take(self, n: int) -> Array:
-        """The next n rows, or those that are left."""
+        """Read the next n rows, or those that are left."""
         n = min(n, self.shape[0] - self.at)
         self.at += n
         if self.whole is not None:
@@ -103,17 +99,16 @@ class _Array:
         size = n * int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
         content = self.stream.read(size)
         if len(content) < size:
-            raise ValueError(f"{self.name} ends before its {self.shape[0]} rows are complete")
+            raise ValueError(f"{self.name} ends before its {self.shape[0]} rows are complete: the file is cut off")
         return np.frombuffer(content, dtype=self.dtype).reshape(n, *self.shape[1:])
 
     def rows_at_once(self) -> int:
-        """How many rows make a batch."""
-        width = max(1, int(np.prod(self.shape[1:], dtype=np.int64)))
-        return max(1, min(MOST_ROWS, MOST_BYTES // (8 * width)))
+        """The number of rows in a batch."""
+        return batches.rows_at_once(int(np.prod(self.shape[1:], dtype=np.int64)))
 
     def check_matrix(self) -> None:
         if len(self.shape) != 2 or self.shape[1] == 0 or self.dtype.kind not in "biuf":
-            raise ValueError(f"{self.name} is of type {self.dtype} and shape {self.shape}, expected rows of numbers")
+            raise ValueError(f"{self.name} has type {self.dtype} and shape {self.shape}, expected a matrix of numbers")
 
 
 def _npy(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batch, float]]:
@@ -122,9 +117,9 @@ def _npy(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batc
     array.check_matrix()
     width, target = array.shape[1], -1 if source.target is None else int(source.target)
     if source.labels and not -width <= target < width:
-        raise DataError(f"{where} has no column {target} for labels, but {width} columns, counted from 0 on")
+        raise DataError(f"{where} has no column {target} for the labels: it has columns 0 to {width - 1}")
     if source.labels and width == 1:
-        raise DataError(f"{where} has one column, and none for features besides the labels")
+        raise DataError(f"{where} has only one column, the labels: expected columns of features as well")
     while array.at < array.shape[0]:
         begin, block, y = array.at, array.take(array.rows_at_once()), None
         if source.labels:
@@ -144,7 +139,7 @@ def _npz(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batc
 
         label = "y" if source.target is None else str(source.target)
         if source.target is not None and label not in names:
-            raise DataError(f"{where} has no array {label!r} of labels, but {', '.join(names)}")
+            raise DataError(f"{where} has no array {label!r} of labels: its arrays are {', '.join(names)}")
         y = array(label) if source.labels and label in names else None
         if "X" in names:
             n, parts = _dense_parts(array("X"), where)
@@ -153,7 +148,7 @@ def _npz(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batc
                 [array(name) for name in SPARSE], array("format") if "format" in names else None, where
             )
         else:
-            raise DataError(f"{where} has arrays {', '.join(names)}, expected X and y, or {', '.join(SPARSE)} and y")
+            raise DataError(f"{where} has arrays {', '.join(names)}: expected X and y, or {', '.join(SPARSE)} and y")
         if y is not None and y.shape != (n,):
             raise DataError(f"{where} has {n} rows, but labels of shape {y.shape}")
         begin = 0
@@ -173,21 +168,21 @@ def _dense_parts(X: _Array, where: str) -> tuple[int, Iterator[Rows]]:
 def _sparse_parts(arrays: list[_Array], form: _Array | None, where: str) -> tuple[int, Iterator[Rows]]:
     """The number of rows, and the rows."""
     data, indices, indptr, shape = arrays
-    kind = "csr" if form is None else np.frombuffer(form.stream.read(), dtype=form.dtype).astype(str)[0]
-    if kind != "csr":
-        raise DataError(f"{where} holds a sparse matrix of format {kind}, expected csr: convert it with tocsr()")
+    layout = "csr" if form is None else np.frombuffer(form.stream.read(), dtype=form.dtype).astype(str)[0]
+    if layout != "csr":
+        raise DataError(f"{where} holds a sparse matrix in {layout} format, expected csr: convert it with tocsr()")
     n, width = map(int, shape.take(2))
     if indptr.shape != (n + 1,) or data.shape != indices.shape or not 0 < width < 2**31:
-        raise DataError(f"{where} holds no valid CSR matrix of {n} rows and {width} columns")
+        raise DataError(f"{where} does not hold a valid CSR matrix of {n} rows and {width} columns")
 
     def parts() -> Iterator[Rows]:
         last, row = int(indptr.take(1)[0]), 0
         while row < n:
-            ends = indptr.take(MOST_ROWS).astype(np.int64)
+            ends = indptr.take(batches.MOST_ROWS).astype(np.int64)
             if last < 0 or (np.diff(ends, prepend=last) < 0).any() or ends[-1] > data.shape[0]:
-                raise DataError(f"{where} holds no valid CSR matrix: its row pointers do not increase to its size")
+                raise DataError(f"{where} does not hold a valid CSR matrix: its row pointers do not rise to its size")
             while ends.size:
-                k = max(1, int(np.searchsorted(ends, last + MOST_BYTES // 16, side="right")))
+                k = max(1, int(np.searchsorted(ends, last + batches.MOST_BYTES // 16, side="right")))
                 values, which = data.take(int(ends[k - 1]) - last), indices.take(int(ends[k - 1]) - last)
                 yield _sparse(values, which, np.concatenate(([0], ends[:k] - last)), width, where, row)
                 last, row, ends = int(ends[k - 1]), row + k, ends[k:]
@@ -209,7 +204,7 @@ def _dense(block: Array, where: str, begin: int) -> Rows:
 
 def _sparse(values: Array, indices: Array, indptr: Array, width: int, where: str, begin: int) -> Rows:
     if indices.size and not 0 <= indices.min() <= indices.max() < width:
-        raise DataError(f"{where} holds no valid CSR matrix: an index is outside of its {width} columns")
+        raise DataError(f"{where} does not hold a valid CSR matrix: an index is outside of its {width} columns")
     data, which, ends = (readonly(a) for a in (_numbers(values), indices.astype(np.uint32), indptr.astype(np.uint64)))
     sq_norm, verdict, row = survey(data, which, ends, np.uint64(width))
     if verdict == NOT_CANONICAL:
@@ -226,12 +221,12 @@ def _sparse(values: Array, indices: Array, indptr: Array, width: int, where: str
 
 def _labels(y: Array, where: str, begin: int) -> Array:
     if y.dtype.kind == "S":
-        raise DataError(f"{where}: labels are bytes ({y.dtype}): save them as text, with y.astype(str)")
+        raise DataError(f"{where}: the labels are bytes ({y.dtype}): save them as text with y.astype(str)")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y))[0])
         raise DataError(f"{where}: row {begin + row + 1}: the label is {y[row]}: remove the row")
     if y.dtype.kind == "u" and y.size and y.max() > np.iinfo(np.int64).max:
-        raise DataError(f"{where}: row {begin + int(y.argmax()) + 1}: the label {y.max()} is beyond int64")
+        raise DataError(f"{where}: row {begin + int(y.argmax()) + 1}: the label {y.max()} does not fit in int64")
     kinds: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.int64}
     return np.ascontiguousarray(y, dtype=kinds.get(y.dtype.kind))
 
@@ -239,7 +234,6 @@ def _labels(y: Array, where: str, begin: int) -> Array:
 def _not_finite(values: Array, columns: Any, where: str, row: int) -> DataError:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size == 0:
-        what = "the squared length of the row overflows float64: rescale the features"
-        return DataError(f"{where}: row {row + 1}: {what}")
+        return DataError(f"{where}: row {row + 1}: {OVERFLOW}")
     what = f"got {values[bad[0]]}, expected a finite number: remove or fill such values"
     return DataError(f"{where}: row {row + 1}, column {columns[int(bad[0])]}: {what}")

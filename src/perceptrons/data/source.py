@@ -1,4 +1,4 @@
-"""One way to examples, whatever file they are in."""
+"""Open examples in files of any format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LINE = re.compile(rb"\s*[-+.\deE]+(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
 def source(data: Data, *, format: str | None = None, cache: str | bool = True, **settings: Any) -> Source:
-    """Examples in files that may be larger than memory, for `fit`, `partial_fit`, `predict` and `score`.
+    """Open examples in files, which may be larger than memory, for `fit`, `partial_fit`, `predict` and `score`.
 
     Parameters
     ----------
@@ -36,20 +36,21 @@ def source(data: Data, *, format: str | None = None, cache: str | bool = True, *
         Files, or globs such as "part-*.svm.gz"; "-" is standard input. Files compressed by gzip, bzip2 or zstd are
         recognised by their content.
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
-        By default told by the name's ending, or by a first line that looks like svmlight.
+        By default the format follows from the ending of the name, or from a first line that looks like svmlight.
     cache : bool or str, default=True
-        Where training in several passes keeps a binary copy of the rows, parsed once: beside the first file, or in a
-        folder. It is used as long as the files have the same sizes and times, and can be deleted at any time. False:
-        files are parsed in every pass.
+        Whether training in several passes keeps a binary copy of the parsed rows: beside the first file, or in the
+        folder named here. The copy is used as long as the files keep their sizes and times, and can be deleted at any
+        time. With False, files are parsed again in every pass.
     **settings
-        Of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`, `categorical`,
-        `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`. numpy: `target`,
-        `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
+        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`.
+        numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------
     Source
-        ``batches()`` gives batches of rows and labels, from the beginning each time; ``arrays()`` all in memory.
+        ``batches()`` reads batches of rows and labels, each time from the beginning; ``arrays()`` reads everything
+        into memory.
 
     Examples
     --------
@@ -65,49 +66,49 @@ def source(data: Data, *, format: str | None = None, cache: str | bool = True, *
     >>> folder.cleanup()
     """
     paths = files.expand(data)
-    kinds = {format or told(path) for path in paths}
-    if len(kinds) > 1:
-        raise DataError(f"files of one format are expected, got {' and '.join(sorted(kinds))}")
-    kind = kinds.pop()
-    if kind not in FORMATS:
-        raise DataError(f"format must be one of {', '.join(FORMATS)}, got {kind!r}")
-    made = _made(kind, paths, settings)
+    formats = {format or detect_format(path) for path in paths}
+    if len(formats) > 1:
+        raise DataError(f"all files must have the same format, got {' and '.join(sorted(formats))}")
+    found = formats.pop()
+    if found not in FORMATS:
+        raise DataError(f"format must be one of {', '.join(FORMATS)}, got {found!r}")
+    made = _made(found, paths, settings)
     made.caching = cache
     made.paths = paths
     return made
 
 
-def _made(kind: str, paths: list[str], settings: dict[str, Any]) -> Source:
-    """The source of this format. Each is imported when it is asked for."""
+def _made(format: str, paths: list[str], settings: dict[str, Any]) -> Source:
+    """Make the source of a format, importing only what it needs."""
     make: Any
-    if kind == "svmlight":
+    if format == "svmlight":
         from perceptrons.data.svmlight import SvmlightSource as make
-    elif kind == "numpy":
+    elif format == "numpy":
         from perceptrons.data.numpy_files import NumpySource as make
     else:
         from perceptrons.data.table.tables import TableSource as make
 
-        settings = {"format": kind, **settings}
+        settings = {"format": format, **settings}
     unknown = sorted(set(settings) - set(make.__init__.__annotations__))
     if unknown:
         known = ", ".join(sorted(set(make.__init__.__annotations__) - {"paths", "return", "format", "block"}))
-        raise TypeError(f"a source of format {kind} has no setting {unknown[0]!r}; it has {known}")
+        raise TypeError(f"a source of format {format} has no setting {unknown[0]!r}: its settings are {known}")
     made: Source = make(paths, **settings)
     return made
 
 
-def told(path: str) -> str:
-    """The format of a file, by its ending or its first line."""
-    ending = ENDINGS.get(files.kind(path))
+def detect_format(path: str) -> str:
+    """Detect the format of a file by the ending of its name or by its first line."""
+    ending = ENDINGS.get(files.extension(path))
     if ending is not None:
         return ending
-    if files.is_stream(path):  # looking at its beginning would take it away
-        name = files.display([path])
-        raise DataError(f"{name} has no ending that tells its format: say which of {', '.join(FORMATS)}")
+    unknown = f"{files.display([path])}: its format is not clear: set format to one of {', '.join(FORMATS)}"
+    if files.is_stream(path):  # its first line could not be read again
+        raise DataError(unknown)
     with files.open_binary(path) as stream:
         for line in stream.read(1 << 16).splitlines():
             if line.strip() and not line.lstrip().startswith(b"#"):
                 if LINE.match(line):
                     return "svmlight"
                 break
-    raise DataError(f"{path}: its ending does not tell the format: say which of {', '.join(FORMATS)}")
+    raise DataError(unknown)

@@ -1,4 +1,4 @@
-"""Examples from svmlight files, parsed in parallel: blocks of lines, one worker a core."""
+"""Examples from svmlight files, parsed in parallel by one worker a core."""
 
 from __future__ import annotations
 
@@ -18,39 +18,38 @@ from perceptrons.core.parse import svmlight
 from perceptrons.core.rows import NOT_FINITE, survey
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
-from perceptrons.data.batches import Batch, Source, in_order
+from perceptrons.data.batches import Batch, Source, in_order, n_workers
 from perceptrons.data.files import DataError
 
 Bytes = npt.NDArray[np.uint8]
 
-BLOCK = 1 << 22  # bytes of text in a batch: what comes of it stays in the cache of a core until it is learned from
-WORKERS = 8  # at most; each has a block under way
-WIDEST = 1 << 28  # columns, unless their number is given: weights of 2 GB
+BLOCK = 1 << 22  # bytes of text in a batch: the parsed rows stay in the cache of a core until they are used
+WIDEST = 1 << 28  # the most columns unless n_features is given: weights of 2 GB
 
 FIELD = re.compile(rb"[^ \t#]+")
 EXPECTED = {
-    svmlight.NOT_A_LABEL: "is not a label: expected one number, such as 1, -1 or 3.0; 0 where there is none",
+    svmlight.NOT_A_LABEL: "is not a label: expected one number, such as 1, -1 or 3.0; write 0 if there is no label",
     svmlight.NOT_A_FEATURE: "is not index:value",
     svmlight.NOT_A_VALUE: "is not index:value: expected a finite decimal number after the colon",
     svmlight.TOO_LARGE: "is too large for float64",
     svmlight.NOT_RISING: "is out of order: indices must increase from left to right in a line, each at most once",
-    svmlight.BELOW_ONE: "has index 0, but indices count from 1 with zero_based=False",
+    svmlight.BELOW_ONE: "has index 0, but with zero_based=False indices begin at 1",
     svmlight.BEYOND: f"has an index above {WIDEST - 1:,}: renumber the features, or pass n_features",
 }
 
 
 class Block(NamedTuple):
-    """What is in a part of a file, or the first fault in it."""
+    """The rows of a part of a file, or its first fault."""
 
     rows: Rows | None
     y: npt.NDArray[np.float64] | None
     n_lines: int
     n_bytes: int
-    fault: tuple[int, int, str] | None = None  # line and column, from 0 on in the part, and what is wrong
+    fault: tuple[int, int, str] | None = None  # line and column within the part, counted from 0, and what is wrong
 
 
 class Text(NamedTuple):
-    """Whole lines of a file, and padding after them."""
+    """Whole lines of a file, followed by padding."""
 
     bytes: Bytes
     size: int  # without the padding
@@ -64,9 +63,9 @@ class SvmlightSource(Source):
     paths : list of str
         Files, plain or compressed; "-" is standard input.
     zero_based : bool, default=True
-        Whether columns are indices as written. False: index 1 is the first column, and 0 an error.
+        Whether index 0 is the first column. If False, index 1 is the first column, and index 0 is an error.
     n_features : int, optional
-        The number of columns; features beyond it are left out. By default columns are as many as occur.
+        The number of columns; features beyond it are left out. By default it is the largest that occurs.
     """
 
     def __init__(
@@ -83,8 +82,7 @@ class SvmlightSource(Source):
         return {"format": "svmlight", "files": files.signature(self.paths), **settings}
 
     def batches(self) -> Iterator[Batch]:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        workers = min(WORKERS, cores)
+        workers = n_workers()
         width, before = self.n_features or 0, 0
         self.begin()
         with ThreadPoolExecutor(workers, thread_name_prefix="svmlight") as pool:
@@ -93,18 +91,17 @@ class SvmlightSource(Source):
                 for block in in_order(self._blocks(path, pool), workers + 2):
                     if block.fault is not None:
                         below, right, what = block.fault
-                        where = "standard input" if path == files.STDIN else path
-                        raise DataError(f"{where}:{line + below}:{right + 1}: {what}")
+                        raise DataError(f"{files.display([path])}:{line + below}:{right + 1}: {what}")
                     line += block.n_lines
                     self.bytes_done = before + block.n_bytes
                     if block.rows is not None:
                         width = max(width, block.rows.n_features)
                         yield Batch(replace(block.rows, n_features=width), block.y)
-                before += 0 if path == files.STDIN else os.path.getsize(path)
+                before += files.size(path)
                 self.bytes_done = before
 
     def _blocks(self, path: str, pool: ThreadPoolExecutor) -> Iterator[Future[Block]]:
-        """Blocks of a file in the making. Block k has the lines that begin in bytes [k·block, (k + 1)·block)."""
+        """Submit the blocks of a file. Block k holds the lines that begin in bytes [k·block, (k + 1)·block)."""
         if not files.is_stream(path) and not files.is_compressed(path):
             buffers = threading.local()
             for begin in range(0, os.path.getsize(path), self.block):
@@ -121,10 +118,10 @@ class SvmlightSource(Source):
                     padded = np.frombuffer(chunk + b"\n" * svmlight.PADDING, dtype=np.uint8)
                     yield pool.submit(self._parse, Text(padded, len(chunk)), stream.position())
             except (OSError, EOFError, zlib.error) as error:
-                raise DataError(f"{path} cannot be read as what it begins like, a compressed file: {error}") from error
+                raise files.damaged(path, error) from error
 
     def _read_and_parse(self, path: str, begin: int, buffers: threading.local) -> Block:
-        if not hasattr(buffers, "own"):  # one for each worker, used again and again
+        if not hasattr(buffers, "own"):  # one buffer a worker, which is reused
             buffers.own = bytearray(self.block + (1 << 16))
         text = read_lines(path, begin, begin + self.block, buffers.own)
         return self._parse(text, begin + self.block) if text else Block(None, None, 0, begin + self.block)
@@ -160,15 +157,16 @@ class SvmlightSource(Source):
         width = max(1, width if self.n_features is None else self.n_features)
         sq_norm, verdict, row = survey(*arrays, np.uint64(width))
         if verdict == NOT_FINITE:
-            faults.append((row_begin(text, int(row)), "begins a row that is too long: its squared length overflows"))
+            what = "begins a row whose squared length overflows: rescale the features"
+            faults.append((row_begin(text, int(row)), what))
         if faults:
             return Block(None, None, 0, 0, fault_at(text, *min(faults)))
         return Block(Rows(*arrays, width, sq_norm) if n_rows else None, y[:n_rows], lines, n_bytes)
 
 
 def read_lines(path: str, begin: int, end: int, buffer: bytearray) -> Text | None:
-    """The lines that begin in bytes [begin, end) of a file, padded, in `buffer`, which may grow; None if none do."""
-    at = max(begin - 1, 0)  # a line begins after the line feed of the one before
+    """Read the lines that begin in bytes [begin, end) of a file into `buffer`, which may grow; None if none do."""
+    at = max(begin - 1, 0)  # the line feed before `begin` shows that a line begins there
     with open(path, "rb", buffering=0) as file:
         file.seek(at)
         size = fill(file, buffer, 0, end - at)
@@ -186,10 +184,10 @@ def read_lines(path: str, begin: int, end: int, buffer: bytearray) -> Text | Non
 
 
 def fill(file: Any, buffer: bytearray, begin: int, size: int) -> int:
-    """Read so many bytes into the buffer, if the file has them; returns how many it had."""
-    short = begin + size + svmlight.PADDING - len(buffer)
-    if short > 0:
-        buffer.extend(bytes(max(short, len(buffer))))
+    """Read up to `size` bytes into the buffer at `begin`, which may grow; returns how many bytes were read."""
+    lacking = begin + size + svmlight.PADDING - len(buffer)
+    if lacking > 0:
+        buffer.extend(bytes(max(lacking, len(buffer))))
     done = 0
     with memoryview(buffer) as view:
         while done < size and (got := file.readinto(view[begin + done : begin + size])):
@@ -198,7 +196,7 @@ def fill(file: Any, buffer: bytearray, begin: int, size: int) -> int:
 
 
 def fault_at(text: Text, at: int, what: str) -> tuple[int, int, str]:
-    """Line and column of the field that has byte number `at`, and what is wrong with it."""
+    """The line and column of the field at byte `at`, and what is wrong with it."""
     plain = text.bytes[: text.size].tobytes()
     begin = plain.rfind(b"\n", 0, at) + 1
     line = plain[begin:].split(b"\n", 1)[0].removesuffix(b"\r")
@@ -206,13 +204,13 @@ def fault_at(text: Text, at: int, what: str) -> tuple[int, int, str]:
         if field.end() > at - begin:
             token = field.group().decode("utf-8", "replace")
             if "," in token and what == EXPECTED[svmlight.NOT_A_LABEL]:
-                what = "has several labels: one label a line is supported"
+                what = "has several labels: only one label a line is supported"
             return plain.count(b"\n", 0, begin), field.start(), f"{token[:60]!r} {what}"
     raise AssertionError("a fault lies in a field")
 
 
 def row_begin(text: Text, row: int) -> int:
-    """Where the row of this number begins."""
+    """The position where a row begins."""
     at = 0
     for line in text.bytes[: text.size].tobytes().split(b"\n"):
         field = FIELD.search(line.split(b"#")[0])

@@ -87,7 +87,7 @@ class Stream:
         everything: read all rows first. That is done also where the first batch has one class only, or where there is
         no beginning anew; what is then known is returned as well.
         """
-        known = summary(self.source) if everything or self.source.fleeting else None
+        known = summary(self.source) if everything or self.source.is_stream else None
         batches = self.source.batches()
         first = next(batches, None)
         if first is None:

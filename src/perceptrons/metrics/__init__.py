@@ -1,1 +1,1 @@
-"""How good predictions are: entities and scores by type."""
+"""Scores of predictions: precision, recall and F1 of entities by type."""

@@ -1,9 +1,9 @@
-"""How well entities are found: precision, recall and F1 by type, as conlleval and seqeval count them.
+"""Precision, recall and F1 of entities by type, counted as conlleval and seqeval do.
 
-An entity is a longest run of tokens that its labels hold together: it begins at B, S or U, after an entity that E, L,
-S or U ended, after O, and wherever the type changes. So a sequence that breaks its scheme has entities too. An
-entity is right if its first token, its last token and its type are. A label of no scheme, such as NN, marks an entity
-of one token; then the rows of the report are those of the labels.
+An entity is the longest run of tokens that belong together. It begins at B, S or U, after a token with E, L, S or U,
+after O, and where the type changes. So labels that break their scheme have entities, too. An entity is correct if its
+first token, last token and type are. A label without a scheme, such as NN, marks an entity of one token, and the report
+then has one row a label.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from perceptrons.learn.sequence.schemes import Bounds, Codes, parts
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-UNTYPED = "_"  # what entities of the labels B, I, E, … without a type are called
+UNTYPED = "_"  # the type of entities whose labels B, I, E, … have none
 
 
 class Entities(NamedTuple):
@@ -28,26 +28,55 @@ class Entities(NamedTuple):
 
     first: Ints
     last: Ints
-    kind: Ints  # number of the type
+    type: Ints  # number of the type
 
 
 @dataclass(frozen=True)
 class Scores:
-    """precision = correct/predicted, recall = correct/support, F1 their harmonic mean; 0 where there is none."""
+    """Scores of the entities of one type, or their average.
+
+    Attributes
+    ----------
+    precision : float
+        correct/predicted, or 0 if none is predicted.
+    recall : float
+        correct/support, or 0 if the gold labels have none.
+    f1 : float
+        The harmonic mean of precision and recall, or 0 if both are 0.
+    support : int
+        Number of entities in the gold labels.
+    predicted : int
+        Number of predicted entities.
+    correct : int
+        Number of predicted entities that are correct.
+    """
 
     precision: float
     recall: float
     f1: float
-    support: int  # entities in the gold labels
+    support: int
     predicted: int
     correct: int
 
 
 @dataclass(frozen=True)
 class EntityReport:
-    """Scores by type and their averages. `str` of it is a table.
+    """Scores by type and their averages; `print` shows them as a table.
 
-    micro: of all entities together. macro: the mean over types. weighted: the mean over types, by support.
+    Attributes
+    ----------
+    types : dict of str to Scores
+    micro : Scores
+        Scores of all entities together.
+    macro : Scores
+        The mean over types.
+    weighted : Scores
+        The mean over types, weighted by support.
+    token_accuracy : float
+        Share of tokens with the correct label.
+    sequence_accuracy : float
+        Share of sequences whose labels are all correct.
+    n_tokens, n_sequences : int
     """
 
     types: dict[str, Scores]
@@ -55,12 +84,18 @@ class EntityReport:
     macro: Scores
     weighted: Scores
     token_accuracy: float
-    sequence_accuracy: float  # share of sequences all of whose labels are right
+    sequence_accuracy: float
     n_tokens: int
     n_sequences: int
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as numbers under names, ready for JSON."""
+        """Convert the report to plain data.
+
+        Returns
+        -------
+        dict
+            Ready for JSON.
+        """
         return asdict(self)
 
     def __str__(self) -> str:
@@ -77,7 +112,7 @@ class EntityReport:
                 "",
                 *(line(name, getattr(self, name)) for name in ("micro", "macro", "weighted")),
                 "",
-                f"right: {self.token_accuracy:.2%} of {self.n_tokens:,} tokens, "
+                f"correct: {self.token_accuracy:.2%} of {self.n_tokens:,} tokens, "
                 f"{self.sequence_accuracy:.2%} of {self.n_sequences:,} sequences",
             ]
         )
@@ -86,8 +121,23 @@ class EntityReport:
 def entity_report(
     gold: Codes, gold_labels: Sequence[Any], predicted: Codes, predicted_labels: Sequence[Any], bounds: Bounds
 ) -> EntityReport:
-    """Compare two labellings of the same sequences; codes are numbers in their own list of labels.
+    """Compare predicted labels of sequences with gold labels.
 
+    Parameters
+    ----------
+    gold, predicted : ndarray of shape (n_tokens,)
+        Codes of labels: positions in `gold_labels` and `predicted_labels`.
+    gold_labels, predicted_labels : sequence of str
+        The labels.
+    bounds : ndarray
+        Sequence i has the tokens bounds[i] .. bounds[i + 1].
+
+    Returns
+    -------
+    EntityReport
+
+    Examples
+    --------
     >>> gold = np.array([0, 1, 2, 0, 2], dtype=np.uint32)
     >>> predicted = np.array([0, 1, 2, 2, 2], dtype=np.uint32)
     >>> labels = ["B-PER", "I-PER", "O"]
@@ -99,7 +149,7 @@ def entity_report(
     macro        1.0000  0.5000  0.6667        2          1        1
     weighted     1.0000  0.5000  0.6667        2          1        1
     <BLANKLINE>
-    right: 80.00% of 5 tokens, 50.00% of 2 sequences
+    correct: 80.00% of 5 tokens, 50.00% of 2 sequences
     """
     numbers: dict[Any, int] = {}
     gold_numbers, predicted_numbers = (
@@ -110,13 +160,13 @@ def entity_report(
     labels = list(numbers)
     names = sorted({_tag_and_type(label)[1] for label in labels})
     edges = np.asarray(bounds, dtype=np.int64)
-    ours, theirs = entities(true, edges, labels, names), entities(guess, edges, labels, names)
+    there, guessed = entities(true, edges, labels, names), entities(guess, edges, labels, names)
 
-    last, kind = np.full(len(true), -1), np.full(len(true), -1)  # of the gold entity that begins at a token
-    last[ours.first], kind[ours.first] = ours.last, ours.kind
-    right = (last[theirs.first] == theirs.last) & (kind[theirs.first] == theirs.kind)
+    last, type = np.full(len(true), -1), np.full(len(true), -1)  # of the gold entity that begins at a token
+    last[there.first], type[there.first] = there.last, there.type
+    right = (last[guessed.first] == guessed.last) & (type[guessed.first] == guessed.type)
     support, predictions, correct = (
-        np.bincount(kinds, minlength=len(names)) for kinds in (ours.kind, theirs.kind, theirs.kind[right])
+        np.bincount(types, minlength=len(names)) for types in (there.type, guessed.type, guessed.type[right])
     )
     present = np.flatnonzero(support + predictions)
     support, predictions, correct = support[present], predictions[present], correct[present]
@@ -139,40 +189,56 @@ def entity_report(
 
 
 def entities(codes: npt.NDArray[Any], bounds: npt.NDArray[Any], labels: Sequence[Any], names: list[str]) -> Entities:
-    """Entities of labelled sequences; `names` are the types, by number.
+    """Find the entities of labelled sequences.
 
+    Parameters
+    ----------
+    codes : ndarray of shape (n_tokens,)
+        Codes of labels: positions in `labels`.
+    bounds : ndarray
+        Sequence i has the tokens bounds[i] .. bounds[i + 1].
+    labels : sequence of str
+    names : list of str
+        The types, by number.
+
+    Returns
+    -------
+    Entities
+
+    Examples
+    --------
     >>> codes, bounds = np.array([0, 1, 1, 2, 1]), np.array([0, 2, 5])
     >>> entities(codes, bounds, ["B-PER", "I-PER", "O"], ["", "PER"])
-    Entities(first=array([0, 2, 4]), last=array([1, 2, 4]), kind=array([1, 1, 1]))
+    Entities(first=array([0, 2, 4]), last=array([1, 2, 4]), type=array([1, 1, 1]))
     """
     pairs = [_tag_and_type(label) for label in labels]
     tag = np.array([tag for tag, _ in pairs], dtype="<U1")
     number = {name: i for i, name in enumerate(names)}
-    kinds = np.array([number.get(kind, -1) for _, kind in pairs], dtype=np.int64)
+    types = np.array([number.get(type, -1) for _, type in pairs], dtype=np.int64)
     outside = tag == "O"
-    opens = np.isin(tag, ["B", "S"])  # whatever was before it
-    closes = np.isin(tag, ["E", "S", "O"])  # whatever comes after it
+    opens = np.isin(tag, ["B", "S"])  # begins an entity, whatever comes before
+    closes = np.isin(tag, ["E", "S", "O"])  # ends an entity, whatever comes after
 
     first_token = np.zeros(len(codes) + 1, dtype=bool)
     first_token[bounds] = True
-    kind = kinds[codes]
+    type = types[codes]
     begins = first_token[:-1] | opens[codes]
-    begins[1:] |= closes[codes[:-1]] | (kind[:-1] != kind[1:])
+    begins[1:] |= closes[codes[:-1]] | (type[:-1] != type[1:])
     begins &= ~outside[codes]
-    # Between two tokens an entity ends where the next one begins, before O, and where a sequence ends.
+    # An entity ends before the next one begins, before O, and at the end of a sequence.
     ends = first_token[1:].copy()
     ends[:-1] |= begins[1:] | outside[codes[1:]]
     ends &= ~outside[codes]
     first = np.flatnonzero(begins)
-    return Entities(first, np.flatnonzero(ends), kind[first])
+    return Entities(first, np.flatnonzero(ends), type[first])
 
 
 def _tag_and_type(label: Any) -> tuple[str, str]:
-    """A label as one of B, I, E, S, O and a type: L ends an entity as E does, and U is one as S is."""
-    prefix, kind = parts(label)
+    """Split a label into one of B, I, E, S, O and a type; L means the same as E, and U the same as S."""
+    prefix, type = parts(label)
     if prefix == "":
-        return "S", kind
-    return {"L": "E", "U": "S"}.get(prefix, prefix), kind or UNTYPED
+        return "S", type
+    return {"L": "E", "U": "S"}.get(prefix, prefix), type or UNTYPED
 
 
 def _share(part: Any, whole: Any) -> float:
@@ -186,7 +252,7 @@ def _scores(correct: Any, predicted: Any, support: Any) -> Scores:
 
 
 def _mean(rows: list[Scores], weights: npt.NDArray[Any], micro: Scores) -> Scores:
-    """Means over types; counts are those of all entities, as in `micro`."""
+    """Average scores over types; the counts are those of all entities, as in `micro`."""
     total = weights.sum()
     precision, recall, f1 = (
         _share(sum(weight * share for weight, share in zip(weights, column, strict=True)), total)

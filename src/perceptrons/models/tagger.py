@@ -16,9 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
-from perceptrons.data.token.templates import Template, resolve
+from perceptrons.data.token.template_sets import resolve
+from perceptrons.data.token.templates import Template
 from perceptrons.data.token.tokens import Tokens
-from perceptrons.data.token.vocabulary import Named, Templated
+from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
@@ -197,11 +198,11 @@ class SequenceTagger(Online):
 
     def _new(self) -> Tagger:
         """A tagger that has seen nothing."""
-        return Tagger(Named() if self.features is None else Templated(self.features), self._plan())
+        return Tagger(NameVocabulary() if self.features is None else TemplateVocabulary(self.features), self._plan())
 
     def _given(self, tagger: Tagger, X: Any) -> Any:
         """X as the vocabulary takes it."""
-        if isinstance(tagger.vocabulary, Named):
+        if isinstance(tagger.vocabulary, NameVocabulary):
             if isinstance(X, Tokens):
                 raise TypeError(
                     "X has tokens in columns, and there are no templates to make features of them: "
@@ -224,7 +225,7 @@ class SequenceTagger(Online):
     def _labels(self, X: Any, y: Any, name: str = "y") -> Callable[[Bounds], Labels]:
         """What makes labels of y, once the lengths of sequences are known; the name of a column of X is enough."""
         if isinstance(X, Tokens) and isinstance(y, str):
-            if self.features is not None and y in Templated(self.features).columns:
+            if self.features is not None and y in TemplateVocabulary(self.features).columns:
                 raise ValueError(
                     f"features are made of the column {y!r}, which has the labels: leave it out of templates"
                 )

@@ -1,4 +1,4 @@
-"""Pictures of models, margins and proofs, by scikit-learn's Display convention. They need matplotlib."""
+"""Pictures of models, margins and proofs, as scikit-learn Display classes. They need matplotlib."""
 
 from perceptrons.plots.boundary import BoundaryDisplay
 from perceptrons.plots.margins import MarginsDisplay

@@ -1,4 +1,4 @@
-"""The boundary update by update, as a film."""
+"""Animate the boundary, update by update."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIXES = (".gif", ".mp4", ".html")
 
 
 class Frame:
-    """What the model is after an update: a linear classifier with (w, b) of the shape that learners keep."""
+    """The model after one update: a linear classifier with the weights (w, b) in the shape that learners use."""
 
     def __init__(self, weights: Floats, model: Any) -> None:
         lines = np.atleast_2d(weights.T)
@@ -37,13 +37,13 @@ class Frame:
 
 
 def check(trace: Trace, X: npt.NDArray[Any], frames: int, path: Any) -> None:
-    """Refuse runs that have no film, and files that cannot be written."""
+    """Refuse runs that cannot be animated, and files that cannot be written."""
     if trace.model.n_features_in_ != 2:
-        raise ValueError(f"rows of 2 features can be animated, these have {trace.model.n_features_in_}")
+        raise ValueError(f"only rows with 2 features can be animated, got {trace.model.n_features_in_} features")
     if trace.weights is None:
-        raise ValueError(f"the trace has no weights of {len(trace.model.classes_)} classes: fewer can be animated")
+        raise ValueError(f"the trace has no weights for {len(trace.model.classes_)} classes: animate fewer classes")
     if len(trace) == 0:
-        raise ValueError("the run made no update: there is nothing to animate")
+        raise ValueError("the run made no updates: there is nothing to animate")
     if X.ndim != 2 or X.shape[1] != 2 or len(X) <= trace.row.max():
         raise ValueError(f"X must be the rows that were traced, got an array of shape {X.shape}")
     if frames < 1:
@@ -63,32 +63,32 @@ def check(trace: Trace, X: npt.NDArray[Any], frames: int, path: Any) -> None:
 
 
 def stage() -> Any:
-    """Axes of a new figure that stay where they are while the legend changes."""
+    """Make axes in a new figure that keep their place while the legend changes."""
     figure, ax = style.pyplot().subplots(figsize=(9.0, 5.0))
     figure.subplots_adjust(left=0.08, right=0.7, bottom=0.11, top=0.92)
     return ax
 
 
 def caption(trace: Trace, k: int) -> str:
-    """What this update is."""
-    kind = {"margin": "right, but by too little"}.get(str(trace.kind[k]), str(trace.kind[k]))
+    """Describe an update."""
+    reason = {"margin": "correct, but inside the margin"}.get(str(trace.kind[k]), str(trace.kind[k]))
     return (
         f"update {trace.update[k]:,} of {trace.n_updates:,}, pass {trace.pass_[k]:,}: "
-        f"row {trace.row[k]:,} ({trace.label[k]}), {kind}"
+        f"row {trace.row[k]:,} ({trace.label[k]}), {reason}"
     )
 
 
 def film(figure: Any, show: Callable[[int], None], n: int, frames: int, fps: int) -> Any:
-    """An animation that shows all of n updates, or so many of them evenly, the first and the last among them."""
+    """Animate n updates, or `frames` of them, evenly spaced, with the first and the last."""
     from matplotlib.animation import FuncAnimation
 
     numbers = np.unique(np.linspace(0, n - 1, min(n, frames)).round().astype(np.intp))
-    held = [*numbers.tolist(), *[n - 1] * round(2 * fps)]  # two seconds to look at the end
+    held = [*numbers.tolist(), *[n - 1] * round(2 * fps)]  # hold the last frame for two seconds
     return FuncAnimation(figure, show, held, init_func=lambda: None, interval=1000 / fps)
 
 
 def save(film: Any, path: Any, fps: int) -> None:
-    """Write an animation, in the format that the suffix names."""
+    """Write an animation in the format of the suffix."""
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
     path = Path(path)

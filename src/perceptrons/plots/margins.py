@@ -1,4 +1,4 @@
-"""How margins are distributed, of one model or of several side by side."""
+"""Draw the distribution of margins, of one model or of several."""
 
 from __future__ import annotations
 
@@ -14,30 +14,34 @@ from perceptrons.plots import style
 from perceptrons.plots.regions import encode, feature_length, weights
 
 Floats = npt.NDArray[np.float64]
-BINS = (8, 40)  # the fewest and the most
+BINS = (8, 40)  # the smallest and the largest number of bins
 ORDER = (style.COLOURS[1], style.COLOURS[0], *style.COLOURS[2:])
 HATCHES = ("", "///", "...", "xxx")
-FEW = 100  # rows that are marked one by one
-PAIRS = 0.1  # where more rows are won by a class without the highest score, scores are of pairs; fewer may be ties
+FEW = 100  # up to this number, rows are marked one by one
+PAIRS = 0.1  # if a larger share of rows is not won by the highest score, scores are of pairs; fewer may be ties
 
 
 class MarginsDisplay:
-    """The distribution of the margins of rows: how far they are on the right side of the boundary.
+    """The distribution of margins: how far rows are on the correct side of the boundary.
 
     Parameters
     ----------
     margins : dict of ndarrays
-        The margins of the rows, by the name of the model.
+        The margins of the rows, by name of the model.
     distances : bool, default=True
-        Whether they are distances from the boundary, ``y·(w·x + b)/‖w‖``, for kernels in feature space; else they are
-        ``y·score``.
+        Whether margins are distances from the boundary, ``y·(w·x + b)/‖w‖``, for kernels in feature space. Otherwise
+        they are ``y·score``.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
-    steps_ : list of StepPatch, one a model
-    zero_ : Line2D, the boundary
-    edges_ : ndarray, the edges of the bins
+    ax_, figure_ : Axes, Figure
+        Where the picture is drawn.
+    steps_ : list of StepPatch
+        The distribution of each model.
+    zero_ : Line2D
+        The boundary.
+    edges_ : ndarray
+        The edges of the bins.
 
     Examples
     --------
@@ -48,7 +52,7 @@ class MarginsDisplay:
     >>> models = {rule: Perceptron(rule=rule).fit(X, y == 0) for rule in ("perceptron", "pa")}
     >>> display = MarginsDisplay.from_estimators(models, X, y == 0)
     >>> print(display.legend_.get_texts()[0].get_text())
-    perceptron: 0 of 150 rows wrong (0.00%), least 0.57
+    perceptron: 0 of 150 misclassified (0.00%), min 0.57
     """
 
     def __init__(self, margins: Mapping[str, Floats], *, distances: bool = True) -> None:
@@ -56,14 +60,44 @@ class MarginsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, ax: Any = None) -> Self:
-        """Draw the margins of rows under a fitted classifier that has `decision_function`."""
+        """Draw the margins of one classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            It must have `decision_function`.
+        X : array, sparse matrix or data frame
+        y : array
+        name : str, optional
+            The name in the legend, by default that of the class.
+        ax : matplotlib Axes, optional
+            By default a new figure is made.
+
+        Returns
+        -------
+        MarginsDisplay
+        """
         return cls.from_estimators({name or type(estimator).__name__: estimator}, X, y, ax=ax)
 
     @classmethod
     def from_estimators(cls, estimators: Mapping[str, Any], X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Draw the margins of rows under several classifiers, by name: before and after, one against another."""
+        """Draw the margins of several classifiers in one picture.
+
+        Parameters
+        ----------
+        estimators : dict of str to fitted classifier
+            Each must have `decision_function`.
+        X : array, sparse matrix or data frame
+        y : array
+        ax : matplotlib Axes, optional
+            By default a new figure is made.
+
+        Returns
+        -------
+        MarginsDisplay
+        """
         if not estimators:
-            raise ValueError("estimators must have at least one estimator, got none")
+            raise ValueError("estimators must contain at least one estimator, got none")
         for estimator in estimators.values():
             check_is_fitted(estimator)
         if sp.issparse(X):
@@ -74,14 +108,24 @@ class MarginsDisplay:
         curved = [name for name, length in lengths.items() if length is None]
         if curved and len(curved) < len(lengths):
             raise ValueError(
-                f"margins of {curved} are no distances, since there is no weight vector of each class: "
-                "draw them apart from the others"
+                f"the margins of {', '.join(curved)} are not distances, because there is no weight vector for each "
+                "class: draw them separately"
             )
         found = {name: _scores(e, X, y) / (lengths[name] or 1.0) for name, e in estimators.items()}
         return cls(found, distances=not curved).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it, on the given axes or on new ones."""
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default a new figure is made.
+
+        Returns
+        -------
+        MarginsDisplay
+        """
         ax = style.axes(ax, figsize=(7.5, 5.0))
         self.ax_, self.figure_ = ax, ax.figure
         together = np.concatenate(list(self.margins.values()))
@@ -92,11 +136,11 @@ class MarginsDisplay:
         self.edges_ = width * np.arange(first, np.ceil(high / width) + 1)  # 0 is one of them
         self.steps_: list[Any] = []
         for number, (name, values) in enumerate(self.margins.items()):
-            # An edge belongs to the bin on its left: a margin of 0 is a mistake, and is drawn with the others.
+            # An edge belongs to the bin on its left: a margin of 0 is a mistake, and counts with the mistakes.
             counts = np.histogram(-values, bins=-self.edges_[::-1])[0][::-1]
             wrong = np.count_nonzero(values <= 0)
-            share = f"{wrong:,} of {len(values):,} rows wrong ({wrong / len(values):.2%})"
-            label = f"{name}: {share}, least {values.min() + 0.0:.2g}"
+            share = f"{wrong:,} of {len(values):,} misclassified ({wrong / len(values):.2%})"
+            label = f"{name}: {share}, min {values.min() + 0.0:.2g}"
             colour, line = style.cycle(ORDER, number), style.cycle(style.LINES, number)
             self.steps_.append(
                 ax.stairs(counts / len(values), self.edges_, color=colour, linestyle=line, linewidth=1.8, label=label)
@@ -107,33 +151,32 @@ class MarginsDisplay:
                 height = np.full(len(values), 0.02 + 0.04 * number)
                 marks = {"marker": "|", "markersize": 9, "linestyle": "none", "color": colour}
                 ax.plot(values, height, transform=ax.get_xaxis_transform(), **marks)
-        self.zero_ = ax.axvline(
-            0.0, color=style.INK, linewidth=2.0, linestyle=":", label="boundary: at and left of it rows are wrong"
-        )
-        what = "distance from the boundary" if self.distances else "score; no distance, since there is no weight vector"
+        label = "boundary: rows at or left of it are misclassified"
+        self.zero_ = ax.axvline(0.0, color=style.INK, linewidth=2.0, linestyle=":", label=label)
+        what = "distance from the boundary" if self.distances else "score, not a distance: there is no weight vector"
         ax.set(xlabel=f"margin ({what})", ylabel="share of rows", title="Margins of the rows", ylim=(0, None))
         self.legend_ = style.legend_below(ax)
         return self
 
 
 def _length(name: str, estimator: Any, X: Any) -> float | None:
-    """‖W‖ of all weight vectors together, by which scores become distances; None where there are none.
+    """‖W‖ of all weight vectors together: scores divided by it are distances. None without weight vectors.
 
-    A kernel's are in its feature space, and so are the distances.
+    For a kernel both are in its feature space.
     """
     coef, _ = weights(estimator, X)
     if coef is not None and not coef.any():
-        raise ValueError(f"all weights of {name!r} are 0: there is no boundary to measure distances from")
+        raise ValueError(f"all weights of {name!r} are 0: it has no boundary to measure distances from")
     if coef is not None:
         return float(np.linalg.norm(coef))
     length = feature_length(estimator)
     if length == 0.0:
-        raise ValueError(f"all coefficients of {name!r} are 0: there is no boundary to measure distances from")
+        raise ValueError(f"all coefficients of {name!r} are 0: it has no boundary to measure distances from")
     return length
 
 
 def _scores(estimator: Any, X: Any, y: Any) -> Floats:
-    """Two classes: y·score. Several: the score of the right class less that of its strongest rival."""
+    """y·score for two classes; for several, the score of the correct class minus the highest other score."""
     codes = encode(estimator, X, y)
     scores = np.array(estimator.decision_function(X), dtype=np.float64)
     if scores.ndim == 1:
@@ -141,8 +184,8 @@ def _scores(estimator: Any, X: Any, y: Any) -> Floats:
     winners = np.searchsorted(estimator.classes_, estimator.predict(X))
     if scores.shape[1] != len(estimator.classes_) or (scores.argmax(axis=1) != winners).mean() > PAIRS:
         raise ValueError(
-            f"the scores of {type(estimator).__name__} are not those of classes, the highest of which wins, but "
-            'perhaps of pairs of them: there are no margins. Has it decision_function_shape="ovo"?'
+            f"{type(estimator).__name__} does not predict the class with the highest score, so it has no margins. "
+            'Its scores may be those of pairs of classes: is decision_function_shape "ovo"?'
         )
     rows = np.arange(len(codes))
     right = scores[rows, codes]

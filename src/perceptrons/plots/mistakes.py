@@ -1,4 +1,4 @@
-"""Mistakes pass by pass, beside the error on rows that were held out."""
+"""Draw the mistakes in each pass, and the error on held-out rows."""
 
 from __future__ import annotations
 
@@ -10,31 +10,38 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import style
 
-FEW, MANY = 40, 400  # so few passes are marked one by one, so many are drawn on a logarithmic axis
+FEW = 40  # up to this number, passes are marked one by one
+MANY = 400  # above this number, passes are drawn on a logarithmic axis
 
 
 class MistakesDisplay:
-    """Mistakes made in each pass over the training rows, and the error on held-out rows after it.
+    """The mistakes in each pass over the training rows, and the error on held-out rows after it.
 
     Parameters
     ----------
     mistakes : ndarray of shape (passes,)
+        Number of mistakes in each pass.
     n_rows : int
-        Rows in each pass.
-    validation_errors : ndarray of shape (passes,), or empty when no rows were held out
-        Shares of the held-out rows.
-    kept : int or None
-        The pass whose hypothesis early stopping went back to.
-    unit : str
+        Number of rows in each pass.
+    validation_errors : ndarray of shape (passes,) or (0,)
+        Share of held-out rows that are misclassified after each pass; empty if no rows were held out.
+    kept : int, optional
+        The pass whose model early stopping kept.
+    unit : str, default="rows"
         What is counted: rows, tokens or structures.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn
+    ax_, figure_ : Axes, Figure
+        Where the picture is drawn.
     mistakes_ : Line2D
+        The mistakes.
     held_out_ : Line2D or None
+        The error on held-out rows.
     kept_ : Line2D or None
-    held_out_ax_ : the axes of the held-out error; beside counts they are axes of their own
+        The mark of the pass that early stopping kept.
+    held_out_ax_ : Axes
+        The axes of the error on held-out rows: a second axis if mistakes are counts.
 
     Examples
     --------
@@ -61,10 +68,24 @@ class MistakesDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, count: bool = False, ax: Any = None) -> Self:
-        """Draw the last `fit` of an estimator; mistakes as shares, or as counts. Those of taggers are tokens."""
+        """Draw the last `fit` of an estimator. For taggers, mistakes are tokens.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            It must have `mistakes_`.
+        count : bool, default=False
+            Whether to draw numbers of mistakes; otherwise shares of the rows.
+        ax : matplotlib Axes, optional
+            By default a new figure is made.
+
+        Returns
+        -------
+        MistakesDisplay
+        """
         check_is_fitted(estimator)
         if not hasattr(estimator, "mistakes_"):
-            raise TypeError(f"{type(estimator).__name__} does not count its mistakes: there is no mistakes_")
+            raise TypeError(f"{type(estimator).__name__} does not count its mistakes: it has no mistakes_")
         errors = getattr(estimator, "validation_errors_", np.empty(0))
         stopped = getattr(estimator, "early_stopping", False) and len(errors)
         display = cls(
@@ -77,7 +98,19 @@ class MistakesDisplay:
         return display.plot(ax, count=count)
 
     def plot(self, ax: Any = None, *, count: bool = False) -> Self:
-        """Draw it, on the given axes or on new ones; mistakes as shares of the rows, or as counts."""
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default a new figure is made.
+        count : bool, default=False
+            Whether to draw numbers of mistakes; otherwise shares of the rows.
+
+        Returns
+        -------
+        MistakesDisplay
+        """
         ax = style.axes(ax, figsize=(7.5, 4.8))
         self.ax_, self.figure_ = ax, ax.figure
         passes = np.arange(1, len(self.mistakes) + 1)
@@ -102,13 +135,13 @@ class MistakesDisplay:
             ax.xaxis.get_major_locator().set_params(integer=True)
         if not count:
             ax.yaxis.set_major_formatter(_percent)
-        note = None if self.held_out_ else f"No {self.unit} were held out: how it does on new {self.unit} is not known."
+        note = None if self.held_out_ else f"No {self.unit} were held out: the error on new {self.unit} is not known."
         lines = [line for line in (self.mistakes_, self.held_out_, self.kept_) if line is not None]
         self.legend_ = style.legend_below(ax, note, handles=lines)
         return self
 
     def _plot_held_out(self, passes: npt.NDArray[Any], count: bool, marks: dict[str, Any]) -> None:
-        """The error after each pass; it is a share, so counts have it on an axis of its own."""
+        """Draw the error after each pass: a share, which needs a second axis beside counts."""
         if count:
             self.held_out_ax_ = self.ax_.twinx()
             self.held_out_ax_.set(ylabel=f"share of held-out {self.unit}")
@@ -120,7 +153,7 @@ class MistakesDisplay:
         )
         ax.set_ylim(0, 1.08 * errors.max() or 1.0)
         if self.kept is not None:
-            label = f"kept: the hypothesis after pass {self.kept}, {_percent(errors[self.kept - 1])} held-out error"
+            label = f"kept: the model after pass {self.kept}, {_percent(errors[self.kept - 1])} held-out error"
             (self.kept_,) = ax.plot([self.kept], [errors[self.kept - 1]], "D", color=style.INK, label=label, zorder=4)
 
 

@@ -1,4 +1,4 @@
-"""The plane that a picture shows of rows with any number of features."""
+"""Choose the plane in which to draw rows with any number of features."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 Floats = npt.NDArray[np.float64]
-MOST_ROWS = 100_000  # of more rows a sample tells the directions of spread
+MOST_ROWS = 100_000  # the directions of spread are computed from a sample of at most this size
 
 
 class Plane(NamedTuple):
-    """A plane through `origin`, spanned by two directions of length 1 at right angles to each other."""
+    """A plane through `origin`, spanned by two directions of length 1 at right angles."""
 
     origin: Floats  # (d,)
     directions: Floats  # (2, d)
-    names: tuple[str, str]  # of the axes
+    names: tuple[str, str]  # labels of the axes
 
     def project(self, X: Any) -> Floats:
-        """Coordinates of the rows' projections onto the plane."""
+        """Project rows onto the plane: their coordinates in it."""
         return np.asarray(X @ self.directions.T - self.directions @ self.origin)
 
     def lift(self, points: Floats) -> Floats:
-        """Rows that lie at these coordinates of the plane."""
+        """Rows at these coordinates of the plane."""
         return self.origin + points @ self.directions
 
 
 def choose(X: Any, names: list[str], coef: Floats | None, intercept: Floats | None, n_classes: int) -> Plane:
-    """The plane to show: that of the features where there are two.
+    """Choose the plane to show.
 
-    Of more features, two classes: w, and the main direction of spread across it; the second coordinate is then
-    the distance from the boundary. Several classes: the two main directions in which their weights differ. Without
-    weights: the two main directions of spread.
+    With two features it is their plane. With more features it depends on the model. Two classes: the main direction of
+    spread across w, and w itself, so that the second coordinate is the distance from the boundary. Several classes: the
+    two main directions in which their weights differ. Without weights: the two main directions of spread.
     """
     d = X.shape[1]
     if d <= 2:
@@ -63,13 +63,13 @@ def choose(X: Any, names: list[str], coef: Floats | None, intercept: Floats | No
 
 
 def _main_direction(X: Any, mean: Floats, across: Floats, turns: int = 100) -> Floats:
-    """The direction of most variance at right angles to the rows of `across`, by the power method.
+    """Find the direction of most variance at right angles to the rows of `across`, by the power method.
 
-    Where it has not converged after so many turns, other directions have as much variance.
+    If it has not converged after `turns` iterations, other directions have as much variance.
     """
 
     def straight(v: Floats) -> Floats:
-        for _ in range(2):  # the second time removes what rounding left
+        for _ in range(2):  # the second time removes rounding errors
             v = v - across.T @ (across @ v)
         length = np.linalg.norm(v)
         return v / length if length > 0 else v
@@ -78,13 +78,13 @@ def _main_direction(X: Any, mean: Floats, across: Floats, turns: int = 100) -> F
     for _ in range(turns):
         scores = X @ v - mean @ v
         v = straight(np.asarray(X.T @ scores, dtype=np.float64) - mean * scores.sum())
-        if not v.any():  # no spread is left
+        if not v.any():  # there is no spread
             return start
     return v
 
 
 def _shares(X: Any, mean: Floats, directions: Floats) -> Floats:
-    """The share of all variance that lies along each direction."""
+    """The share of the variance along each direction."""
     if sp.issparse(X):
         total = float(X.multiply(X).sum() / X.shape[0] - mean @ mean)
     else:

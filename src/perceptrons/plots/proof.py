@@ -1,4 +1,4 @@
-"""The two halves of Novikoff's proof at work; and where nothing separates the rows, how a run finds that out."""
+"""Draw the two halves of Novikoff's proof at work; for rows that are not separable, how a run finds that out."""
 
 from __future__ import annotations
 
@@ -18,30 +18,36 @@ LINES = (
 
 
 class ProofDisplay:
-    """Why a run must stop.
+    """The reason why a run must stop.
 
-    Separable rows: ``w*·w_k ≥ k·γ`` grows with every update, ``‖w_k‖² ≤ k·R²`` grows slowly, so the cosine between w_k
-    and the best separator w* is at least ``√k·γ/R``; it would pass 1 after (R/γ)² updates. Where the bounds are no
-    theorems for the run (`Trace.reason`), its curves are drawn without them.
+    Separable rows: ``w*·w_k ≥ k·γ`` grows with every update, but ``‖w_k‖² ≤ k·R²`` grows slowly. So the cosine between
+    w_k and the best separator w* is at least ``√k·γ/R``, which would exceed 1 after (R/γ)² updates. If the bounds do
+    not hold for the run (`Trace.reason`), only its curves are drawn.
 
-    Other rows: ``‖w‖/(R·Στ)``, which no margin relative to R can exceed (both in the space with the constant 1
-    appended), falls below `tol`; there the run gives up.
+    Other rows: no margin relative to R can exceed ``‖w‖/(R·Στ)`` (both in the space with the constant 1 appended). When
+    this ratio falls below `tol`, the run gives up.
 
     Parameters
     ----------
     trace : Trace
-        Of `perceptrons.theory.trace`.
+        The run, from `perceptrons.theory.trace`.
 
     Attributes
     ----------
-    ax_, axes_, figure_ : where it was drawn; `ax_` is the first of `axes_`
-    progress_, progress_bound_ : Line2D of w*·w_k and of k·γ
-    sq_norm_, sq_norm_bound_ : Line2D of ‖w_k‖² and of k·R²
-    cosine_, cosine_bound_ : Line2D of the cosine and of √k·γ/R
-    limit_ : Line2D at the number of updates that none exceeds
-    relative_bound_, guide_, tol_ : Line2D of ‖w‖/(R·Στ), of what it cannot exceed, and of tol
-    end_ : Line2D with one point, where the run ended
-        Each is None where it is not drawn.
+    ax_, axes_, figure_ : Axes, list of Axes, Figure
+        Where the picture is drawn; `ax_` is the first of `axes_`.
+    progress_, progress_bound_ : Line2D or None
+        w*·w_k and k·γ. Each line is None if it is not drawn.
+    sq_norm_, sq_norm_bound_ : Line2D or None
+        ‖w_k‖² and k·R².
+    cosine_, cosine_bound_ : Line2D or None
+        The cosine and √k·γ/R.
+    limit_ : Line2D or None
+        The largest possible number of updates.
+    relative_bound_, guide_, tol_ : Line2D or None
+        ‖w‖/(R·Στ), its upper bound, and tol.
+    end_ : Line2D or None
+        The point where the run ended.
 
     Examples
     --------
@@ -68,22 +74,42 @@ class ProofDisplay:
 
     def __init__(self, trace: Trace) -> None:
         if not isinstance(trace, Trace):
-            raise TypeError(
-                f"ProofDisplay takes a Trace, as perceptrons.theory.trace gives, got {type(trace).__name__}"
-            )
+            raise TypeError(f"ProofDisplay takes a Trace, made by perceptrons.theory.trace, got {type(trace).__name__}")
         if len(trace) == 0:
-            raise ValueError("the run made no update: there is nothing to draw")
+            raise ValueError("the run made no updates: there is nothing to draw")
         if trace.progress is None and trace.relative_bound is None:
-            raise ValueError(f"there is nothing to draw. {trace.reason} A ratio ‖w‖/(R·Στ) needs a start from zeros.")
+            raise ValueError(f"there is nothing to draw. {trace.reason} The ratio ‖w‖/(R·Στ) needs a start from zeros.")
         self.trace = trace
 
     @classmethod
     def from_trace(cls, trace: Trace, *, ax: Any = None) -> Self:
-        """Draw the trace of a run; `ax` may be a list of axes, three for separable rows and one for others."""
+        """Draw the trace of a run.
+
+        Parameters
+        ----------
+        trace : Trace
+            The run, from `perceptrons.theory.trace`.
+        ax : matplotlib Axes or list of Axes, optional
+            Three axes for separable rows, one for others. By default a new figure is made.
+
+        Returns
+        -------
+        ProofDisplay
+        """
         return cls(trace).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw it, on the given axes or on new ones: three for separable rows, one for others."""
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or list of Axes, optional
+            Three axes for separable rows, one for others. By default a new figure is made.
+
+        Returns
+        -------
+        ProofDisplay
+        """
         parts = [self._plot_progress, self._plot_sq_norm, self._plot_cosine]
         parts = [self._plot_ratio] if self.trace.progress is None else parts
         if ax is None:
@@ -91,7 +117,7 @@ class ProofDisplay:
             ax = style.pyplot().subplots(1, len(parts), layout="constrained", figsize=size)[1]
         self.axes_ = list(np.ravel(ax))
         if len(self.axes_) != len(parts):
-            raise ValueError(f"this picture takes {len(parts)} axes, got {len(self.axes_)}")
+            raise ValueError(f"this picture needs {len(parts)} axes, got {len(self.axes_)}")
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         for name in LINES:
             setattr(self, name, None)
@@ -100,7 +126,7 @@ class ProofDisplay:
         return self
 
     def _curve(self, ax: Any, values: Any, label: str) -> Any:
-        """What was measured after each update."""
+        """Draw a value that was measured after each update."""
         trace = self.trace
         (line,) = ax.plot(trace.update, values, color=BLUE, linewidth=1.8, label=label, zorder=3)
         if len(trace) <= 50:
@@ -110,7 +136,7 @@ class ProofDisplay:
         return line
 
     def _growth(self) -> tuple[str, str]:
-        """How k times the most that an update adds to ‖w‖² is written, and the root of that most."""
+        """Two formulas: the bound of ‖w_k‖² after k updates, and the root of the bound for one update."""
         trace = self.trace
         double = "" if len(trace.model.classes_) == 2 else "2"
         if isinstance(rules.resolve(trace.model.rule), rules.Margin):
@@ -155,7 +181,7 @@ class ProofDisplay:
             self.limit_ = ax.axvline(meet, linestyle=":", color=style.INK, label=label)
             _log_of_updates(ax, meet)
         title = "3. … so it must stop" if self.limit_ else "3. Angle between them"
-        flat = trace.cosine.min() > 0.9  # else an axis may begin at 1
+        flat = trace.cosine.min() > 0.9  # without a lower limit, the axis could begin at 1
         ax.set(ylabel="cosine", title=title, ylim=(0.0 if flat else None, 1.06))
         style.legend_below(ax)
 
@@ -171,11 +197,11 @@ class ProofDisplay:
         self.relative_bound_ = self._curve(ax, ratio, r"$\|w_k\|\,/\,(R\,\Sigma\tau)$")
         if trace.growth is not None:
             k = np.geomspace(1.0, trace.n_updates, 200)
-            label = rf"at most this, because $\|w_k\|^2\leq {self._growth()[0]}$"
+            label = rf"upper bound, because $\|w_k\|^2\leq {self._growth()[0]}$"
             (self.guide_,) = ax.plot(k, np.sqrt(trace.growth / k) / trace.radius, "-.", color=ORANGE, label=label)
         if trace.tol:
             self.tol_ = ax.axhline(
-                trace.tol, linestyle="--", color=style.INK, label=f"tol = {trace.tol:g}, looked at after each pass"
+                trace.tol, linestyle="--", color=style.INK, label=f"tol = {trace.tol:g}, checked after each pass"
             )
         passes = f"{trace.n_passes:,} pass{'' if trace.n_passes == 1 else 'es'}"
         label = f"{style.STOPS[trace.stop]} after update {trace.n_updates:,} ({passes})"
@@ -184,17 +210,17 @@ class ProofDisplay:
         verdict = "Not separable" if trace.separable is False else "No separator known"
         space = ", both with\nthe constant 1 appended" if trace.model.fit_intercept else ""
         _log_of_updates(ax, trace.n_updates)
-        ax.set(yscale="log", ylabel=f"no margin relative to R is larger{space}")
+        ax.set(yscale="log", ylabel=f"upper bound of the margin relative to R{space}")
         notes = [] if trace.separable is False or trace.reason is None else [trace.reason]
         if zero.any():
             ax.set_ylim(bottom=lowest)
-            notes.append("Points at the lower edge are at 0: all weights are 0 there.")
+            notes.append("Points at the lower edge are 0: all weights are 0 there.")
         ax.set_title(f"{verdict}: the margin that is still possible falls")
         style.legend_below(ax, " ".join(notes) or None)
 
 
 def _log_of_updates(ax: Any, most: float) -> None:
-    """A logarithmic axis of numbers of updates; few of them are written out."""
+    """Make the axis of updates logarithmic; if there are fewer than ten, label each."""
     ax.set_xscale("log")
     if most < 10:
         from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter

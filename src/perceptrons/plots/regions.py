@@ -1,4 +1,4 @@
-"""Which class is predicted where: what a boundary picture computes before it draws."""
+"""Compute which class is predicted where in the plane of a boundary picture."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from perceptrons.learn import labels as class_labels
 from perceptrons.plots.plane import Plane
 
 Floats = npt.NDArray[np.float64]
-GRID = 150  # points of a side of the grid that regions are computed on
-SLIM = 0.45  # the shorter side of a picture is at least this part of the longer
-UNEQUAL = 30.0  # where one feature spreads so many times as far as the other, axes of one scale would show a line
-FEW = 100  # rows by which weights are compared with scores
-MOST_VALUES = 2**20  # in rows of the plane that are scored together: there are many points, and may be many features
+GRID = 150  # points on each side of the grid on which regions are computed
+SLIM = 0.45  # the smallest ratio of the sides of a picture
+UNEQUAL = 30.0  # if the spreads of two features differ by a larger factor, the axes have different scales
+FEW = 100  # rows for which weights are compared with scores
+MOST_VALUES = 2**20  # values of the points of the plane that are scored at a time, because features may be many
 
 
 def encode(estimator: Any, X: Any, y: Any) -> npt.NDArray[np.intp]:
-    """The number of each row's class; refuses labels that are too few, too many, or none of the model's."""
+    """The number of each row's class; refuse labels that the model does not know, and a wrong number of labels."""
     labels = column_or_1d(y)
     check_consistent_length(X, labels)
     return class_labels.encode(labels, np.asarray(estimator.classes_)).astype(np.intp)
 
 
 def weights(estimator: Any, X: Any) -> tuple[Floats | None, Floats | None]:
-    """`coef_` and `intercept_` as arrays with one row a score; None where they do not give the scores of rows.
+    """`coef_` and `intercept_` as arrays with one row a score; None if they do not give the scores of rows.
 
-    Shapes do not tell: SVC(kernel="linear") of three classes has three weight vectors as well, one a pair of classes.
+    Shapes are not enough: SVC(kernel="linear") for three classes also has three weight vectors, one a pair of classes.
     """
     coef, n_classes = getattr(estimator, "coef_", None), len(estimator.classes_)
     if coef is None:
@@ -43,7 +43,7 @@ def weights(estimator: Any, X: Any) -> tuple[Floats | None, Floats | None]:
 
 
 def feature_length(estimator: Any) -> float | None:
-    """‖w‖ in a kernel's feature space; None where there is no such thing: linear models, votes, other libraries'."""
+    """‖w‖ in the feature space of a kernel; None for linear models, votes and models of other libraries."""
     norm = getattr(estimator, "feature_space_norm", None)
     if norm is None:
         return None
@@ -54,12 +54,12 @@ def feature_length(estimator: Any) -> float | None:
 
 
 def _explain(coef: Floats, intercept: Floats, estimator: Any, X: Any) -> bool:
-    """Whether scores of some rows are those of these weights, and the class with the highest score is predicted."""
+    """Whether the weights give the scores of some rows, and the class with the highest score is predicted."""
     some = np.unique(np.linspace(0, X.shape[0] - 1, FEW).astype(np.intp))
     rows = X.iloc[some] if hasattr(X, "iloc") else X[some]
     values = rows if sp.issparse(rows) else np.asarray(rows, dtype=np.float64)
     scores, expected = np.asarray(estimator.decision_function(rows)), np.asarray(values @ coef.T + intercept)
-    error = 1e-5 * (abs(values) @ abs(coef).T + abs(intercept))  # of single precision, and of sums that cancel
+    error = 1e-5 * (abs(values) @ abs(coef).T + abs(intercept))  # single precision, and cancellation in sums
     if scores.shape != expected.shape or (abs(scores - expected) > error).any():
         return False
     predicted = np.searchsorted(estimator.classes_, estimator.predict(rows))
@@ -68,9 +68,9 @@ def _explain(coef: Floats, intercept: Floats, estimator: Any, X: Any) -> bool:
 
 
 def limits_of(points: Floats, normal: Floats | None, offset: float) -> tuple[float, float, float, float]:
-    """The part of the plane to show: all points, and the boundary if it is not too far off."""
+    """Choose the part of the plane to show: all points, and the boundary if it is not too far away."""
     low, high = points.min(axis=0), points.max(axis=0)
-    size = float((high - low).max()) or np.inf  # a single row says nothing about what is far
+    size = float((high - low).max()) or np.inf  # with a single row, nothing is too far away
     if normal is not None:
         centre = (low + high) / 2
         distance = normal @ centre + offset
@@ -86,7 +86,7 @@ def limits_of(points: Floats, normal: Floats | None, offset: float) -> tuple[flo
 
 
 def grid(limits: tuple[float, float, float, float]) -> tuple[Floats, Floats]:
-    """Coordinates of points all over the part of the plane that is shown."""
+    """The coordinates of a grid over the part of the plane that is shown."""
     left, right, bottom, top = limits
     x, y = np.meshgrid(np.linspace(left, right, GRID), np.linspace(bottom, top, GRID))
     return x, y
@@ -95,7 +95,7 @@ def grid(limits: tuple[float, float, float, float]) -> tuple[Floats, Floats]:
 def fields(
     estimator: Any, plane: Plane, x: Floats, y: Floats, coef: Floats | None, intercept: Floats | None, X: Any
 ) -> list[Floats]:
-    """For each class what is positive where it is predicted, and smooth where the scores allow it."""
+    """For each class, a field that is positive where the class is predicted, and smooth if the scores are."""
     points = np.column_stack([x.ravel(), y.ravel()])
     if coef is not None and intercept is not None:
         scores = points @ (coef @ plane.directions.T).T + (coef @ plane.origin + intercept)
@@ -110,13 +110,13 @@ def fields(
 
 
 def _lifted_scores(estimator: Any, plane: Plane, points: Floats, X: Any) -> Floats:
-    """Scores of the plane's points; of several classes where the highest is not the winner's, 1 for the winner."""
+    """Score points of the plane; if the highest score does not win, the winner has the score 1, and others 0."""
     n_classes, step = len(estimator.classes_), max(1, MOST_VALUES // len(plane.origin))
     parts: list[Floats] = []
     winners: list[Any] = []
     for start in range(0, len(points), step):
         rows: Any = plane.lift(points[start : start + step])
-        if hasattr(X, "iloc"):  # a pandas data frame: the model knows the features by name
+        if hasattr(X, "iloc"):  # a pandas data frame: the model expects names of features
             rows = type(X)(rows, columns=X.columns)
         parts.append(np.asarray(estimator.decision_function(rows)))
         if parts[0].ndim > 1:
@@ -126,5 +126,5 @@ def _lifted_scores(estimator: Any, plane: Plane, points: Floats, X: Any) -> Floa
         return scores
     codes = np.concatenate(winners)
     if scores.shape[1] != n_classes or (scores.argmax(axis=1) != codes).mean() > 0.001:
-        scores = np.eye(n_classes)[codes]  # scores of pairs of classes: all that is known is who wins
+        scores = np.eye(n_classes)[codes]  # scores of pairs of classes: only the winner is known
     return scores

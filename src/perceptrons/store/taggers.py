@@ -117,7 +117,7 @@ def _pack_weights(tagger: Tagger, drop_zeros: bool) -> tuple[Any, Tensors]:
     rows = learner.state["rows"][: vocabulary.n_features]
     if drop_zeros:
         mask = (rows != 0) & filled.any(axis=1)[rows]
-        vocabulary, rows = vocabulary.kept(mask), rows[mask]
+        vocabulary, rows = vocabulary.subset(mask), rows[mask]
     histories = 1 + links_of(learner.markov, width, np.arange(size))
     lines = np.full(used, -1)
     lines[histories] = np.arange(len(histories))

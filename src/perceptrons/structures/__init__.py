@@ -1,4 +1,4 @@
-"""Problems for `StructuredPerceptron`, ready to use and to learn from: each is one file."""
+"""Ready-made problems for `StructuredPerceptron`. Each is one file, and an example for problems of your own."""
 
 from perceptrons.structures.projective_parsing import ProjectiveParsing, best_tree, is_projective
 from perceptrons.structures.ranking import Ranking

@@ -1,4 +1,4 @@
-"""Dependency parsing: which word of a sentence depends on which, as a tree without crossing arcs."""
+"""Dependency parsing: find the head of each word of a sentence, as a tree without crossing arcs."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from perceptrons.core import eisner
 from perceptrons.learn.structure.joint_space import read_only
 
 Array = npt.NDArray[Any]
-BEYOND, ROOT = "\0beyond", "\0root"  # no word and no tag begins like this
+BEYOND, ROOT = "\0beyond", "\0root"  # not the beginning of any word or tag
 
 
 class ProjectiveParsing:
     """A problem for `StructuredPerceptron`: sentences and their dependency trees.
 
-    x is a sentence, a list of (word, tag) pairs. y is its tree, the list of heads: ``y[i]`` is the number of the word
-    that word i + 1 depends on, counting from 1, and 0 for the one that depends on none. Arcs do not cross
-    (`is_projective`). The score of a tree is the sum of the scores of its arcs, so the best one is found exactly, in
-    time n³, by Eisner's algorithm. The loss is the number of wrong heads.
+    x is a sentence, a list of (word, tag) pairs. y is its tree, a list of heads: ``y[i]`` is the number of the word
+    that word i + 1 depends on, counted from 1, or 0 for the root word. Arcs must not cross (`is_projective`). The score
+    of a tree is the sum of the scores of its arcs; Eisner's algorithm finds the best tree exactly in time n³. The loss
+    is the number of wrong heads.
 
-    An arc is described by the words and tags of its ends, the tags beside and between them, and its direction and
-    distance (McDonald, Crammer & Pereira 2005). Features are numbered by hashing.
+    The features of an arc are the words and tags of its ends, the tags beside and between them, and its direction and
+    distance (McDonald, Crammer & Pereira 2005). They are numbered by hashing.
 
     Parameters
     ----------
     n_features : int, default=2**22
-        How many numbers features are hashed to; a power of two. Weights take 16 bytes for each.
+        Number of features that arcs are hashed to; a power of two. Each takes 16 bytes of weights.
 
     References
     ----------
@@ -55,13 +55,24 @@ class ProjectiveParsing:
         self.n_features = n_features
 
     def features(self, x: Any, y: Any) -> csr_array:
-        """φ(x, y): how often each feature occurs in the arcs of the tree, a sparse row."""
+        """Compute φ(x, y): how often each feature occurs in the arcs of the tree.
+
+        Parameters
+        ----------
+        x : list of (word, tag)
+        y : list of int
+            Heads.
+
+        Returns
+        -------
+        csr_array of shape (1, n_features)
+        """
         words, tags = encoded(x)
         heads = as_heads(y)
         if len(heads) != len(x) + 1:
-            raise ValueError(f"a tree has one head for each word, got {len(heads) - 1} heads for {len(x)} words")
+            raise ValueError(f"a tree must have one head for each word, got {len(heads) - 1} heads for {len(x)} words")
         if not _projective(heads):
-            raise ValueError(f"arcs of the tree {heads[1:].tolist()} cross: leave it out (is_projective tells which)")
+            raise ValueError(f"arcs of the tree {heads[1:].tolist()} cross: leave it out (check with is_projective)")
         longest = eisner.FIXED + len(x)
         room, out = np.empty(longest, np.uint64), np.empty(longest * len(x), np.uint64)
         count = int(eisner.tree_features(words, tags, heads, np.uint64(self.n_features - 1), room, out))
@@ -69,32 +80,79 @@ class ProjectiveParsing:
         return csr_array(row, shape=(1, self.n_features))
 
     def argmax(self, x: Any, weights: Any) -> list[int]:
-        """The best tree."""
+        """Find the tree with the largest score.
+
+        Parameters
+        ----------
+        x : list of (word, tag)
+        weights : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        list of int
+            Heads.
+        """
         return best_tree(self._scores(x, weights))
 
     def augmented(self, x: Any, weights: Any, y: Any, scale: float) -> list[int]:
-        """The tree with the largest score + scale·(wrong heads)."""
+        """Find the tree with the largest score + scale·(wrong heads).
+
+        Parameters
+        ----------
+        x : list of (word, tag)
+        weights : ndarray of shape (n_features,)
+        y : list of int
+            The correct heads.
+        scale : float
+
+        Returns
+        -------
+        list of int
+            Heads.
+        """
         scores = self._scores(x, weights) + scale
         scores[as_heads(y)[1:], np.arange(1, len(scores))] -= scale
         return best_tree(scores)
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """How many words have the wrong head."""
+        """Count the words with a wrong head.
+
+        Parameters
+        ----------
+        y, y_hat : list of int
+            The correct and the predicted heads.
+
+        Returns
+        -------
+        float
+        """
         return float(np.count_nonzero(np.asarray(y) != np.asarray(y_hat)))
 
     def _scores(self, x: Any, weights: Any) -> Array:
-        """The score of each arc, [head, word]."""
+        """Score each arc, [head, word]."""
         words, tags = encoded(x)
         scores = np.zeros((len(x) + 1, len(x) + 1))
         room = np.empty(eisner.FIXED + len(x), np.uint64)
-        weights = read_only(np.asarray(weights).view())  # as in training: what can be written compiles once more
+        weights = read_only(np.asarray(weights).view())  # as in training: a writable array would compile once more
         eisner.arc_scores(words, tags, weights, np.uint64(self.n_features - 1), room, scores)
         return scores
 
 
 def best_tree(scores: Array) -> list[int]:
-    """Heads of the projective tree with the largest sum of ``scores[head, word]``; 0 is the root, with one child.
+    """Find the projective tree with the largest sum of arc scores.
 
+    Parameters
+    ----------
+    scores : ndarray of shape (n + 1, n + 1)
+        ``scores[head, word]`` of n words, numbered from 1; 0 is the root, which has one child.
+
+    Returns
+    -------
+    list of int
+        The head of each word.
+
+    Examples
+    --------
     >>> best_tree(np.array([[0, 1, 5], [0, 0, 1], [0, 2, 0]], float))
     [2, 0]
     """
@@ -102,15 +160,26 @@ def best_tree(scores: Array) -> list[int]:
     if size == 1:
         return []
     heads, chart = np.empty(size, np.int64), np.empty((3, size, size))
-    # Each arc takes one span off the stack and puts three on it: with n words there are never more than 2n.
+    # Each arc takes one span off the stack and puts three on it, so n words never need more than 2n spans.
     eisner.best_tree(scores, chart, np.empty((2 * size, 3), np.int64), heads)
     tree: list[int] = heads[1:].tolist()
     return tree
 
 
 def is_projective(heads: Any) -> bool:
-    """Whether no two arcs of a tree cross. Arcs are drawn above the sentence, the root before its first word.
+    """Whether no two arcs of a tree cross, drawn above the sentence with the root before the first word.
 
+    Parameters
+    ----------
+    heads : list of int
+        The head of each word, counted from 1; 0 is the root.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> is_projective([2, 3, 0, 3]), is_projective([3, 4, 0, 3])
     (True, False)
     """
@@ -118,26 +187,26 @@ def is_projective(heads: Any) -> bool:
 
 
 def as_heads(heads: Any) -> Array:
-    """Heads by number of the word, from 1 on; what is not a tree with one root is refused."""
+    """Convert heads to an array with word i at position i; refuse what is not a tree with one root."""
     array = np.asarray(heads)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(f"a tree is a list of heads, whole numbers with 0 for the root, got {heads!r}")
+        raise ValueError(f"a tree must be a list of heads, whole numbers with 0 for the root, got {heads!r}")
     n = array.size
     above = np.concatenate([[0], array]).astype(np.int64)
     if above.min() < 0 or above.max() > n:
-        raise ValueError(f"heads of {n} words are 0 to {n}, got {above[1:].tolist()}")
+        raise ValueError(f"the heads of {n} words must lie between 0 and {n}, got {above[1:].tolist()}")
     if n and np.count_nonzero(above[1:] == 0) != 1:
-        raise ValueError(f"a tree has one word whose head is 0, got {above[1:].tolist()}")
+        raise ValueError(f"a tree must have exactly one word whose head is 0, got {above[1:].tolist()}")
     top, reach = above, 1
-    while reach < n:  # after each turn `top` is twice as far up
+    while reach < n:  # each turn, `top` reaches twice as far up
         top, reach = top[top], 2 * reach
     if top.any():
-        raise ValueError(f"a tree has no cycles, got {above[1:].tolist()}")
+        raise ValueError(f"a tree must not have cycles, got {above[1:].tolist()}")
     return above
 
 
 def _projective(heads: Array) -> bool:
-    """Whether no arc begins within another and ends outside."""
+    """Whether no arc begins inside another and ends outside."""
     words = np.arange(1, len(heads))
     low, high = np.minimum(heads[1:], words), np.maximum(heads[1:], words)
     crossing = (low[:, None] < low) & (low < high[:, None]) & (high[:, None] < high)
@@ -145,16 +214,16 @@ def _projective(heads: Array) -> bool:
 
 
 def encoded(x: Sequence[tuple[str, str]]) -> tuple[Array, Array]:
-    """Hashes of words and tags, with those of what stands before and after the sentence."""
+    """Hash words and tags, and markers before and after the sentence."""
     try:
         words, tags = zip((BEYOND, BEYOND), (ROOT, ROOT), *x, (BEYOND, BEYOND), strict=True)
         codes = [np.array([code(text) for text in column], np.uint64) for column in (words, tags)]
     except (TypeError, ValueError, AttributeError):
-        raise ValueError(f"a sentence is a list of (word, tag) pairs of text, got {x!r}") from None
+        raise ValueError(f"a sentence must be a list of (word, tag) pairs of strings, got {x!r}") from None
     return codes[0], codes[1]
 
 
 @lru_cache(maxsize=1 << 18)
 def code(text: str) -> int:
-    """A hash that is the same in every process."""
+    """Hash a string to the same number in every process."""
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")

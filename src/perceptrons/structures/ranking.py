@@ -1,4 +1,4 @@
-"""Learning to rank: in which order candidates belong, by what is known of each."""
+"""Learning to rank: put candidates in order by their features."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ Array = npt.NDArray[Any]
 class Ranking:
     """A problem for `StructuredPerceptron`: candidates and their order.
 
-    x is a matrix with a row for each of n candidates. y is an order of them, the number of the best row first. With
-    w·x_i the score of a candidate, that of an order is the mean of ``w·x_i − w·x_j`` over all pairs with i before j; it
-    is largest when candidates are sorted by their scores. The loss is ``(1 − ρ)/2`` with ρ Spearman's correlation of
-    ranks: 0 for the same order, 1 for its reverse.
+    x is a matrix with one row a candidate. y is an order of the n candidates: row numbers, the best first. The score of
+    a candidate is w·x_i. The score of an order is the mean of ``w·x_i − w·x_j`` over all pairs with i before j; it is
+    largest when candidates are sorted by their scores. The loss is ``(1 − ρ)/2``, where ρ is Spearman's rank
+    correlation: 0 for the same order, 1 for its reverse.
 
-    This loss, like the score, is a sum of something for each candidate times its place. So the search with the loss
-    added, which the rule "margin" asks for, is a sort as well. (The share of pairs in the wrong order is no such sum:
-    to search with it added is hard.) When you choose a loss of your own, let it fall into the parts that features have.
+    The score and this loss are both sums over candidates, of a number times the candidate's place. So the rule
+    "margin", which searches for the largest score plus loss, also needs only a sort. (The share of pairs in the wrong
+    order is not such a sum, and hard to search with.) If you write your own problem, choose a loss that is a sum over
+    the same parts as the features.
 
     Examples
     --------
@@ -34,44 +35,87 @@ class Ranking:
     """
 
     def features(self, x: Any, y: Any) -> Array:
-        """φ(x, y): the mean of x_i − x_j over all pairs with i before j."""
+        """Compute φ(x, y): the mean of x_i − x_j over all pairs with i before j.
+
+        Parameters
+        ----------
+        x : array of shape (n, n_features)
+        y : list of int
+            An order of the n candidates.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
         rows = candidates(x)
         n = len(rows)
         if sorted(y) != list(range(n)):
-            raise ValueError(f"an order of {n} candidates has each of 0 to {n - 1} once, got {y!r}")
+            raise ValueError(f"an order of {n} candidates must have each number from 0 to {n - 1} once, got {y!r}")
         if n == 1:
             return np.zeros(rows.shape[1])
         # The candidate at place k comes before n − 1 − k others and after k.
         return np.asarray((n - 1.0 - 2.0 * np.arange(n)) @ rows[np.asarray(y)] / (n * (n - 1) / 2))
 
     def argmax(self, x: Any, weights: Any) -> list[int]:
-        """Candidates sorted by score; of equals the first."""
+        """Sort candidates by score; equal ones stay in their order.
+
+        Parameters
+        ----------
+        x : array of shape (n, n_features)
+        weights : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        list of int
+        """
         return by_score(candidates(x) @ weights)
 
     def augmented(self, x: Any, weights: Any, y: Any, scale: float) -> list[int]:
-        """The order with the largest score + scale·loss.
+        """Find the order with the largest score + scale·loss.
 
         With k_i the place of i and g_i its place in y, Σ(k_i − g_i)² = const − 2·Σ k_i·g_i. So both parts are sums of
-        −k_i times something: of 4·w·x_i/(n(n − 1)), and of scale·6·g_i/(n(n² − 1)).
+        −k_i times a number: 4·w·x_i/(n(n − 1)), and scale·6·g_i/(n(n² − 1)).
+
+        Parameters
+        ----------
+        x : array of shape (n, n_features)
+        weights : ndarray of shape (n_features,)
+        y : list of int
+            The correct order.
+        scale : float
+
+        Returns
+        -------
+        list of int
         """
         places = np.argsort(y)
         return by_score(candidates(x) @ weights + scale * 1.5 / (len(places) + 1) * places)
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """(1 − ρ)/2 = 3·Σd²/(n(n² − 1)), d being differences of places."""
+        """Compute (1 − ρ)/2 = 3·Σd²/(n(n² − 1)), where d are differences of places.
+
+        Parameters
+        ----------
+        y, y_hat : list of int
+            The correct and the predicted order.
+
+        Returns
+        -------
+        float
+        """
         n = len(y)
         return float(3 * np.sum((np.argsort(y) - np.argsort(y_hat)) ** 2) / max(1, n * (n * n - 1)))
 
 
 def candidates(x: Any) -> Array:
-    """The matrix of candidates."""
+    """Convert candidates to a matrix."""
     rows = np.asarray(x, dtype=np.float64)
     if rows.ndim != 2 or len(rows) == 0:
-        raise ValueError(f"candidates are the rows of a matrix, at least one, got shape {rows.shape}")
+        raise ValueError(f"candidates must be a matrix with at least one row, got shape {rows.shape}")
     return rows
 
 
 def by_score(scores: Array) -> list[int]:
-    """Numbers in the order of falling scores; of equals the smaller first."""
+    """Sort numbers by falling score; for equal scores the smaller comes first."""
     order: list[int] = np.argsort(-scores, kind="stable").tolist()
     return order

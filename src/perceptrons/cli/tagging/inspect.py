@@ -12,7 +12,7 @@ import numpy as np
 from perceptrons.cli import output
 from perceptrons.cli.report import settings, size
 from perceptrons.cli.tagging.report import how
-from perceptrons.data.token.vocabulary import Templated
+from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.store.taggers import SavedTagger
 from perceptrons.store.values import to_json
@@ -36,7 +36,7 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
         "features": vocabulary.n_features,
         "features_with_weights": len(np.unique(features)),
         "weights": len(weights),
-        "templates": _templates(vocabulary, features) if isinstance(vocabulary, Templated) else None,
+        "templates": _templates(vocabulary, features) if isinstance(vocabulary, TemplateVocabulary) else None,
         "seen": int(learner.totals.seen),
         "mistakes": int(learner.totals.mistakes),
         "tokens_seen": int(learner.totals.tokens),
@@ -57,7 +57,7 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
     }
 
 
-def _templates(vocabulary: Templated, weighty: Any) -> list[dict[str, Any]]:
+def _templates(vocabulary: TemplateVocabulary, weighty: Any) -> list[dict[str, Any]]:
     """How many features each template has made, and of how many a weight is not 0."""
     made_by = vocabulary.state()[2]["keys"][:, 0]
     n = len(vocabulary.templates)

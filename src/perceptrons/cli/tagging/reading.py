@@ -12,9 +12,10 @@ import numpy as np
 from perceptrons.data import files
 from perceptrons.data.files import DataError
 from perceptrons.data.token.conll import CONLLU, read_conll
-from perceptrons.data.token.templates import SETS, Template, parse, resolve
+from perceptrons.data.token.template_sets import SETS, resolve
+from perceptrons.data.token.templates import Template, parse
 from perceptrons.data.token.tokens import Tokens
-from perceptrons.data.token.vocabulary import Named
+from perceptrons.data.token.vocabulary import NameVocabulary
 from perceptrons.learn.sequence.labels import Labels, labels_in
 from perceptrons.store.taggers import Reading, SavedTagger
 
@@ -115,7 +116,7 @@ def like_training(data: tuple[str, ...], text: Text, needed: list[str]) -> Text:
 def for_model(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger, labels: bool) -> Text:
     """Sentences for a model; with their labels, or whether they have any or not."""
     vocabulary, known = saved.tagger.vocabulary, saved.reading
-    if isinstance(vocabulary, Named):
+    if isinstance(vocabulary, NameVocabulary):
         raise ValueError(
             "the features of this model were made by the program that trained it, not by templates: files have none. "
             "Use perceptrons.load in such a program"
@@ -224,7 +225,7 @@ def is_conllu(data: tuple[str, ...], given: dict[str, Any], default: bool = Fals
     if given["format"] is not None:
         return bool(given["format"] == "conllu")
     paths = files.expand(data)
-    kinds = {files.kind(path) == ".conllu" for path in paths}
+    kinds = {files.extension(path) == ".conllu" for path in paths}
     if len(kinds) > 1:
         raise DataError("some files are called .conllu, some are not: say what they are with --format")
     return kinds == {True} or (default and paths == [files.STDIN])

@@ -14,7 +14,7 @@ from perceptrons.cli.reading import options, share_of
 from perceptrons.cli.tagging import reading
 from perceptrons.cli.tagging.report import Result, describe, show
 from perceptrons.data.files import DataError
-from perceptrons.data.token.vocabulary import Templated
+from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Passes, Run, fit
 from perceptrons.learn.holdout import split
 from perceptrons.learn.readouts import OVER_STRUCTURES
@@ -87,7 +87,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     begun = time.perf_counter()
     check(given)
     features = reading.templates(given["features"])
-    tagger = Tagger(Templated(features), plan_of(given))
+    tagger = Tagger(TemplateVocabulary(features), plan_of(given))
     needed, share = tagger.vocabulary.columns, share_of(given["validation"])
     text = reading.for_training(data, given, needed)
     output.spare(path, *text.paths, given["validation"] or "", given["features"])

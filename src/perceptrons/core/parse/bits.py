@@ -1,132 +1,154 @@
-"""Words of bits: what processors do with them in one instruction, and Python has no name for."""
+"""Operations on words of bits that Python lacks and processors do in one or a few instructions."""
 
 from __future__ import annotations
 
+from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
 
-from perceptrons.core.jit.deferred import overload
+from perceptrons.core.jit.deferred import overload, register_jitable
 
 U = np.uint64
-PLAIN: Any = {"error_model": "numpy", "forceinline": True}  # no fast math: what is computed here is exact
+PLAIN: Any = {"error_model": "numpy", "forceinline": True}  # no fast math: results must be exact
 
 
-def one_instruction(stub, result, emit):
-    """Let kernels call, in place of the stub, what `emit` makes with llvmlite's `ir`, a builder and a word."""
+def instruction(stub, result):
+    """Compile calls of `stub` into the LLVM code that the decorated function emits.
 
-    @overload(stub, jit_options=PLAIN)
-    def choose(word):
-        from llvmlite import ir
-        from numba import types
-        from numba.extending import intrinsic
+    The function takes llvmlite's `ir`, a builder and the arguments as LLVM values, an array as the pointer to its
+    first element. It returns one value, or a list of values for a tuple. `result` picks the return type from
+    `numba.types`.
+    """
 
-        @intrinsic
-        def instruction(typingctx, word):
-            def codegen(context, builder, signature, args):
-                return emit(ir, builder, args[0])
+    def decorate(emit):
+        @overload(stub, jit_options=PLAIN, strict=False)
+        def choose(*args):
+            from llvmlite import ir
+            from numba import types
+            from numba.extending import intrinsic
 
-            return getattr(types, result)(types.uint64), codegen
+            def define(typingctx, *args):
+                def codegen(context, builder, typed, values):
+                    plain = [
+                        context.make_array(type)(context, builder, value).data
+                        if isinstance(type, types.Array)
+                        else value
+                        for type, value in zip(typed.args, values, strict=True)
+                    ]
+                    emitted = emit(ir, builder, *plain)
+                    if isinstance(emitted, list):
+                        return context.make_tuple(builder, typed.return_type, emitted)
+                    return emitted
 
-        return lambda word: instruction(word)
+                return result(types)(*args), codegen
+
+            context, _ = signature(define).parameters.values()
+            define.__signature__ = Signature([context, *signature(stub).parameters.values()])  # Numba reads it
+            call = intrinsic(define)
+            by_arity = {
+                1: lambda a: call(a),
+                2: lambda a, b: call(a, b),
+                4: lambda a, b, c, d: call(a, b, c, d),
+            }
+            return by_arity[len(args)]
+
+        return emit
+
+    return decorate
+
+
+def one_word(types):
+    return types.uint64
 
 
 def eight(text, position):
     """The eight bytes text[position:position + 8] as one number, the first byte lowest."""
 
 
-@overload(eight, jit_options=PLAIN)
-def _eight(text, position):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def load(typingctx, text, position):
-        def codegen(context, builder, signature, args):
-            data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
-            word = builder.load(place)
-            word.align = 1
-            return word
-
-        return types.uint64(text, position), codegen
-
-    return lambda text, position: load(text, position)
+@instruction(eight, one_word)
+def _eight(ir, builder, text, position):
+    word = builder.load(builder.bitcast(builder.gep(text, [position]), ir.IntType(64).as_pointer()))
+    word.align = 1
+    return word
 
 
 def low_zeros(word):
-    """How many of the lowest bits are 0; 64 for the number 0."""
+    """The number of 0 bits below the lowest 1 bit; 64 for the number 0."""
+
+
+@instruction(low_zeros, one_word)
+def _low_zeros(ir, builder, word):
+    return builder.cttz(word, ir.Constant(ir.IntType(1), 0))
 
 
 def high_zeros(word):
-    """How many of the highest bits are 0."""
+    """The number of 0 bits above the highest 1 bit; 64 for the number 0."""
+
+
+@instruction(high_zeros, one_word)
+def _high_zeros(ir, builder, word):
+    return builder.ctlz(word, ir.Constant(ir.IntType(1), 0))
+
+
+def n_ones(word):
+    """The number of bits that are 1."""
+
+
+@instruction(n_ones, one_word)
+def _n_ones(ir, builder, word):
+    return builder.ctpop(word)
 
 
 def as_double(bits):
     """The float64 with these bits."""
 
 
+@instruction(as_double, lambda types: types.float64)
+def _as_double(ir, builder, bits):
+    return builder.bitcast(bits, ir.DoubleType())
+
+
+def double_at(address):
+    """The float64 stored at an address in memory."""
+
+
+@instruction(double_at, lambda types: types.float64)
+def _double_at(ir, builder, address):
+    return builder.load(builder.inttoptr(address, ir.DoubleType().as_pointer()))
+
+
 def product(a, b):
-    """a·b in 128 bits: the high word and the low."""
+    """a·b in 128 bits: the high word and the low word."""
 
 
-@overload(product, jit_options=PLAIN)
-def _product(a, b):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def multiply(typingctx, a, b):
-        def codegen(context, builder, signature, args):
-            wide, word = ir.IntType(128), ir.IntType(64)
-            full = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-            high = builder.trunc(builder.lshr(full, ir.Constant(wide, 64)), word)
-            return context.make_tuple(builder, signature.return_type, [high, builder.trunc(full, word)])
-
-        return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), codegen
-
-    return lambda a, b: multiply(a, b)
+@instruction(product, lambda types: types.UniTuple(types.uint64, 2))
+def _product(ir, builder, a, b):
+    wide, word = ir.IntType(128), ir.IntType(64)
+    full = builder.mul(builder.zext(a, wide), builder.zext(b, wide))
+    return [builder.trunc(builder.lshr(full, ir.Constant(wide, 64)), word), builder.trunc(full, word)]
 
 
 def within(text, position, low, high):
-    """Which of the 32 bytes from text[position] on lie between two bytes: a bit for each, the first lowest."""
+    """Mark the bytes of text[position:position + 32] between `low` and `high`: one bit a byte, the first lowest."""
 
 
-@overload(within, jit_options=PLAIN)
-def _within(text, position, low, high):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
+@instruction(within, one_word)
+def _within(ir, builder, text, position, low, high):
+    window = ir.VectorType(ir.IntType(8), 32)
 
-    @intrinsic
-    def compare(typingctx, text, position, low, high):
-        window = ir.VectorType(ir.IntType(8), 32)
+    def everywhere(number):
+        one = builder.trunc(number, ir.IntType(8))
+        first = builder.insert_element(ir.Constant(window, ir.Undefined), one, ir.Constant(ir.IntType(32), 0))
+        return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 32), [0] * 32))
 
-        def codegen(context, builder, signature, args):
-            def everywhere(number):
-                one = builder.trunc(number, ir.IntType(8))
-                first = builder.insert_element(ir.Constant(window, ir.Undefined), one, ir.Constant(ir.IntType(32), 0))
-                return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 32), [0] * 32))
-
-            data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            found = builder.load(builder.bitcast(builder.gep(data, [args[1]]), window.as_pointer()))
-            found.align = 1
-            above = builder.sub(found, everywhere(args[2]))
-            mask = builder.icmp_unsigned("<=", above, everywhere(builder.sub(args[3], args[2])))
-            return builder.zext(builder.bitcast(mask, ir.IntType(32)), ir.IntType(64))
-
-        return types.uint64(text, position, low, high), codegen
-
-    return lambda text, position, low, high: compare(text, position, low, high)
+    found = builder.load(builder.bitcast(builder.gep(text, [position]), window.as_pointer()))
+    found.align = 1
+    above = builder.sub(found, everywhere(low))
+    mask = builder.icmp_unsigned("<=", above, everywhere(builder.sub(high, low)))
+    return builder.zext(builder.bitcast(mask, ir.IntType(32)), ir.IntType(64))
 
 
-def n_ones(word):
-    """How many bits are 1."""
-
-
-one_instruction(low_zeros, "uint64", lambda ir, builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 0)))
-one_instruction(high_zeros, "uint64", lambda ir, builder, word: builder.ctlz(word, ir.Constant(ir.IntType(1), 0)))
-one_instruction(n_ones, "uint64", lambda ir, builder, word: builder.ctpop(word))
-one_instruction(as_double, "float64", lambda ir, builder, word: builder.bitcast(word, ir.DoubleType()))
+@register_jitable(**PLAIN)
+def is_digit(byte):
+    return byte >= 48 and byte <= 57

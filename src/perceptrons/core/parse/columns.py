@@ -1,4 +1,4 @@
-"""Columns put side by side as rows: numbers as a matrix; numbers, categories and what is hashed as sparse rows."""
+"""Turn columns into rows: a matrix of numbers, or sparse rows of numbers, categories and hashed features."""
 
 from __future__ import annotations
 
@@ -7,47 +7,26 @@ from functools import partial
 import numpy as np
 
 from perceptrons.core.jit.compiled import Compiled, Filling
-from perceptrons.core.jit.deferred import overload
+from perceptrons.core.parse.bits import U, double_at
 
-U = np.uint64
-ONE = np.uint64(1)
-NONE = np.uint32(0xFFFFFFFF)
-STRIP = np.uint64(64)  # rows that are written at a time, so that they stay in the cache while columns add to them
-
-
-def load(address):
-    """The float64 that lies at an address."""
-
-
-@overload(load)
-def _load(address):
-    from llvmlite import ir
-    from numba import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def read(typingctx, address):
-        def codegen(context, builder, signature, args):
-            return builder.load(builder.inttoptr(args[0], ir.DoubleType().as_pointer()))
-
-        return types.float64(types.uint64), codegen
-
-    return lambda address: read(address)
+ONE = U(1)
+NONE = np.uint32(0xFFFFFFFF)  # in place of a feature's number: there is none
+STRIP = U(64)  # rows that are written at a time, few enough to stay in the processor's cache
 
 
 @partial(Filling, lambda addresses, n: (int(n), addresses.size))
 def matrix(addresses, n, X):
-    """The C-ordered matrix of columns of n float64 each; where they lie is all that is known of them."""
+    """Copy columns of n float64 each into a C-ordered matrix; `addresses` tell where each column begins in memory."""
     for begin in range(U(0), n, STRIP):
         end = min(begin + STRIP, n)
         for j in range(U(addresses.size)):
             for i in range(begin, end):
-                X[i, j] = load(addresses[j] + i * U(8))
+                X[i, j] = double_at(addresses[j] + i * U(8))
 
 
 @Compiled
 def nonzeros(X):
-    """CSR arrays of a dense matrix: values, indices, indptr."""
+    """Convert a dense matrix to CSR arrays: values, indices, indptr."""
     indptr = np.zeros(X.shape[0] + 1, dtype=np.uint64)
     for i in range(U(X.shape[0])):
         count = U(0)
@@ -66,21 +45,21 @@ def nonzeros(X):
 
 @Compiled
 def compact(codes, size):
-    """Codes below `size` numbered anew, in the order in which they occur; returns them and what they were."""
-    new, were, found = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty_like(codes)
+    """Renumber codes below `size` in the order in which they occur; returns the new codes, and the old code of each."""
+    new, old, found = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty_like(codes)
     count = 0
     for i in range(U(codes.size)):
         code = U(codes[i])
         if new[code] < 0:
-            new[code], were[count] = count, codes[i]
+            new[code], old[count] = count, codes[i]
             count += 1
         found[i] = new[code]
-    return found, were[:count].copy()
+    return found, old[:count].copy()
 
 
 @Compiled
 def ones(features):
-    """CSR arrays with a one for each feature that a row of the matrix names; the same one twice is a two."""
+    """Make CSR arrays that count the features which each row of the matrix names."""
     n, width = U(features.shape[0]), U(features.shape[1])
     values, indices = np.empty(n * width), np.empty(n * width, dtype=np.uint32)
     indptr = np.zeros(n + ONE, dtype=np.uint64)
@@ -91,7 +70,7 @@ def ones(features):
             feature = features[i, c]
             if feature == NONE:
                 continue
-            at = end  # insertion: columns are few
+            at = end  # insertion sort: there are few columns
             while at > begin and indices[at - ONE] > feature:
                 at -= ONE
             if at > begin and indices[at - ONE] == feature:
@@ -107,7 +86,7 @@ def ones(features):
 
 @Compiled
 def beside(values, indices, indptr, more_values, more_indices, more_indptr):
-    """CSR arrays of rows whose first features are those of one matrix, and the further ones those of another."""
+    """Join the CSR arrays of two matrices side by side; features of the second come after those of the first."""
     joined_values = np.empty(values.size + more_values.size)
     joined_indices = np.empty(values.size + more_values.size, dtype=np.uint32)
     at = U(0)

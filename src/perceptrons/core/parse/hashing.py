@@ -1,8 +1,8 @@
-"""Text to numbers of features: MurmurHash3 over words, pairs of words, and so on.
+"""Hash text to feature numbers: words, pairs of words, and so on.
 
 The hash is MurmurHash3_x86_32 with seed 0 (Austin Appleby, public domain:
 https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp), which scikit-learn's FeatureHasher uses too.
-Strings are as Arrow keeps them: all bytes in a row, and where each string begins and ends.
+Strings are stored as in Arrow: the bytes of all strings in one array, and the offsets where strings begin and end.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import numpy as np
 
 from perceptrons.core.jit.compiled import Compiled
 from perceptrons.core.jit.deferred import register_jitable
+from perceptrons.core.parse.bits import U
 
-U = np.uint64
 W = np.uint32
-ONE = np.uint64(1)
+ONE = U(1)
 GAPS = tuple(U(gap) for gap in (88573, 29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1))  # Knuth: (3^k − 1) / 2
 
 
@@ -50,14 +50,14 @@ def murmur3(text, begin, end):
 
 @register_jitable()
 def in_word(byte):
-    """Whether a byte belongs to a word: ASCII letters, digits, _, and all of what is not ASCII."""
+    """Whether a byte belongs to a word: an ASCII letter, a digit, _, or part of a character outside of ASCII."""
     letter = byte | 32
     return (letter >= 97 and letter <= 122) or (byte >= 48 and byte <= 57) or byte == 95 or byte >= 128
 
 
 @register_jitable()
 def sort(array, begin, end):
-    """Put array[begin:end] in order: Shell's sort, which is short and fast for some thousand words."""
+    """Sort array[begin:end] in place by Shell's method, which is short, and fast for a few thousand words."""
     for gap in GAPS:
         for i in range(begin + gap, end):
             x, at = array[i], i
@@ -69,7 +69,7 @@ def sort(array, begin, end):
 
 @Compiled
 def hash_strings(text, offsets, mask):
-    """The hash of each string, its low bits."""
+    """Hash each string; `mask` picks the low bits."""
     hashes = np.empty(offsets.size - 1, dtype=np.uint32)
     for i in range(U(hashes.size)):
         hashes[i] = murmur3(text, U(offsets[i]), U(offsets[i + ONE])) & mask
@@ -78,7 +78,7 @@ def hash_strings(text, offsets, mask):
 
 @Compiled
 def hash_words(text, offsets, ngrams, mask, first):
-    """CSR arrays of the words of each string (see `perceptrons.data.table.text`); `first` is the first feature."""
+    """Hash the words of each string to CSR arrays (see `perceptrons.data.table.text`); `first` is the first feature."""
     n = U(offsets.size) - ONE
     words, longest = U(0), U(0)
     for i in range(n):
@@ -91,7 +91,7 @@ def hash_words(text, offsets, ngrams, mask, first):
     room = words * U(ngrams)
     values, indices = np.empty(room), np.empty(room, dtype=np.uint32)
     indptr = np.zeros(n + ONE, dtype=np.uint64)
-    # The words of one string in small letters, a blank between them, and where they begin and end.
+    # The words of one string in lower case, separated by blanks, and where they begin and end.
     line = np.empty(longest + ONE, dtype=np.uint8)
     begins, ends = np.empty(longest + ONE, dtype=np.uint64), np.empty(longest + ONE, dtype=np.uint64)
     end = U(0)
@@ -120,7 +120,7 @@ def hash_words(text, offsets, ngrams, mask, first):
                 indices[end] = murmur3(line, begins[word], ends[word + length]) & mask
                 end += ONE
         sort(indices, begin, end)
-        kept, length = begin, 0.0  # equal ones become a count
+        kept, length = begin, 0.0  # count equal features
         for at in range(begin, end):
             if kept > begin and indices[kept - ONE] == indices[at]:
                 values[kept - ONE] += 1.0

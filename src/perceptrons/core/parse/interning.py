@@ -1,9 +1,9 @@
-"""Numbers for things that are equal when all their parts are: strings of bytes, and keys of several codes.
+"""Number distinct things by first occurrence: strings of bytes, and keys of several codes.
 
-Tables are open: a thing is looked for from the slot that its hash names on, up to the first empty one. A slot has
-the hash above and the number plus one below, 32 bits each; 0 is empty. Tables have 2^k slots, at least half of them
-empty. Things with equal hashes are compared: no two ever share a number. Nothing is allocated here; where room runs
-out a kernel stops and says where, and goes on when it is called again with more.
+Hash tables use open addressing: a search begins at the slot that the hash names and ends at the first empty slot. A
+slot holds the hash in its upper and the number plus one in its lower 32 bits; 0 is empty. Tables have 2^k slots, at
+least half of them empty. Things with equal hashes are compared, so that no two share a number. Nothing is allocated
+here: a function that runs out of room stops, returns where, and continues when called again with more room.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from perceptrons.core.jit.deferred import register_jitable
 from perceptrons.core.parse.bits import PLAIN, U, eight, product
 from perceptrons.core.rows import prefetch
 
-PADDING = 64  # bytes that must follow a text: it is read in words and windows
+PADDING = 64  # bytes that must follow a text, because it is read in words and windows
 ONE = U(1)
 LOW = U(0xFFFFFFFF)
-ODD = U(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio: its multiples spread evenly (Knuth, vol. 3, §6.4)
+ODD = U(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio, whose multiples spread evenly (Knuth, vol. 3, §6.4)
 
-# Codes that stand for no value. Beyond the sentence it is a marker: EDGE − 2(d − 1) at distance d before it begins,
-# one less after it ends.
+# Codes that stand for no value. Positions outside of the sentence have markers: EDGE − 2(d − 1) at distance d before
+# its beginning, and one less at distance d after its end.
 UNKNOWN = np.uint32(0xFFFFFFFF)
 EDGE = np.uint32(0xFFFFFFFE)
-FARTHEST = 255  # distance that a marker tells
-FIRST_MARKER = int(EDGE) - 2 * FARTHEST  # codes of values are below
+FARTHEST = 255  # largest distance that has a marker
+FIRST_MARKER = int(EDGE) - 2 * FARTHEST  # codes of values are smaller
 
 
 @register_jitable(**PLAIN)
 def mixed(h, word):
-    """A hash of a hash and one more word: both halves of a product, so that every bit matters to the lowest ones."""
+    """Extend a hash by one word: both halves of a product, so that the lowest bits depend on every bit."""
     high, low = product(h ^ word, ODD)
     return high ^ low
 
 
 @register_jitable(**PLAIN)
 def lowest(word, n):
-    """The n lowest bytes of a word, n < 8."""
+    """Keep the n lowest bytes of a word, n < 8."""
     return word & ((ONE << (n << U(3))) - ONE)
 
 
 @register_jitable(**PLAIN)
 def hash_of(text, begin, n):
-    """The hash of n bytes."""
+    """Hash n bytes."""
     h, at = n, begin
     while n >= U(8):
         h = mixed(h, eight(text, at))
@@ -54,7 +54,7 @@ def hash_of(text, begin, n):
 
 @register_jitable(**PLAIN)
 def equal(text, a, b, n):
-    """Whether n bytes are the same in two places."""
+    """Whether the n bytes at two positions are the same."""
     while n >= U(8):
         if eight(text, a) != eight(text, b):
             return False
@@ -66,7 +66,7 @@ def equal(text, a, b, n):
 
 @Compiled
 def spread(old, slots):
-    """Put everything that is in a table into a larger one, which is empty."""
+    """Copy all entries of a table into a larger one, which must be empty."""
     mask = U(slots.size) - ONE
     for i in range(U(old.size)):
         if old[i] != U(0):
@@ -78,10 +78,9 @@ def spread(old, slots):
 
 @Compiled
 def intern(text, begins, lengths, first, count, slots, homes, codes):
-    """Number strings, from string `first` on, by first occurrence; fills slots, homes and codes.
+    """Number strings by first occurrence, beginning with string `first`; fills slots, homes and codes.
 
-    homes: for each number the string that was the first to get it. Returns where it stopped, and how many numbers
-    there are.
+    homes: for each number, the first string that has it. Returns where it stopped, and how many numbers there are.
     """
     mask, n = U(slots.size) - ONE, U(count)
     for i in range(U(first), U(begins.size)):
@@ -110,7 +109,7 @@ def intern(text, begins, lengths, first, count, slots, homes, codes):
 
 @register_jitable(**PLAIN)
 def same_key(keys, number, template, values, parts, begin, end):
-    """Whether the key of this number is that of a template whose parts have these values."""
+    """Whether the key with this number belongs to the template and to these values of its parts."""
     same = keys[number, U(0)] == template
     for k in range(begin, end):
         same = same and keys[number, k - begin + ONE] == values[U(parts[k])]
@@ -121,10 +120,11 @@ def same_key(keys, number, template, values, parts, begin, end):
 def number(codes, bounds, cells, parts, ends, grow, slots, keys, values, hashes, indices, indptr, counts):
     """Number the features of tokens; fills slots, keys, indices and indptr, and updates counts.
 
-    codes: a row a view, a column a token. cells: view and offset of each. parts: the cells of all templates, one
-    after the other; ends: where those of each end. A feature's key is its template and the values of its cells. With
-    `grow` a new one gets the next number, otherwise it is left out, as is one with an unknown value. values and
-    hashes: room for those of a token. counts: sequences done, tokens done, features in the table, features found.
+    codes: one row a view, one column a token. cells: the view and offset of each cell. parts: the cells of all
+    templates, one template after the other; ends: where the cells of each template end. The key of a feature is its
+    template and the values of its cells. With `grow` a new feature gets the next number; otherwise it is left out.
+    Features with an unknown value are always left out. values and hashes: scratch space for one token. counts:
+    sequences done, tokens done, features in the table, features found.
     """
     mask, n_templates = U(slots.size) - ONE, U(ends.size)
     done, i, n, nnz = U(counts[0]), U(counts[1]), U(counts[2]), U(counts[3])
@@ -191,10 +191,7 @@ def number(codes, bounds, cells, parts, ends, grow, slots, keys, values, hashes,
 
 @Compiled
 def index(keys, first, n, ends, slots):
-    """Put keys number `first` to n − 1 into a table with room; returns the number of the first that is there already.
-
-    If none is: n.
-    """
+    """Add the keys `first` to n − 1 to a table with room; returns the first duplicate key, or n if there is none."""
     mask = U(slots.size) - ONE
     for i in range(U(first), U(n)):
         t = U(keys[i, U(0)])

@@ -1,22 +1,20 @@
-"""Where the records of a CSV text begin, so that it can be cut and its pieces parsed side by side."""
+"""Find where the records of a CSV text begin, so that pieces of it can be parsed in parallel."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.parse.bits import U
 
-U = np.uint64
-ONE = np.uint64(1)
+ONE = U(1)
 LF, CR = 10, 13
-NO_QUOTE = 256  # no byte is
+NO_QUOTE = 256  # a quote that matches no byte
 
 
 @Compiled
 def records(text, delimiter, quote, stop):
-    """Walk over `stop` records; returns how many were whole, where the next begins, and the line feeds before it.
+    """Skip up to `stop` records; returns how many were complete, where the next begins, and the line feeds before it.
 
-    Records are what Arrow takes for them: blank lines are none, and a quote counts where a field begins only.
+    As in Arrow, blank lines are not records, and a quote has a meaning only at the start of a field.
     """
     size, at, found, lines = U(text.size), U(0), 0, 0
     while True:
@@ -53,7 +51,7 @@ def records(text, delimiter, quote, stop):
 
 @Compiled
 def line_feeds(text):
-    """How many there are."""
+    """Count the line feeds."""
     count = 0
     for at in range(U(text.size)):
         count += text[at] == LF

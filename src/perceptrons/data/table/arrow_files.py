@@ -1,4 +1,4 @@
-"""Parquet files and files of Arrow's own format (IPC, Feather), a batch at a time."""
+"""Read Parquet files and Arrow files (IPC, Feather) one batch at a time."""
 
 from __future__ import annotations
 
@@ -11,48 +11,58 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from perceptrons.data import files
+from perceptrons.data.batches import rows_at_once
 from perceptrons.data.files import DataError
-from perceptrons.data.table.columns import MOST_ROWS
-
-MOST_BYTES = 1 << 25  # of a batch, as numbers
 
 
 @dataclass(frozen=True)
 class ArrowBlock:
-    """Some rows of a file."""
+    """Consecutive rows of a file."""
 
     path: str
     content: Any  # an Arrow table
-    row: int  # of the file, where the block begins
-    position: int  # of the file as it lies on the disk, about where the block ends
+    row: int  # number of the first row in the file
+    position: int  # approximate number of bytes on the disk up to the end of the block
 
     def place(self, row: int) -> str:
-        """File and row, counted from 1 on."""
+        """The file and the number of a row, counted from 1."""
         return f"{files.display([self.path])}: row {self.row + row + 1}"
 
     def table(self, types: dict[str, Any]) -> Any:
-        """The columns named, of whatever type they are."""
+        """The columns named, with the types that the file has."""
         return self.content.select(list(types))
 
 
-def read_arrow(path: str, form: str, choose: Callable[[Any], list[str]]) -> Iterator[ArrowBlock]:
-    """The blocks of a file, with those of its columns that are chosen once its schema is known."""
+def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]]) -> Iterator[ArrowBlock]:
+    """Read the blocks of a file.
+
+    Parameters
+    ----------
+    path : str
+    format : {"parquet", "arrow"}
+    choose : callable
+        Picks the columns to read from the schema.
+
+    Yields
+    ------
+    ArrowBlock
+    """
     import pyarrow as pa
 
     try:
         with seekable(path) as file:
-            size = 0 if path == files.STDIN else os.path.getsize(path)
+            size = files.size(path)
             row = 0
-            for table, done in (_parquet if form == "parquet" else _ipc)(file, choose):
+            for table, done in (_parquet if format == "parquet" else _ipc)(file, choose):
                 yield ArrowBlock(path, table, row, int(size * done))
                 row += len(table)
     except (pa.ArrowInvalid, OSError, EOFError, zlib.error) as error:
-        what = "Parquet" if form == "parquet" else "Arrow (Feather)"
+        what = "Parquet" if format == "parquet" else "Arrow (Feather)"
         raise DataError(f"{files.display([path])} cannot be read as {what}: {error}") from error
 
 
 def seekable(path: str) -> BinaryIO:
-    """The file, or what it holds uncompressed in a temporary one: these formats are not read from front to back."""
+    """Open a file that allows seeking; a stream or a compressed file is copied to a temporary file first."""
     if not files.is_stream(path) and not files.is_compressed(path):
         return open(path, "rb")
     copy = tempfile.TemporaryFile()
@@ -66,25 +76,21 @@ def seekable(path: str) -> BinaryIO:
     return cast(BinaryIO, copy)
 
 
-def _most_rows(names: list[str]) -> int:
-    return max(1, min(MOST_ROWS, MOST_BYTES // (8 * len(names))))
-
-
 def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tuple[Any, float]]:
-    """Tables, and how much of the file is done after each."""
+    """Read tables, each with the share of the file that is done."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    content = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)  # a group of rows may be the whole file
+    content = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)  # a row group may be the whole file
     done = 0
     names = choose(content.schema_arrow)
-    for batch in content.iter_batches(_most_rows(names), columns=names):
+    for batch in content.iter_batches(rows_at_once(len(names)), columns=names):
         done += len(batch)
         yield pa.Table.from_batches([batch]), done / content.metadata.num_rows
 
 
 def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tuple[Any, float]]:
-    """Tables, and how much of the file is done after each."""
+    """Read tables, each with the share of the file that is done."""
     import pyarrow as pa
 
     size = file.seek(0, os.SEEK_END)
@@ -92,7 +98,7 @@ def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tuple[A
     begin = file.read(6)
     file.seek(0)
     if begin.startswith(b"FEA1"):
-        raise pa.ArrowInvalid("it is Feather of version 1; write it anew as version 2")
+        raise pa.ArrowInvalid("it is a Feather file of version 1: write it again as version 2")
     if begin == b"ARROW1":
         content = pa.ipc.open_file(file)
         batches = (content.get_batch(i) for i in range(content.num_record_batches))
@@ -100,7 +106,7 @@ def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tuple[A
         content = pa.ipc.open_stream(file)
         batches = iter(content)
     names = choose(content.schema)
-    rows = _most_rows(names)
+    rows = rows_at_once(len(names))
     for batch in batches:
         table = pa.Table.from_batches([batch]).select(names)
         for at in range(0, len(table), rows):

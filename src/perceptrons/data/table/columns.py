@@ -1,4 +1,4 @@
-"""Pieces of an Arrow table as arrays: what can be done by workers, apart from each other."""
+"""Convert pieces of an Arrow table to arrays. Workers can do this in parallel."""
 
 from __future__ import annotations
 
@@ -10,27 +10,25 @@ import numpy.typing as npt
 
 from perceptrons.core.parse.columns import beside, compact, matrix, nonzeros, ones
 from perceptrons.core.rows import GOOD, survey
-from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data import batches
+from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.encoding import MISSING, Encoding
 from perceptrons.data.table.text import Csr, hashes, word_rows
 
-MOST_ROWS = 1 << 16  # of a batch
-TOO_LARGE = "the squared length of the row overflows float64: rescale the features"
-
 
 class Piece(NamedTuple):
-    """Rows as arrays, except for numbers of categories, which depend on the rows before them."""
+    """Rows as arrays. Only the numbers of categories are missing, because they depend on earlier rows."""
 
     X: npt.NDArray[np.float64]
     sq_norm: npt.NDArray[np.float64]
     hashed: Csr | None
-    codes: list[npt.NDArray[Any]]  # for each column of categories: which of its categories a row has
+    codes: list[npt.NDArray[Any]]  # for each column of categories, the category of each row
     categories: list[list[str]]  # in the order in which they occur
     y: npt.NDArray[Any] | None
 
     def rows(self, encoding: Encoding, *, grow: bool) -> Rows:
-        """What a pass takes; new categories enter the encoding, if it may grow."""
+        """Make the rows for a pass; with `grow`, new categories are added to the encoding."""
         if encoding.dense:
             return Rows(readonly(self.X), None, None, encoding.n_features, self.sq_norm)
         parts: list[Csr] = [nonzeros(self.X)] if encoding.numbers else []
@@ -38,17 +36,34 @@ class Piece(NamedTuple):
             parts.append(self.hashed)
         if self.codes:
             parts.append(ones(encoding.number(self.codes, self.categories, grow=grow)))
-        values, indices, indptr = reduce(lambda one, two: beside(*one, *two), parts)
+        values, indices, indptr = _side_by_side(parts)
         arrays = readonly(values), readonly(indices), readonly(indptr)
-        sq_norm, _, _ = survey(*arrays, np.uint64(encoding.n_features))  # finite: those of X are, and the rest is small
+        sq_norm, _, _ = survey(*arrays, np.uint64(encoding.n_features))  # always finite: X was checked
         return Rows(*arrays, encoding.n_features, sq_norm)
 
 
 def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
-    """The pieces of a table, in order; raises the first flaw of the first piece that has any."""
+    """Convert a table to pieces.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    encoding : Encoding
+    target : str or None
+        The column of labels.
+
+    Returns
+    -------
+    list of Piece
+
+    Raises
+    ------
+    Flaw
+        The first flaw of the first piece that has one.
+    """
     pieces = []
-    for begin in range(0, table.num_rows, MOST_ROWS):
-        part = table.slice(begin, MOST_ROWS)
+    for begin in range(0, table.num_rows, batches.MOST_ROWS):
+        part = table.slice(begin, batches.MOST_ROWS)
         flaws: list[Flaw] = []
         X, sq_norm = _numbers(part, encoding, flaws)
         categories = [_categories(part.column(name), encoding, name, flaws) for name in encoding.categories]
@@ -67,7 +82,7 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
 def _numbers(
     part: Any, encoding: Encoding, flaws: list[Flaw]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """The columns of numbers as one matrix, and squared lengths of its rows."""
+    """The columns of numbers as one matrix, and the squared lengths of its rows."""
     import pyarrow as pa
 
     n, columns = np.uint64(part.num_rows), []
@@ -94,23 +109,23 @@ def _numbers(
             X[infinite, j] = 0.0
     sq_norm, verdict, row = survey(readonly(X), None, None, np.uint64(X.shape[1]))
     if verdict != GOOD:
-        flaws.append(Flaw(int(row), None, TOO_LARGE))
+        flaws.append(Flaw(int(row), None, OVERFLOW))
     return X, sq_norm
 
 
-def _as(column: Any, kind: Any) -> Any:
-    """A column cast to a type; what it takes to cast is not imported for one that is of it."""
-    return column if column.type == kind else column.cast(kind, safe=False)
+def _as(column: Any, type: Any) -> Any:
+    """Cast a column to a type; a column that has the type needs no import for casting."""
+    return column if column.type == type else column.cast(type, safe=False)
 
 
-def values_of(column: Any, kind: Any) -> npt.NDArray[Any]:
-    """The numbers of a column without nulls, where they lie. Its own `to_numpy` imports pandas where there is one."""
-    size = np.dtype(kind).itemsize
-    return np.frombuffer(column.buffers()[1], dtype=kind, count=len(column), offset=column.offset * size)
+def values_of(column: Any, dtype: Any) -> npt.NDArray[Any]:
+    """View the numbers of a column without nulls. (The column's `to_numpy` would import pandas.)"""
+    size = np.dtype(dtype).itemsize
+    return np.frombuffer(column.buffers()[1], dtype=dtype, count=len(column), offset=column.offset * size)
 
 
 def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> tuple[npt.NDArray[np.int64], Any]:
-    """A column of categories as codes and what they stand for, in the order in which they occur."""
+    """Convert a column to codes and the categories they stand for, in order of first occurrence."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -118,67 +133,67 @@ def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -
         column = compute.if_else(column.cast("bool"), "True", "False")
     codes, words = _coded(column)
     blank = compute.equal(words, "")
-    empty = np.append(values_of(blank.cast("uint8"), np.bool_), True)[codes]  # a blank cell of a CSV file was a null
+    empty = np.append(values_of(blank.cast("uint8"), np.bool_), True)[codes]  # an empty CSV cell is null, code −1
     if empty.any() and encoding.fill(name) is None:
         flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
-    last = pa.array([MISSING], pa.large_string())  # where the code −1 of nulls leads
+    last = pa.array([MISSING], pa.large_string())  # the category of nulls, whose code is −1
     unique = pa.concat_arrays([compute.if_else(blank, MISSING, words), last]).dictionary_encode()
     codes, used = compact(values_of(unique.indices, np.int32).astype(np.int64)[codes], len(unique.dictionary))
     return codes, unique.dictionary.take(pa.array(used))
 
 
 def _coded(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
-    """A column of any type as codes, −1 for nulls, and the strings that they stand for."""
+    """Convert a column of any type to codes, −1 for nulls, and the strings they stand for."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.large_string()).dictionary_encode()
     column = column.combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # chunks with dictionaries of their own
+    if isinstance(column, pa.ChunkedArray):  # each chunk has its own dictionary
         column = column.unify_dictionaries().combine_chunks()
     codes = values_of(column.indices.cast("int64").fill_null(-1), np.int64)
     return codes, column.dictionary.cast("large_string").fill_null("")
 
 
 def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any:
-    """A column of text; one that is missing has no words."""
+    """Read a column of text; a missing text has no words."""
     column = _strings(column)
     if column.null_count and encoding.fill(name) is None:
         flaws.append(_missing(column.is_null(), name, "a text without words"))
     return column.fill_null("")
 
 
-def _labels(column: Any, kind: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
-    """Labels of the kind that the encoding says."""
+def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
+    """Convert a column to labels of the encoding's type."""
     import pyarrow as pa
 
-    if kind == "str":
+    if type == "str":
         codes, words = _coded(column)
         y = np.array([*words.to_pylist(), ""])[codes]
         empty = y == ""
     else:
         column = column.combine_chunks()
         if pa.types.is_integer(column.type) and not column.null_count:
-            y = values_of(column, column.type.to_pandas_dtype())  # beyond 2⁵³ floats would not tell them apart
+            y = values_of(column, column.type.to_pandas_dtype())  # floats are not exact beyond 2⁵³
             empty = np.zeros(len(y), dtype=np.bool_)
         else:
             floats = _as(column, pa.float64())
             y = values_of(floats.fill_null(np.nan) if floats.null_count else floats, np.float64)
             empty = np.isnan(y)
             y = np.where(empty, 0.0, y)
-        if kind == "int64":  # labels of a further file may be fractions, or beyond what int64 holds
+        if type == "int64":  # labels of a later file may be fractions, or too large for int64
             broken = np.flatnonzero(np.rint(y) != y if y.dtype.kind == "f" else y > np.iinfo(np.int64).max)
             if broken.size:
-                what = f"expected an integer of 64 bits, got {y[broken[0]]}"
+                what = f"expected a 64-bit integer, got {y[broken[0]]}"
                 flaws.append(Flaw(int(broken[0]), name, what))
                 return y
     if empty.any():
         flaws.append(Flaw(int(empty.argmax()), name, "the label is missing: remove the row"))
-    return np.asarray(y, dtype=None if kind == "str" else kind)
+    return np.asarray(y, dtype=None if type == "str" else type)
 
 
 def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding) -> Csr:
-    """The features that have fixed places: hashed categories and words."""
+    """The hashed features, of categories and words."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -194,12 +209,16 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
     first += encoding.n_hashed
     for t, column in enumerate(texts):
         parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, first + (t << encoding.text_bits)))
-    joined: Csr = reduce(lambda one, two: beside(*one, *two), parts)
-    return joined
+    return _side_by_side(parts)
+
+
+def _side_by_side(parts: list[Csr]) -> Csr:
+    """Join matrices with the same rows; each has its features after those of the one before."""
+    return reduce(lambda one, two: beside(*one, *two), parts)
 
 
 def _strings(column: Any) -> Any:
-    """A column of any type as one array of strings."""
+    """Convert a column of any type to one array of strings."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -209,5 +228,5 @@ def _strings(column: Any) -> Any:
 
 def _missing(empty: Any, name: str, instead: str) -> Flaw:
     row = np.flatnonzero(np.asarray(empty))[0]
-    what = f"the value is missing: remove the row, drop the column, or fill such values with {instead} by missing=0"
+    what = f"the value is missing: remove the row, drop the column, or put {instead} in its place with missing=0"
     return Flaw(int(row), name, what)

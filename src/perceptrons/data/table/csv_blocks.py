@@ -1,6 +1,6 @@
-"""CSV files, cut into blocks of whole records that are parsed side by side.
+"""Cut CSV files into blocks of whole records, which are parsed in parallel.
 
-Arrow's own streaming reader parses one block at a time, and takes half again as long as its reader of whole files.
+Arrow's streaming reader parses one block at a time, and takes half again as long as its reader of whole files.
 """
 
 from __future__ import annotations
@@ -20,16 +20,26 @@ from perceptrons.data import files
 from perceptrons.data.files import DataError
 
 BLOCK = 1 << 22  # bytes
-LONGEST = 1 << 26  # bytes of a record
+LONGEST = 1 << 26  # bytes of the longest record
 BOM, OTHER_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 ALL = np.iinfo(np.int64).max
 CONVERSION = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): (.*)", re.DOTALL)
 NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
-EXPECTED = {"double": "a number", "int64": "an integer like the labels before it", "bool": "true or false"}
+EXPECTED = {"double": "a number", "int64": "an integer, as in the rows before", "bool": "true or false"}
 
 
 class Flaw(Exception):
-    """What is wrong with a row of a block; where the block stands is known to others."""
+    """Something is wrong with a row of a block.
+
+    Parameters
+    ----------
+    row : int
+        Number of the row in the block.
+    column : str or None
+        The column, if the flaw concerns only one.
+    what : str
+        What is wrong.
+    """
 
     def __init__(self, row: int, column: str | None, what: str) -> None:
         super().__init__(what)
@@ -38,20 +48,20 @@ class Flaw(Exception):
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How records are written."""
+    """How the records of a CSV file are written."""
 
     delimiter: str = ","
     header: bool = True
     quotes: bool = True
 
     def walk(self, text: Any, stop: int) -> tuple[int, int, int]:
-        """`records` of core."""
+        """Skip up to `stop` records: how many were complete, where the next begins, and the line feeds before it."""
         quote = ord('"') if self.quotes else NO_QUOTE
         found, begin, lines = records(np.frombuffer(text, dtype=np.uint8), ord(self.delimiter), quote, stop)
         return int(found), int(begin), int(lines)
 
     def cut(self, text: bytearray) -> int:
-        """Where the last, incomplete record begins."""
+        """The position where the last, incomplete record begins."""
         if self.quotes and b'"' in text:  # a line feed may be part of a value
             return self.walk(text, ALL)[1]
         return text.rfind(b"\n") + 1 or text.rfind(b"\r") + 1
@@ -63,14 +73,14 @@ class CsvBlock:
 
     path: str
     text: memoryview
-    line: int  # of the file, where the block begins
-    position: int  # of the file as it lies on the disk, where the block ends
+    line: int  # number of the first line in the file
+    position: int  # number of bytes on the disk up to the end of the block
     names: list[str]
     dialect: CsvDialect
-    quotes: bool  # whether any are in the text
+    quotes: bool  # whether the text contains any
 
     def place(self, row: int) -> str:
-        """File and line of a row."""
+        """The file and the line of a row."""
         lines = self.dialect.walk(self.text, row)[2]
         return f"{files.display([self.path])}:{self.line + lines}"
 
@@ -80,17 +90,17 @@ class CsvBlock:
         return self.dialect.walk(self.text, 0)[1] == len(self.text)
 
     def schema(self) -> Any:
-        """Names and types of the columns, as far as this block tells."""
+        """The names and types of the columns, as this block suggests them."""
         import pyarrow as pa
 
         found = self._read(None).schema
         binary = [field.name for field in found if field.type == pa.binary()]
-        if binary:  # not UTF-8: where?
+        if binary:  # some text is not UTF-8: read it as text, so that the error says where
             self._read({name: pa.string() for name in binary})
         return found
 
     def check_categories(self, names: list[str]) -> None:
-        """Raise an error for a column of text that is numbers for the most part: the rest are slips, not categories."""
+        """Refuse a column of text in which most cells are numbers: the others are probably typing errors."""
         if not names:
             return
         import pyarrow as pa
@@ -104,13 +114,12 @@ class CsvBlock:
             others = compute.invert(compute.or_(numbers, missing))
             if compute.sum(numbers).as_py() > compute.sum(others).as_py():
                 row = compute.index(others, True).as_py()
-                what = (
-                    f"expected a number as in most rows, got {cells[row].as_py()!r:.60}: correct it, or take all values"
-                )
-                raise Flaw(row, name, f"{what} for categories with categorical=[{name!r}]")
+                what = f"expected a number as in most rows, got {cells[row].as_py()!r:.60}"
+                remedy = f"correct it, or treat all values as categories with categorical=[{name!r}]"
+                raise Flaw(row, name, f"{what}: {remedy}")
 
     def table(self, types: dict[str, Any]) -> Any:
-        """The columns named, as the types given. Words in dictionaries lose blanks around them.
+        """Read the columns named, with the types given. Blanks around categories are removed.
 
         Arrow does the same with numbers: ``39, Private, 7`` is a common way to write.
         """
@@ -119,7 +128,7 @@ class CsvBlock:
         table = self._read(types)
         for j, name in enumerate(table.column_names):
             if pa.types.is_dictionary(types[name]):
-                from pyarrow import compute  # slow to import, and tables of numbers need none of it
+                from pyarrow import compute  # slow to import, and tables of numbers do not need it
 
                 coded = table.column(j).combine_chunks()
                 words = compute.utf8_trim(coded.dictionary, " \t")
@@ -155,7 +164,7 @@ class CsvBlock:
             raise Flaw(
                 row.number - 1,
                 None,
-                f"has {row.actual_columns} columns, expected {row.expected_columns}: {row.text:.60}",
+                f"the row has {row.actual_columns} columns, expected {row.expected_columns}: {row.text:.60}",
             )
         return table
 
@@ -163,22 +172,22 @@ class CsvBlock:
         found = CONVERSION.fullmatch(message)
         if found is None:
             return Flaw(0, None, f"cannot be read from here on: {message}")
-        column, row, kind, what = found.groups()
+        column, row, type, what = found.groups()
         got = what.removeprefix("invalid value ")
         if "UTF8" in what:
-            what = "is not UTF-8: convert the file, for instance with iconv"
+            what = "the text is not UTF-8: convert the file, for instance with iconv"
         else:
-            what = f"expected {EXPECTED.get(kind, kind)}, got {got:.60}"
+            what = f"expected {EXPECTED.get(type, type)}, got {got:.60}"
         return Flaw(int(row) - 1, self.names[int(column)], what)
 
 
 def read_csv(path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
-    """The blocks of a file; the first may be empty."""
+    """Read the blocks of a file; the first may be empty."""
     with files.open_binary(path) as stream:
         try:
             yield from _blocks(stream, path, dialect)
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path} cannot be read as what it begins like, a compressed file: {error}") from error
+            raise files.damaged(path, error) from error
 
 
 def _blocks(stream: files.Stream, path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
@@ -194,11 +203,11 @@ def _blocks(stream: files.Stream, path: str, dialect: CsvDialect) -> Iterator[Cs
         quoted = dialect.quotes and b'"' in text
         if (ended and quoted) or (end == 0 and len(text) > LONGEST):
             if ended:
-                text[size] = ord("\n")  # there is room
+                text[size] = ord("\n")  # the text is longer than `size`
             _, begin, lines = dialect.walk(view[: size + 1], ALL)
             if begin < size:
-                what = "ends inside of a quote" if ended else f"is longer than {LONGEST >> 20} MB"
-                remedy = "close the quote, or pass quotes=False if quotes are characters like others"
+                what = "ends inside a quoted cell" if ended else f"is longer than {LONGEST >> 20} MB"
+                remedy = "close the quote, or pass quotes=False if quotes have no special meaning"
                 what = f"the row that begins here {what}: {remedy if quoted else 'end rows by line feeds'}"
                 raise DataError(f"{files.display([path])}:{line + lines}: {what}")
         block, rest = view[:end], view[end:size]
@@ -213,26 +222,26 @@ def _blocks(stream: files.Stream, path: str, dialect: CsvDialect) -> Iterator[Cs
 
 
 def _fill(stream: files.Stream, view: memoryview, size: int) -> int:
-    """Read into all of the view from `size` on; returns where it ends."""
+    """Fill the view from `size` on; returns where the data end."""
     while size < len(view) and (got := stream.readinto(view[size:])):
         size += got
     return size
 
 
 def _begin(block: memoryview, where: str, dialect: CsvDialect) -> tuple[list[str], int, int]:
-    """The names of the columns, where rows begin, and the number of line feeds before."""
+    """The names of the columns, where the rows begin, and the number of line feeds before."""
     begin = bytes(block[:3])
     if begin.startswith(OTHER_BOMS):
-        raise DataError(f"{where} is not UTF-8, but UTF-16: convert it, for instance with iconv")
+        raise DataError(f"{where} is UTF-16, expected UTF-8: convert it, for instance with iconv")
     bom = len(BOM) if begin == BOM else 0
     found, at, lines = dialect.walk(block[bom:], 1)
     record = bytes(block[bom : bom + at] if found else block[bom:])
     try:
         text = record.decode().strip("\r\n")
     except UnicodeDecodeError:
-        raise DataError(f"{where}:1: is not UTF-8: convert the file, for instance with iconv") from None
+        raise DataError(f"{where}:1: the header is not UTF-8: convert the file, for instance with iconv") from None
     if not text:
-        raise DataError(f"{where} is empty: expected {'a line with names of columns' if dialect.header else 'rows'}")
+        raise DataError(f"{where} is empty: expected {'a line with column names' if dialect.header else 'rows'}")
     fields = text.split(dialect.delimiter)
     if dialect.quotes:
         fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))

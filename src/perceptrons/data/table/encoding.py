@@ -1,4 +1,4 @@
-"""How the columns of a table become features: what has to be kept with a model to read new tables as it did."""
+"""How the columns of a table become features. It is saved with a model, so that new tables are read the same way."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.core.parse.columns import NONE
 from perceptrons.data.files import DataError
 
-NONE = np.uint32(0xFFFFFFFF)  # in place of a feature's number: there is none
-MISSING = "missing"  # the category of cells without one, where they are filled
+MISSING = "missing"  # the category that replaces missing ones
 Fill = float | dict[str, float] | None
 
 
 class Settings(NamedTuple):
-    """What is asked for of the columns of a table."""
+    """The user's choices about the columns of a table; see `TableSource`."""
 
     target: str | None = None
     features: list[str] | None = None
@@ -31,11 +31,11 @@ class Settings(NamedTuple):
 
     @property
     def marked(self) -> list[str]:
-        """Columns of categories by name."""
+        """The columns that the user marked as categories."""
         return [] if self.categorical == "auto" else list(self.categorical)
 
     def check(self) -> None:
-        """Raise an error for what makes no sense whatever the table."""
+        """Refuse settings that are wrong for every table."""
         for name, bits in {"hash_bits": self.hash_bits, "text_bits": self.text_bits}.items():
             if bits is not None and not 1 <= bits <= 28:
                 raise DataError(f"{name} must lie between 1 and 28, got {bits}")
@@ -44,17 +44,34 @@ class Settings(NamedTuple):
         fills = self.missing.values() if isinstance(self.missing, dict) else [self.missing]
         for fill in fills:
             if fill is not None and not np.isfinite(fill):
-                raise DataError(f"missing must be filled by a finite number, got {fill}")
+                raise DataError(f"missing must be a finite number, got {fill}")
 
 
 @dataclass
 class Encoding:
-    """Columns in the order of their features.
+    """The columns of a table and the numbers of their features.
 
-    Features are numbered: first one for each column of numbers; then, with `hash_bits`, 2^hash_bits that all
-    categories share, each hashed as "column=category"; then 2^text_bits for each column of text; then, without
-    `hash_bits`, one for each category, in the order in which they are first seen, row by row.
+    Features are numbered in this order: one for each column of numbers; with `hash_bits`, 2^hash_bits features that
+    all categories share, each hashed as "column=category"; 2^text_bits for each column of text; without `hash_bits`,
+    one for each category, in the order in which categories first occur, row by row.
 
+    Parameters
+    ----------
+    target : str or None
+        The column of labels.
+    label : {"int64", "float64", "bool", "str"}
+        The type of the labels.
+    numbers, categories, texts : list of str
+        The columns of numbers, categories and text.
+    flags : list of str
+        The columns of categories that hold booleans.
+    hash_bits, ngrams, text_bits, missing
+        See `TableSource`.
+    seen : list of (str, str)
+        The column and name of each category, by its number.
+
+    Examples
+    --------
     >>> encoding = Encoding("y", "int64", ["age"], ["job"], [], [])
     >>> _ = encoding.number([np.array([0, 1, 0])], [["teacher", "nurse"]], grow=True)
     >>> encoding.feature_names
@@ -62,16 +79,16 @@ class Encoding:
     """
 
     target: str | None
-    label: str  # what the labels are: int64, float64, bool or str
+    label: str
     numbers: list[str]
-    categories: list[str]  # columns of categories
-    flags: list[str]  # those of them that are true or false
+    categories: list[str]
+    flags: list[str]
     texts: list[str]
     hash_bits: int | None = None
     ngrams: int = 1
     text_bits: int = 18
     missing: Fill = None
-    seen: list[tuple[str, str]] = field(default_factory=list)  # column and category, by their number
+    seen: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._known: dict[str, dict[str, int]] = {name: {} for name in self.categories}
@@ -80,48 +97,67 @@ class Encoding:
 
     @property
     def columns(self) -> list[str]:
-        """Names of all columns that features come from."""
+        """The names of all columns that become features."""
         return [*self.numbers, *self.categories, *self.texts]
 
     @property
     def dense(self) -> bool:
-        """Whether all features are numbers, so that rows are dense."""
+        """Whether all columns are numbers, so that rows are dense."""
         return not self.categories and not self.texts
 
     @property
     def n_hashed(self) -> int:
-        """How many features the hashed categories share."""
+        """The number of features that hashed categories share."""
         return 1 << self.hash_bits if self.hash_bits is not None and self.categories else 0
 
     @property
     def begin_onehot(self) -> int:
-        """The first feature of a category of its own."""
+        """The number of the first one-hot feature."""
         return len(self.numbers) + self.n_hashed + (len(self.texts) << self.text_bits)
 
     @property
     def n_features(self) -> int:
-        """How many features there are by now."""
+        """The number of features found so far."""
         return self.begin_onehot + len(self.seen)
 
     @property
     def feature_names(self) -> list[str]:
-        """A name for each feature; see `feature_name`."""
+        """The names of all features; see `feature_name`."""
         return [self.feature_name(j) for j in range(self.n_features)]
 
     @property
     def named(self) -> bool:
-        """Whether every feature has a name of its own: none is shared by whatever is hashed to it."""
+        """Whether every feature has its own name: no feature is hashed, and so shared."""
         return not self.n_hashed and not self.texts
 
     def agrees(self, other: Encoding) -> bool:
-        """Whether features of the same number are the same, as far as the other knows them."""
+        """Whether all features of another encoding have the same numbers here.
+
+        Parameters
+        ----------
+        other : Encoding
+
+        Returns
+        -------
+        bool
+        """
         mine, theirs = (
             (each.numbers, each.n_hashed, each.texts, each.ngrams, each.text_bits) for each in (self, other)
         )
         return mine == theirs and other.seen == self.seen[: len(other.seen)]
 
     def feature_name(self, j: int) -> str:
-        """ "age" for a number, "job=teacher" for a category; "hash[731]" and "message[731]" where many share one."""
+        """Name a feature.
+
+        Parameters
+        ----------
+        j : int
+
+        Returns
+        -------
+        str
+            "age" for a number, "job=teacher" for a category; "hash[731]" or "message[731]" for a hashed feature.
+        """
         if j < len(self.numbers):
             return self.numbers[j]
         if j >= self.begin_onehot:
@@ -133,15 +169,37 @@ class Encoding:
         return f"{self.texts[column]}[{bucket}]"
 
     def fill(self, column: str) -> float | None:
-        """What stands in for missing values of a column; None where they are refused."""
+        """The number that replaces missing values of a column.
+
+        Parameters
+        ----------
+        column : str
+
+        Returns
+        -------
+        float or None
+            None if missing values are refused.
+        """
         return self.missing.get(column) if isinstance(self.missing, dict) else self.missing
 
     def number(
         self, codes: list[npt.NDArray[Any]], categories: list[list[str]], *, grow: bool
     ) -> npt.NDArray[np.uint32]:
-        """The feature of each row and column of categories; new ones get the next numbers, or none.
+        """Number the categories of rows.
 
-        `codes` point into `categories`, which stand in the order in which they occur.
+        Parameters
+        ----------
+        codes : list of ndarray
+            For each column of categories, the code of each row: a position in `categories`.
+        categories : list of list of str
+            For each column, its categories in the order in which they occur.
+        grow : bool
+            Whether new categories get the next numbers; otherwise they have no feature.
+
+        Returns
+        -------
+        ndarray of shape (rows, columns)
+            Feature numbers.
         """
         fresh, numbers = [], []
         for c, (code, words) in enumerate(zip(codes, categories, strict=True)):
@@ -151,7 +209,7 @@ class Encoding:
             if new:
                 first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))
                 fresh += [(int(first[i]), c, i) for i in new]
-        for _, c, i in sorted(fresh):  # by rows: the numbers do not depend on where batches end
+        for _, c, i in sorted(fresh):  # row by row, so that numbers do not depend on where batches end
             numbers[c][i] = self._known[self.categories[c]][categories[c][i]] = len(self.seen)
             self.seen.append((self.categories[c], categories[c][i]))
         found = np.empty((len(codes[0]), len(codes)), dtype=np.uint32)
@@ -160,12 +218,30 @@ class Encoding:
         return found
 
     def state(self) -> tuple[dict[str, Any], dict[str, list[str]]]:
-        """Settings ready for JSON, and lists of text that may be long."""
+        """Convert the encoding to plain data.
+
+        Returns
+        -------
+        meta : dict
+            Settings, ready for JSON.
+        lists : dict of list of str
+            Lists that may be long.
+        """
         meta = asdict(self)
         del meta["seen"]
         return meta, {"column": [column for column, _ in self.seen], "category": [word for _, word in self.seen]}
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], lists: dict[str, list[str]]) -> Encoding:
-        """The encoding that `state` was taken of."""
+        """Restore an encoding from its `state`.
+
+        Parameters
+        ----------
+        meta : dict
+        lists : dict of list of str
+
+        Returns
+        -------
+        Encoding
+        """
         return cls(**meta, seen=list(zip(lists["column"], lists["category"], strict=True)))

@@ -1,4 +1,4 @@
-"""Which columns of a table are labels, numbers, categories and text; and what is said where that cannot be."""
+"""Decide which columns of a table are labels, numbers, categories and text; explain what does not fit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from perceptrons.data.files import DataError
 from perceptrons.data.table.encoding import Encoding, Settings
 
-SHOWN = 20  # names of columns in a message
-LONGEST = 100  # characters of each
+SHOWN = 20  # the most column names in a message
+LONGEST = 100  # the most characters of each
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names of columns for people.
+    """List column names in a message.
 
     >>> listed(["age", "job"])
     "'age', 'job'"
@@ -24,12 +24,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _short(name: str) -> str:
-    """A name in quotes; what is no name, but a line of something else, is cut."""
+    """Quote a name; one that is very long, and probably not a name, is cut."""
     return repr(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")
 
 
 def check_names(wanted: Iterable[str], names: list[str], where: str) -> None:
-    """Raise an error that names the first column that is not there, and one that may have been meant."""
+    """Refuse the first column that does not exist, and suggest a similar name."""
     for name in wanted:
         if name not in names:
             close = get_close_matches(name, names, 1)
@@ -42,10 +42,10 @@ def check_names(wanted: Iterable[str], names: list[str], where: str) -> None:
 
 
 def find_target(target: str | None, names: list[str], where: str) -> str:
-    """The column of labels, which must be there."""
+    """Check that the column of labels exists."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"{where} has more than one column {twice!r}")
+        raise DataError(f"{where} has more than one column {twice!r}: rename one of them")
     if target is None:
         raise DataError(f"{where}: name the column of labels with target. Its columns are {listed(names)}")
     check_names([target], names, where)
@@ -53,7 +53,7 @@ def find_target(target: str | None, names: list[str], where: str) -> str:
 
 
 def kind_of(type: Any) -> str | None:
-    """What a column of an Arrow type holds: numbers, flags, categories or, with None, what is no feature."""
+    """What a column of an Arrow type holds: a "number", "flag" or "category"; None if it cannot be a feature."""
     from pyarrow import types
 
     if types.is_integer(type) or types.is_floating(type) or types.is_decimal(type) or types.is_null(type):
@@ -68,7 +68,7 @@ def kind_of(type: Any) -> str | None:
 
 
 def label_of(type: Any, name: str, where: str) -> str:
-    """What labels of an Arrow type become."""
+    """The type of labels that a column of an Arrow type gives."""
     from pyarrow import types
 
     kind = kind_of(type)
@@ -80,7 +80,7 @@ def label_of(type: Any, name: str, where: str) -> str:
 
 
 def build(settings: Settings, schema: Any, where: str) -> Encoding:
-    """The encoding of a table with such columns."""
+    """Make the encoding for a table with these columns."""
     names = list(schema.names)
     target = find_target(settings.target, names, where)
     marked = settings.marked
@@ -88,11 +88,11 @@ def build(settings: Settings, schema: Any, where: str) -> Encoding:
     check_names([*(settings.features or ()), *settings.drop, *marked, *settings.text, *fills], names, where)
     both = [name for name in marked if name in settings.text]
     if both:
-        raise DataError(f"column {both[0]!r} is both in categorical and in text")
+        raise DataError(f"column {both[0]!r} is both in categorical and in text: keep it in one of them")
     chosen = names if settings.features is None else dict.fromkeys([*settings.features, *settings.text])
     features = [name for name in chosen if name != target and name not in settings.drop]
     if not features:
-        raise DataError(f"{where} has no columns for features besides the labels {target!r}")
+        raise DataError(f"{where} has no columns of features besides the labels {target!r}")
     kinds: dict[str, list[str]] = {"number": [], "flag": [], "category": [], "text": []}
     for name in features:
         kinds[_kind(name, schema.field(name).type, marked, settings.text, where)].append(name)
@@ -111,20 +111,20 @@ def build(settings: Settings, schema: Any, where: str) -> Encoding:
 
 
 def _kind(name: str, type: Any, marked: Sequence[str], text: Sequence[str], where: str) -> str:
-    """What a column is taken for."""
+    """How to treat a column: as a "number", "flag", "category" or "text"."""
     kind = kind_of(type)
     if type.num_fields == 0 and name in text:
         return "text"
     if type.num_fields == 0 and name in marked and kind != "flag":
-        return "category"  # dates, too
+        return "category"  # also dates
     if kind is None:
-        remedy = "" if type.num_fields else f", or take its values for categories with categorical=[{name!r}]"
-        raise DataError(f"{where}: column {name!r} holds {type}, which is no feature: drop it{remedy}")
+        remedy = "" if type.num_fields else f", or treat its values as categories with categorical=[{name!r}]"
+        raise DataError(f"{where}: column {name!r} holds {type}, which cannot be a feature: drop it{remedy}")
     return kind
 
 
 def csv_types(encoding: Encoding, target: str | None) -> dict[str, Any]:
-    """The Arrow types that columns of a CSV file are read as, and no other columns."""
+    """The Arrow types with which to read the columns of a CSV file; other columns are not read."""
     import pyarrow as pa
 
     words = pa.dictionary(pa.int32(), pa.string())
@@ -137,7 +137,7 @@ def csv_types(encoding: Encoding, target: str | None) -> dict[str, Any]:
 
 
 def check_types(encoding: Encoding, target: str | None, schema: Any, where: str) -> None:
-    """Raise an error where a column of an Arrow schema holds something else than it did."""
+    """Refuse an Arrow schema in which a column changed its type."""
     wanted = dict.fromkeys(encoding.numbers, "number") | dict.fromkeys(encoding.flags, "flag")
     if target is not None:
         wanted[target] = {"str": "category", "bool": "flag"}.get(encoding.label, "number")

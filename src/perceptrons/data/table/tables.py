@@ -1,10 +1,9 @@
-"""Examples from tables: CSV, Parquet and Arrow files, read by pyarrow, in batches and in parallel."""
+"""Examples from tables: CSV, Parquet and Arrow files, read by pyarrow in parallel batches."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -12,7 +11,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple, cast
 
 from perceptrons.data import files
-from perceptrons.data.batches import Batch, Source, in_order
+from perceptrons.data.batches import Batch, Source, in_order, n_workers
 from perceptrons.data.files import DataError
 from perceptrons.data.table import schema
 from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
@@ -20,15 +19,14 @@ from perceptrons.data.table.columns import Piece, encode
 from perceptrons.data.table.csv_blocks import CsvBlock, CsvDialect, Flaw, read_csv
 from perceptrons.data.table.encoding import Encoding, Fill, Settings
 
-WORKERS = 8  # at most; each has a block under way
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 class TableSource(Source):
-    """Rows of tables, their columns found by name. Rows are dense where all features are numbers, else CSR.
+    """Rows of tables, whose columns are found by name. Rows are dense if all features are numbers, otherwise CSR.
 
-    What a column holds is settled by the beginning of the first file: numbers stay numbers. In CSV files, numbers
-    are missing where a cell is empty, NA, NaN or null; categories and labels where it is empty.
+    The beginning of the first file decides what a column holds. In CSV files, a number is missing if its cell is empty,
+    NA, NaN or null; a category or label is missing if its cell is empty.
 
     Parameters
     ----------
@@ -36,24 +34,25 @@ class TableSource(Source):
         Files, plain or compressed; "-" is standard input.
     format : {"csv", "tsv", "parquet", "arrow"}
     target : str, optional
-        The column of the labels. With `like`, by default the one of `like`, and rows have no labels without it.
+        The column of the labels. With `like`, the default is its target; if that column does not exist, rows have no
+        labels.
     features, drop : list of str
-        Columns that features come from (by default all others), and columns to leave out.
+        Columns that become features (by default all others), and columns to leave out.
     categorical : "auto" or list of str
-        Text, dictionaries and booleans are categories; these columns are as well.
+        Further columns to treat as categories. Text, dictionaries and booleans are always categories.
     hash_bits : int, optional
-        Hash categories into 2^hash_bits features, which they share, instead of one feature for each.
+        Hash all categories into 2^hash_bits shared features, instead of one feature for each category.
     text, ngrams, text_bits : list of str, int, int
-        Columns of text, of which each word is a feature; with ngrams 2 also each pair of neighbours, and so on;
-        hashed into 2^text_bits features for each column. See `perceptrons.data.table.text`.
+        Columns of text. Each word is a feature; with ngrams=2 also each pair of neighbouring words, and so on. They
+        are hashed into 2^text_bits features for each column. See `perceptrons.data.table.text`.
     missing : float or dict of column to float, optional
-        What stands in for missing numbers. Missing categories then are the category "missing", and missing
-        texts have no words. By default they are refused.
+        The number that replaces missing numbers. Missing categories then become the category "missing", and missing
+        texts have no words. By default missing values are refused.
     delimiter, header, quotes : str, bool, bool
-        How CSV files are written. Without a header columns are named "0", "1", …; without quotes a " is a
-        character like others.
+        How CSV files are written. Without a header, columns are named "0", "1", …; without quotes, the character " has
+        no special meaning.
     like : Encoding, optional
-        Read the features that this encoding has, and no new ones: categories that it does not know have none.
+        Read the features of this encoding, and no new ones: categories that it does not contain have no feature.
     """
 
     def __init__(
@@ -76,12 +75,12 @@ class TableSource(Source):
         like: Encoding | None = None,
     ) -> None:
         if find_spec("pyarrow") is None:
-            raise DataError('tables are read by pyarrow, which is not installed: pip install "perceptrons[tables]"')
+            raise DataError('reading tables needs pyarrow, which is not installed: pip install "perceptrons[tables]"')
         if format not in (*DELIMITERS, "parquet", "arrow"):
             raise DataError(f"format must be csv, tsv, parquet or arrow, got {format!r}")
         delimiter = delimiter or DELIMITERS.get(format, ",")
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-            raise DataError(f"delimiter must be one ASCII character other than quotes, got {delimiter!r}")
+            raise DataError(f"delimiter must be one ASCII character, but not a quote, got {delimiter!r}")
         self.paths, self.name, self.format = paths, files.display(paths), format
         self.dialect = CsvDialect(delimiter, header, quotes)
         self.settings = Settings(
@@ -94,12 +93,12 @@ class TableSource(Source):
             usual = Settings(target, missing=missing)
             given = [name for name in Settings._fields if getattr(self.settings, name) != getattr(usual, name)]
             if given:
-                raise DataError(f"{given[0]} cannot be given together with like, which settles it")
+                raise DataError(f"{given[0]} cannot be given together with like, which determines it: leave one out")
             like = like if missing in (None, like.missing) else replace(like, missing=missing)
         self.frozen = like is not None
         self.encoding = like or Encoding(target, "str", [], [], [], [])  # made when the first file is opened
         self.n_bytes = files.n_bytes(paths)
-        self._names: list[str] = []  # of the first file
+        self._names: list[str] = []  # the columns of the first file
         self._checked = self.frozen
 
     def signature(self) -> dict[str, Any]:
@@ -108,12 +107,11 @@ class TableSource(Source):
             like = hashlib.sha256(json.dumps(self.encoding.state()).encode()).hexdigest()
         settings = {"settings": self.settings._asdict(), "dialect": asdict(self.dialect), "like": like}
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
-        return cast(dict[str, Any], json.loads(json.dumps(found)))  # lists for tuples
+        return cast(dict[str, Any], json.loads(json.dumps(found)))  # tuples become lists
 
     def batches(self) -> Iterator[Batch]:
         self.begin()
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        workers = min(WORKERS, cores)
+        workers = n_workers()
         with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
             tasks = (pool.submit(self._work, job) for job in self._jobs())
             for job, pieces in in_order(tasks, workers + 1):
@@ -130,10 +128,10 @@ class TableSource(Source):
         for path in self.paths:
             for block, target in self._csv(path) if self.format in DELIMITERS else self._arrow(path):
                 yield Job(block, target, before + block.position)
-            before += 0 if path == files.STDIN else os.path.getsize(path)
+            before += files.size(path)
 
     def _work(self, job: Job) -> tuple[Job, list[Piece] | Flaw]:
-        """What comes of a block, or what is wrong with it; done by a worker."""
+        """Parse a block, in a worker: its pieces, or what is wrong with it."""
         import pyarrow as pa
 
         try:
@@ -141,7 +139,7 @@ class TableSource(Source):
             return job, encode(table, self.encoding, job.target)
         except Flaw as flaw:
             return job, flaw
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor numbers
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor a number
             return job, Flaw(0, None, str(error))
 
     def _csv(self, path: str) -> Iterator[tuple[CsvBlock, str | None]]:
@@ -175,7 +173,7 @@ class TableSource(Source):
             yield block, target
 
     def _open(self, path: str, names: list[str], types: Callable[[], Any]) -> str | None:
-        """Make the encoding by the columns of the first file, or find them in a further one; returns the target."""
+        """Make the encoding from the first file, or check the columns of a later one; returns the target."""
         where = files.display([path])
         if not self.frozen and not self._names:
             found = schema.find_target(self.settings.target, names, where)
@@ -190,15 +188,14 @@ class TableSource(Source):
         new = [] if self.frozen or self.settings.features is not None else new
         if gone or new:
             if self.frozen and self.format in DELIMITERS and not self.dialect.header:
-                places = "without a header columns are told by their places, that of the labels included"
+                places = "without a header, columns are identified by position, and the labels count as a column"
                 raise DataError(f"{where} has no column {gone[0]!r} (counted from 0): {places}")
             if self.frozen:
                 schema.check_names(gone, names, where)
-            others = f"those of {files.display(self.paths[:1])}"
-            parts = [
-                f"{what} {schema.listed(which)}" for what, which in {"without": gone, "with": new}.items() if which
-            ]
-            raise DataError(f"{where}: its columns are not {others}, but {' and '.join(parts)}")
+            differences = {"it lacks": gone, "it adds": new}
+            parts = [f"{verb} {schema.listed(which)}" for verb, which in differences.items() if which]
+            first = files.display(self.paths[:1])
+            raise DataError(f"{where}: its columns differ from those of {first}: {', and '.join(parts)}")
         return target
 
 
@@ -207,7 +204,7 @@ class Job(NamedTuple):
 
     block: CsvBlock | ArrowBlock
     target: str | None
-    done: int  # bytes of all files up to the end of it
+    done: int  # bytes of all files up to the end of the block
 
 
 def _located(block: CsvBlock | ArrowBlock, flaw: Flaw) -> DataError:

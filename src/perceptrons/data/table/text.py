@@ -1,9 +1,9 @@
-"""Columns of text as features: hashed words, and neighbouring words with `ngrams` of 2 and more.
+"""Columns of text as features: hashed words, and groups of neighbouring words with `ngrams` of 2 or more.
 
-A word is what ``[0-9A-Za-z_]`` and all characters outside of ASCII make up in a row; A to Z become small, other
-letters stay as they are. Its feature is its hash's low bits (`perceptrons.core.parse.hashing`); words that stand beside
-each other are hashed with one blank between them. The value is how often it occurs, the values of a text divided
-by their length √(Σ count²): long and short texts then move the weights equally far.
+A word is a run of the characters ``[0-9A-Za-z_]`` and of characters outside of ASCII. A to Z become lower case; other
+letters stay as they are. The low bits of its hash (`perceptrons.core.parse.hashing`) are its feature; neighbouring
+words are hashed with one blank between them. The value of a feature is its count, divided by the length √(Σ count²) of
+all counts of the text, so that long and short texts move the weights equally far.
 """
 
 from __future__ import annotations
@@ -20,8 +20,25 @@ Csr = tuple[npt.NDArray[np.float64], npt.NDArray[np.uint32], npt.NDArray[np.uint
 
 
 def word_rows(column: Any, ngrams: int, bits: int, first: int) -> Csr:
-    """CSR arrays of an Arrow array of strings; features are numbered from `first` on.
+    """Hash the words of texts.
 
+    Parameters
+    ----------
+    column : pyarrow array of strings
+    ngrams : int
+        The most neighbouring words that make one feature.
+    bits : int
+        There are 2^bits features.
+    first : int
+        Number of the first feature.
+
+    Returns
+    -------
+    values, indices, indptr : ndarray
+        A CSR matrix.
+
+    Examples
+    --------
     >>> import pyarrow
     >>> values, indices, indptr = word_rows(pyarrow.array(["Win, WIN!", ""]), 1, 18, 0)
     >>> values, indptr
@@ -32,7 +49,7 @@ def word_rows(column: Any, ngrams: int, bits: int, first: int) -> Csr:
 
 
 def hashes(column: Any, bits: int) -> npt.NDArray[np.uint32]:
-    """The hash of each string of an Arrow array, so many bits."""
+    """Hash each string of an Arrow array to a number of this many bits."""
     found: npt.NDArray[np.uint32] = hash_strings(*_strings(column), _mask(bits))
     return found
 
@@ -42,11 +59,11 @@ def _mask(bits: int) -> np.uint32:
 
 
 def _strings(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """The bytes of an Arrow array of strings without missing ones, and where each begins."""
+    """The bytes of an Arrow array of strings without nulls, and where each string begins."""
     import pyarrow as pa
 
     column = column.cast(pa.large_string())
     _, offsets, text = column.buffers()
     begins = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     letters = np.frombuffer(text if text is not None and text.size else b"\0", dtype=np.uint8)
-    return readonly(letters), readonly(begins)  # a buffer may be writable or not; each would be compiled for
+    return readonly(letters), readonly(begins)  # writable buffers would compile a second variant

@@ -1,1 +1,1 @@
-"""Tokens: CoNLL files, templates, and the numbers of features of sequences."""
+"""Tokens: CoNLL files, templates, and vocabularies that number the features of sequences."""

@@ -1,4 +1,4 @@
-"""Tokens from files with one token a line: columns as the CoNLL tasks have them, and CoNLL-U."""
+"""Read tokens from files with one token a line: the columns of the CoNLL tasks, and CoNLL-U."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ CONLLU: tuple[str, ...] = ("id", "form", "lemma", "upos", "xpos", "feats", "head
 USUAL = {1: ("word",), 2: ("word", "tag"), 3: ("word", "pos", "chunk"), 4: ("word", "pos", "chunk", "ner")}
 FIELD = re.compile(rb"[^ \t]+")
 BOM = b"\xef\xbb\xbf"
-LEAST = 1 << 12  # slots of a table of strings
+FEWEST_SLOTS = 1 << 12  # in a hash table of strings
 
 
 class ColumnsError(DataError):
-    """A line that has not the columns which it should have."""
+    """A line has the wrong number of columns."""
 
 
 class File(NamedTuple):
-    """A file's part of a text."""
+    """The part of a text that comes from one file."""
 
     path: str
     begin: int
@@ -44,35 +44,40 @@ def read_conll(
     conllu: bool | None = None,
     more: bool = False,
 ) -> Tokens:
-    """Sentences of files with one token a line and blank lines between sentences.
+    """Read sentences from files with one token a line and blank lines between sentences.
+
+    Lines that begin with -DOCSTART- are skipped.
 
     Parameters
     ----------
     paths : str, path or list of them
         Files, plain or compressed, or globs; "-" is standard input.
     columns : list of str, optional
-        Names of the columns in the order of the file. By default word, pos, chunk, ner for four, as many as there are
-        for one and three; word, tag for two. In CoNLL-U they have their names, and these are the ones to read.
+        Names of the columns in the order of the file. The default depends on their number: word; word, tag; word, pos,
+        chunk; word, pos, chunk, ner. In CoNLL-U the names are fixed, and `columns` picks the ones to read.
     only : list of str, optional
-        The columns to read; the others take no time and no memory.
+        The columns to read; others take neither time nor memory.
     separator : str, optional
-        What stands between columns, for instance a tab. By default any blanks.
+        The character between columns, for instance a tab. By default any number of spaces and tabs.
     conllu : bool, optional
-        Whether the files are CoNLL-U: ten columns, comments, ranges (3-4) and empty nodes (5.1) passed over. By
-        default they are if their names end in .conllu.
+        Whether the files are CoNLL-U: ten columns; comments, ranges (3-4) and empty nodes (5.1) are skipped. By default
+        this is the case if their names end in .conllu.
     more : bool, default=False
-        Whether lines may have further columns after those named, all of them as many.
+        Whether lines may have further columns after those named; all lines must have the same number.
 
-    Lines that begin with -DOCSTART- are passed over. `lines` of what is returned has the text itself.
+    Returns
+    -------
+    Tokens
+        Its `lines` hold the text itself.
     """
     found = files.expand(paths)
-    is_conllu = [files.kind(path) == ".conllu" for path in found] if conllu is None else [conllu]
+    is_conllu = [files.extension(path) == ".conllu" for path in found] if conllu is None else [conllu]
     if len(set(is_conllu)) > 1:
-        raise DataError("some files are called .conllu, some are not: read them apart, or say which with conllu")
+        raise DataError("only some file names end in .conllu: read these files separately, or set conllu")
     if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in "\r\n\0"):
         raise DataError(f"separator must be one ASCII character, got {separator!r}")
     if is_conllu[0] and separator not in (None, "\t"):
-        raise DataError(f"columns of CoNLL-U are separated by tabs, got separator={separator!r}")
+        raise DataError(f"separator must be a tab for CoNLL-U, got {separator!r}")
     if columns is not None:
         check_names(columns)
     text, parts = _text(found)
@@ -91,14 +96,29 @@ def read_conll(
 
 
 def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) -> bytes:
-    """The text that tokens were read from with a label for each: as a last column, or in place of one counted from 0.
+    """Write labels into the text that tokens were read from.
 
+    Parameters
+    ----------
+    lines : Lines
+        The text, as in `Tokens.lines`.
+    labels : sequence of str
+        One label a token.
+    column : int, optional
+        The column to replace, counted from 0. By default labels are appended as a last column.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
     >>> lines = Lines(b"the DT\\ncat NN\\n", np.array([0, 7], np.uint64), np.array([6, 13], np.uint64))
     >>> with_labels(lines, ["B-NP", "I-NP"])
     b'the DT B-NP\\ncat NN I-NP\\n'
     """
     if len(labels) != len(lines.begins):
-        raise ValueError(f"there must be a label for each of {len(lines.begins)} tokens, got {len(labels)}")
+        raise ValueError(f"expected one label for each of {len(lines.begins)} tokens, got {len(labels)} labels")
     text, at = lines.text, 0
     pieces: list[bytes] = []
     for begin, end, label in zip(lines.begins.tolist(), lines.ends.tolist(), labels, strict=True):
@@ -115,7 +135,7 @@ def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) 
 
 
 def _text(paths: list[str]) -> tuple[bytes, list[File]]:
-    """The text of all files, one below the other, with padding, and where the lines of each are."""
+    """Read all files into one padded text, and note where the lines of each file are."""
     pieces, parts, at = [], [], 0
     for path in paths:
         try:
@@ -128,14 +148,14 @@ def _text(paths: list[str]) -> tuple[bytes, list[File]]:
             piece += b"\n"
         parts.append(File(files.display([path]), at, at + len(piece)))
         if len(paths) > 1:
-            piece += b"\n"  # sentences of two files stay two
+            piece += b"\n"  # a sentence does not continue in the next file
         pieces.append(piece)
         at += len(piece)
     return b"".join([*pieces, b"\n" * interning.PADDING]), parts
 
 
 def _names(text: bytes, parts: list[File], separator: str | None) -> tuple[str, ...]:
-    """Names of columns by their number, which the first token tells."""
+    """The default names of columns, by the number of columns of the first token."""
     for part in parts:
         at = part.begin
         while at < part.end:
@@ -167,7 +187,7 @@ def _parsed(
                 raise DataError(f"{part.path}:{number}: column {k + 1} ({names[k]}) is empty")
             if why == conll.WRONG_ID:
                 given = text[int(line) : text.index(b"\t", int(line))].decode(errors="replace")
-                raise DataError(f"{part.path}:{number}: id {given!r} is no number, range (3-4) or empty node (5.1)")
+                raise DataError(f"{part.path}:{number}: id {given!r} is not a number, range (3-4) or empty node (5.1)")
             expected = f"{len(names)} ({', '.join(names)})" if why == conll.WRONG_COUNT else f"{counts[2]} as before"
             raise ColumnsError(f"{part.path}:{number}: {k} column{'s' if k != 1 else ''}, expected {expected}")
     n, n_sequences, _ = counts.tolist()
@@ -187,9 +207,9 @@ def _parsed(
 def _interned(
     text: npt.NDArray[np.uint8], begins: npt.NDArray[np.uint64], lengths: npt.NDArray[np.uint32]
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]:
-    """Numbers of strings by first occurrence, and for each number the string that has it first."""
+    """Number strings by first occurrence; also the first string that has each number."""
     codes, done, n = np.empty(len(begins), dtype=np.uint32), 0, 0
-    slots, homes = np.zeros(LEAST, dtype=np.uint64), np.empty(LEAST // 2, dtype=np.uint64)
+    slots, homes = np.zeros(FEWEST_SLOTS, dtype=np.uint64), np.empty(FEWEST_SLOTS // 2, dtype=np.uint64)
     while True:
         done, n = interning.intern(text, readonly(begins), readonly(lengths), done, n, slots, homes, codes)
         if done == len(begins):
@@ -200,7 +220,7 @@ def _interned(
 
 
 def _not_unicode(text: bytes, parts: list[File], name: str, begins: list[int], lengths: list[int]) -> str:
-    """Where the first string is that is no UTF-8."""
+    """Describe the first string that is not UTF-8."""
     for begin, length in zip(begins, lengths, strict=True):
         try:
             str(text[begin : begin + length], "utf-8")
@@ -211,4 +231,4 @@ def _not_unicode(text: bytes, parts: list[File], name: str, begins: list[int], l
             return (
                 f"{part.path}:{number}: the {name} {string!r} is not UTF-8: convert the file, for instance with iconv"
             )
-    raise AssertionError("some string is no UTF-8")
+    raise AssertionError("one string is not UTF-8")

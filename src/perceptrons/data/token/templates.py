@@ -1,4 +1,4 @@
-"""Templates: which values around a token become its features.
+"""Templates: they say which values around a token become its features.
 
 >>> word, pos = column("word"), column("pos")
 >>> print(word[-1] & word[0].suffix(3))
@@ -6,8 +6,9 @@ word[-1] & word[0].suffix(3)
 >>> parse("word[-1] & word[0].suffix(3)") == word[-1] & word[0].suffix(3)
 True
 
-A template has one or several parts. A part is the value of a column at a distance from the token, changed by functions
-of strings, such as ``lower``. Before the sentence a value is ``_B-1``, ``_B-2``, … by distance, after it ``_B+1``, ….
+A template has one or several parts. A part is the value of a column at a distance from the token, changed by string
+functions such as ``lower``. Positions before the sentence have the values ``_B-1``, ``_B-2``, … by distance, positions
+after it ``_B+1``, ….
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from perceptrons.core.parse.interning import FARTHEST
 from perceptrons.data.files import DataError
 
 
 class _Letters(dict[int, str]):
-    """A table for `str.translate` that fills itself."""
+    """A table for `str.translate` that is filled on demand."""
 
     def __init__(self, change: Callable[[str], str]) -> None:
         self.change = change
@@ -40,13 +41,13 @@ DIGIT, RUN = re.compile(r"\d"), re.compile(r"(.)\1+", re.DOTALL)
 FLAG = ("no", "yes")
 
 
-@lru_cache(1 << 16)  # there are few shapes
+@lru_cache(1 << 16)  # there are few different shapes
 def collapsed(shape: str) -> str:
-    """Each run of a character once."""
+    """Replace each run of one character by a single one."""
     return RUN.sub(r"\1", shape)
 
 
-# What can be done with a string, by name. Those of SIZED take a number of characters as well.
+# The string functions by name. Those in SIZED also take a number of characters.
 PLAIN: dict[str, Callable[[str], str]] = {
     "lower": str.lower,
     "shape": lambda s: s.translate(SHAPE),  # McDonald's-2 -> AaAaaaaa'a-9
@@ -66,12 +67,12 @@ SIZED: dict[str, Callable[[int], Callable[[str], str]]] = {
 NAME = re.compile(r"[^\s\[\]&]+")
 PART = re.compile(r"(?P<column>[^\s\[\]&]+)\[(?P<offset>[+-]?[0-9]+)\](?P<calls>(?:\.[a-z_]+\([0-9]*\))*)")
 CALL = re.compile(r"\.([a-z_]+)\(([0-9]*)\)")
-CRFPP = re.compile(r"[UB][^:%]*:?(?:%x\[[+-]?[0-9]+,[0-9]+\]/?)*")  # a line of a template file of CRF++'s
+CRFPP = re.compile(r"[UB][^:%]*:?(?:%x\[[+-]?[0-9]+,[0-9]+\]/?)*")  # a line of a CRF++ template file
 CRFPP_PART = re.compile(r"%x\[([+-]?[0-9]+),([0-9]+)\]")
 
 
 class Change(NamedTuple):
-    """A function of strings by its name, with a number of characters where it takes one, else 0."""
+    """The name of a string function, and the number of characters that it takes, or 0."""
 
     name: str
     size: int
@@ -85,7 +86,7 @@ class Change(NamedTuple):
 
 
 class View(NamedTuple):
-    """A column as seen through some changes."""
+    """A column after some changes."""
 
     column: str
     changes: tuple[Change, ...]
@@ -94,7 +95,7 @@ class View(NamedTuple):
         return self.column + "".join(map(str, self.changes))
 
     def of(self, values: Iterable[str]) -> list[str]:
-        """The values, changed."""
+        """Apply the changes to values."""
         for change in self.changes:
             values = map(change.function, values)
         return list(values)
@@ -112,23 +113,29 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Template:
-    """The values of some parts together. `a & b` has the parts of both; functions change a single part.
+    """One feature a token: the values of one or several parts together.
+
+    `a & b` has the parts of both. These functions change a template with a single part:
 
     ===============  ==============================================================
-    lower()          in small letters: Rome -> rome
+    lower()          lower case: Rome -> rome
     prefix(n)        the first n characters
     suffix(n)        the last n characters
     shape()          letters as A and a, digits as 9: McDonald's-2 -> AaAaaaaa'a-9
     short_shape()    the same, each run once: McDonald's-2 -> AaAa'a-9
     digits()         digits as 0: 1999-12 -> 0000-00
-    has_digit()      yes or no: is there a digit
-    has_hyphen()     yes or no: is there a hyphen
-    has_upper()      yes or no: is there a capital letter
+    has_digit()      yes or no: does it contain a digit
+    has_hyphen()     yes or no: does it contain a hyphen
+    has_upper()      yes or no: does it contain a capital letter
     is_title()       yes or no: is the first letter a capital
     is_caps()        yes or no: are all letters capitals
     ===============  ==============================================================
 
-    They may follow each other: ``word[0].lower().suffix(3)``.
+    Functions can be chained: ``word[0].lower().suffix(3)``.
+
+    Parameters
+    ----------
+    parts : tuple of Part
     """
 
     parts: tuple[Part, ...]
@@ -144,25 +151,33 @@ class Template:
 
     def __getattr__(self, name: str) -> Callable[..., Template]:
         if name not in PLAIN and name not in SIZED:
-            raise AttributeError(f"a template has no {name!r}: it has {', '.join([*PLAIN, *SIZED])}")
+            raise AttributeError(f"a template has no {name!r}: its functions are {', '.join([*PLAIN, *SIZED])}")
         return lambda *size: self._changed(name, *size)
 
     def _changed(self, name: str, size: int = 0) -> Template:
         if len(self.parts) > 1:
-            raise DataError(f"{name} changes one part: put it before the &, not after ({self})")
+            raise DataError(f"{name} changes a single part, got {self}: call it before joining parts with &")
         if not isinstance(size, int) or (size > 0) != (name in SIZED):
-            expected = "a number of characters, at least 1" if name in SIZED else "nothing"
+            expected = "a number of characters, at least 1" if name in SIZED else "no argument"
             raise DataError(f"{name} takes {expected}, got {size!r}" if size else f"{name} takes {expected}")
         ((column, changes), offset) = self.parts[0]
         return Template((Part(View(column, (*changes, Change(name, size))), offset),))
 
 
 class column:
-    """A column of tokens; `column("word")[-1]` is the template of its values one token before.
+    """A column of tokens, to make templates of.
 
-    Templates are joined by & and changed by functions: lower, prefix(n), suffix(n), shape, short_shape, digits,
-    has_digit, has_hyphen, has_upper, is_title, is_caps. `Template` tells what each gives.
+    `column("word")[-1]` is the template for the word one token before. Templates are joined by & and changed by
+    functions: lower, prefix(n), suffix(n), shape, short_shape, digits, has_digit, has_hyphen, has_upper, is_title,
+    is_caps. `Template` describes them.
 
+    Parameters
+    ----------
+    name : str
+        Without blanks and without [, ] and &.
+
+    Examples
+    --------
     >>> word = column("word")
     >>> [word[0], word[-1] & word[0], word[0].lower().suffix(3), *word.window(1, 2)]
     [<word[0]>, <word[-1] & word[0]>, <word[0].lower().suffix(3)>, <word[1]>, <word[2]>]
@@ -170,7 +185,7 @@ class column:
 
     def __init__(self, name: str) -> None:
         if not NAME.fullmatch(name):
-            raise DataError(f"a column's name has neither blanks nor any of [, ], &, got {name!r}")
+            raise DataError(f"a column name must not contain blanks, [, ] or &, got {name!r}")
         self.name = name
 
     def __repr__(self) -> str:
@@ -182,27 +197,60 @@ class column:
         return Template((Part(View(self.name, ()), int(offset)),))
 
     def window(self, first: int, last: int) -> list[Template]:
-        """A template for each distance from `first` to `last`."""
+        """Make a template for each distance.
+
+        Parameters
+        ----------
+        first, last : int
+            The first and the last distance from the token; negative before it.
+
+        Returns
+        -------
+        list of Template
+        """
         return [self[offset] for offset in range(first, last + 1)]
 
     def ngrams(self, n: int, first: int, last: int) -> list[Template]:
-        """Each n neighbours from `first` to `last` together."""
+        """Make a template for each group of neighbouring values.
+
+        Parameters
+        ----------
+        n : int
+            Number of values in a group.
+        first, last : int
+            The first and the last distance from the token; negative before it.
+
+        Returns
+        -------
+        list of Template
+        """
         if n < 1:
-            raise DataError(f"ngrams takes n of at least 1, got {n}")
+            raise DataError(f"n must be >= 1, got {n}")
         return [joined(self[at + k] for k in range(n)) for at in range(first, last - n + 2)]
 
 
 def joined(templates: Iterable[Template]) -> Template:
-    """One template with the parts of all."""
+    """Join the parts of several templates in one."""
     return Template(tuple(part for template in templates for part in template.parts))
 
 
 def parse(text: str) -> Template:
-    """The template that this is the text of.
+    """Make a template of its text.
 
+    Parameters
+    ----------
+    text : str
+        Parts such as ``word[0].suffix(3)``, joined by &.
+
+    Returns
+    -------
+    Template
+
+    Examples
+    --------
     >>> parse("word[0].sufix(3)")
     Traceback (most recent call last):
-    perceptrons.data.files.DataError: 'word[0].sufix(3)': there is no 'sufix', but lower, shape, ...
+    perceptrons.data.files.DataError: 'word[0].sufix(3)': no function 'sufix': there are lower, shape, ...
     """
     parts = []
     for piece in text.split("&"):
@@ -212,90 +260,19 @@ def parse(text: str) -> Template:
         part = column(found["column"])[int(found["offset"])]
         for name, size in CALL.findall(found["calls"]):
             if name not in PLAIN and name not in SIZED:
-                raise DataError(f"{text!r}: there is no {name!r}, but {', '.join([*PLAIN, *SIZED])}")
+                raise DataError(f"{text!r}: no function {name!r}: there are {', '.join([*PLAIN, *SIZED])}")
             part = part._changed(name, *([int(size)] if size else []))
         parts.append(part)
     return joined(parts)
 
 
 def _no_template(text: str, piece: str) -> str:
-    """Why a text is none, or what it would be here if it is one of CRF++."""
+    """Explain why a text is not a template; translate a template of CRF++."""
     if text.startswith("B") and CRFPP.fullmatch(text) and "%x" not in text:
-        return f"{text!r} is a template of CRF++ for pairs of labels: leave it out, pairs are learned anyway"
+        return f"{text!r} is a CRF++ template for pairs of labels: leave it out, pairs are always learned"
     if CRFPP.fullmatch(text) and "%x" in text:
         names = {"0": "word", "1": "pos"}
         parts = [f"{names.get(k, f'column{int(k) + 1}')}[{int(at)}]" for at, k in CRFPP_PART.findall(text)]
-        return f"{text!r} is a template of CRF++: write {' & '.join(parts)}, with the names of your columns"
+        return f"{text!r} is a CRF++ template: write {' & '.join(parts)}, with the names of your columns"
     expected = "expected column[offset], such as word[0], word[-1] & word[0] or word[0].suffix(3)"
-    return f"{text!r} is no template: {expected}" + (f", got {piece!r}" if piece != text.strip() else "")
-
-
-def resolve(features: str | Iterable[Any]) -> list[Template]:
-    """The templates of a ready set by its name, or those given, as templates or their texts; each once."""
-    if isinstance(features, Template | column):
-        one = features if isinstance(features, Template) else features[0]
-        raise DataError(f"templates must be a list, got a single one: [{one}]")
-    if isinstance(features, str):
-        if features not in SETS:
-            raise DataError(f"features must be a list of templates or one of {', '.join(SETS)}, got {features!r}")
-        return list(SETS[features])
-    found = []
-    for each in features:
-        if isinstance(each, list | tuple) and each and all(isinstance(one, Template) for one in each):
-            raise DataError(f"a template must not be a list, got {each!r:.60}: unpack it with *, [*word.window(-2, 2)]")
-        if isinstance(each, column):
-            raise DataError(
-                f"a template must be made of columns, got one: {each!r}; write {each.name}[0] for its value"
-            )
-        if not isinstance(each, str | Template):
-            raise DataError(f"a template must be made of columns or given as text, got {each!r}")
-        found.append(parse(each) if isinstance(each, str) else each)
-    if not found:
-        raise DataError("there must be at least one template, got none")
-    for i, template in enumerate(found):
-        if template in found[:i]:
-            raise DataError(f"the template {template} is given twice: remove one")
-    return found
-
-
-def _crfpp() -> list[Template]:
-    word, pos = column("word"), column("pos")
-    tags = [template for n in (1, 2, 3) for template in pos.ngrams(n, -2, 2)]
-    return [*word.window(-2, 2), word[-1] & word[0], word[0] & word[1], *tags]
-
-
-def _chunking() -> list[Template]:
-    word, pos = column("word"), column("pos")
-    before, here, after = (word[at].lower() for at in (-1, 0, 1))
-    affixes = [*(here.prefix(n) for n in range(1, 4)), *(here.suffix(n) for n in range(1, 5))]
-    mixed = [here & pos[-1], here & pos[0], here & pos[1], before & pos[0], after & pos[0]]
-    return [*_crfpp(), before, here, after, word[0].shape(), *affixes, *mixed]
-
-
-def _pos() -> list[Template]:
-    word = column("word")
-    far, before, here, after, further = (word[at].lower() for at in range(-2, 3))
-    looks = [word[0], *(getattr(word[0], look)() for look in ("shape", "has_digit", "has_hyphen", "is_title"))]
-    shapes = [word[at].short_shape() for at in (-1, 0, 1)]
-    affixes = [*(here.prefix(n) for n in range(1, 6)), *(here.suffix(n) for n in range(1, 7))]
-    endings = [around.suffix(n) for around in (before, after) for n in (2, 3)]
-    pairs = [before & here, here & after, before & after, far & before, after & further]
-    mixed = [here.suffix(3) & before, here.suffix(3) & after]
-    mixed += [here.suffix(2) & around.suffix(2) for around in (before, after)]
-    shape_pairs = [shapes[0] & shapes[1], shapes[1] & shapes[2]]
-    return [far, before, here, after, further, *looks, *shapes, *affixes, *endings, *pairs, *mixed, *shape_pairs]
-
-
-def _ner() -> list[Template]:
-    word, pos = column("word"), column("pos")
-    before, here, after = (word[at].lower() for at in (-1, 0, 1))
-    affixes = [change(n) for change in (here.prefix, here.suffix) for n in range(1, 5)]
-    shapes = [word[at].short_shape() for at in (-1, 0, 1)]
-    shapes += [word[at].shape() for at in (-1, 0, 1)] + [shapes[0] & shapes[1], shapes[1] & shapes[2]]
-    pairs = [before & here, here & after, before & after]
-    tags = [*pos.window(-2, 2), *pos.ngrams(2, -2, 2)]
-    return [*word.window(-2, 2), before, here, after, *pairs, *affixes, *shapes, *tags]
-
-
-# Templates ready for use, by task, and those of CRF++'s example of chunking. Columns: word and pos; of "pos" word only.
-SETS: dict[str, list[Template]] = {"chunking": _chunking(), "pos": _pos(), "ner": _ner(), "crf++": _crfpp()}
+    return f"{text!r} is not a template: {expected}" + (f", got {piece!r}" if piece != text.strip() else "")

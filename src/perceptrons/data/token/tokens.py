@@ -1,4 +1,4 @@
-"""Sentences as columns of strings, each distinct string kept once."""
+"""Sentences as columns of strings; each distinct string is stored once."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from perceptrons.data.token.sequences import Ends, Numbers, spans
 
 
 class Column(NamedTuple):
-    """A string for each token: `types[codes[i]]` for token i. Types stand in the order in which they first occur."""
+    """One string a token: token i has `types[codes[i]]`. Types are in the order of first occurrence."""
 
     codes: Numbers
     types: list[str]
 
 
 class Lines(NamedTuple):
-    """The text that tokens were read from, and where the line of each begins and ends (line ends left out)."""
+    """The text that tokens were read from, and where the line of each token begins and ends, without line ends."""
 
     text: bytes
     begins: Ends
@@ -31,8 +31,20 @@ class Lines(NamedTuple):
 
 
 class Tokens:
-    """Sentences of tokens that have one or several columns, such as word and pos.
+    """Sentences of tokens with one or several columns, such as word and pos.
 
+    `len` of it is the number of sentences; an index gives one sentence, a slice gives `Tokens`.
+
+    Parameters
+    ----------
+    columns : dict of str to Column
+    bounds : ndarray
+        Sentence i has the tokens bounds[i] .. bounds[i + 1].
+    lines : Lines, optional
+        The text that the tokens were read from.
+
+    Examples
+    --------
     >>> tokens = Tokens.of([[("the", "DT"), ("cat", "NN")], [("the", "DT")]], ["word", "pos"])
     >>> tokens.columns["word"]
     Column(codes=array([0, 1, 0], dtype=uint32), types=['the', 'cat'])
@@ -47,45 +59,77 @@ class Tokens:
 
     @property
     def n_tokens(self) -> int:
+        """The number of tokens."""
         return int(self.bounds[-1])
 
     @property
     def n_sequences(self) -> int:
+        """The number of sentences."""
         return len(self.bounds) - 1
 
     def __repr__(self) -> str:
         sizes = ((self.n_sequences, "sentence"), (self.n_tokens, "token"))
-        told = ", ".join(f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in sizes)
-        return f"<{told}, columns {', '.join(self.columns)}>"
+        counts = ", ".join(f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in sizes)
+        return f"<{counts}, columns {', '.join(self.columns)}>"
 
     @classmethod
     def of(cls, X: Iterable[Iterable[Any]], names: Sequence[str]) -> Tokens:
-        """Sentences given as lists of tokens. A token is a string, or a tuple or list of one for each name."""
+        """Convert lists to tokens.
+
+        Parameters
+        ----------
+        X : list of list of tokens
+            One list of tokens a sentence. A token is a string, or a tuple or list with a string for each name.
+        names : list of str
+            Names of the columns.
+
+        Returns
+        -------
+        Tokens
+        """
         check_names(names)
         if isinstance(X, str | bytes | Mapping):
-            raise DataError(f"X must be a list of sentences, got {shown(X)}")
+            raise DataError(f"X must be a list of sentences, got {shortened(X)}")
         sentences = [each if isinstance(each, Sequence) else _sentence(each, i) for i, each in enumerate(X)]
         for i, each in enumerate(sentences):
             if isinstance(each, str | bytes):
-                raise DataError(f"sentence {i} must be a list of tokens, got {shown(each)}: split it into tokens")
+                raise DataError(f"sentence {i} must be a list of tokens, got {shortened(each)}: split it into tokens")
         bounds = np.zeros(len(sentences) + 1, dtype=np.uint64)
         np.cumsum(np.fromiter(map(len, sentences), dtype=np.uint64), out=bounds[1:])
         flat = list(chain.from_iterable(sentences))
         if len(names) == 1 and not (flat and isinstance(flat[0], tuple | list)):
             return cls({names[0]: interned(flat, bounds, names[0])}, readonly(bounds))
-        kinds = set(map(type, flat))
-        if not all(issubclass(kind, tuple | list) for kind in kinds) or not set(map(len, flat)) <= {len(names)}:
+        types = set(map(type, flat))
+        if not all(issubclass(type, tuple | list) for type in types) or not set(map(len, flat)) <= {len(names)}:
             raise DataError(_misfit(flat, bounds, names))
         return cls({name: interned(flat, bounds, name, j) for j, name in enumerate(names)}, readonly(bounds))
 
     def column(self, name: str) -> Column:
-        """The column of this name."""
+        """Get a column.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        Column
+        """
         if name not in self.columns:
             raise DataError(f"there is no column {name!r}: the columns are {', '.join(self.columns)}")
         return self.columns[name]
 
     def lists(self, name: str) -> list[list[str]]:
-        """What is in a column, as a list for each sentence."""
+        """Get the strings of a column, sentence by sentence.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        list of list of str
+        """
         codes, types = self.column(name)
         flat, ends = [types[code] for code in codes.tolist()], self.bounds.tolist()
         return [flat[begin:end] for begin, end in pairwise(ends)]
@@ -94,7 +138,7 @@ class Tokens:
         return self.n_sequences
 
     def __getitem__(self, which: int | slice) -> list[Any] | Tokens:
-        """A sentence, as `of` takes it; or the sentences of a slice."""
+        """Get a sentence, as `of` takes it, or the sentences of a slice."""
         numbers = range(len(self))[which]
         if isinstance(numbers, range):
             return self.take(numbers)
@@ -102,21 +146,41 @@ class Tokens:
         return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def take(self, order: npt.ArrayLike) -> Tokens:
-        """The sentences of these numbers, or those that a mask marks, copied."""
+        """Copy some sentences.
+
+        Parameters
+        ----------
+        order : array-like
+            Numbers of the sentences, or a mask.
+
+        Returns
+        -------
+        Tokens
+        """
         positions, bounds = spans(self.bounds, order)
         columns = {}
         for name, (codes, types) in self.columns.items():
             taken = codes[positions]
             first = np.full(len(types), len(taken))
-            first[taken[::-1]] = np.arange(len(taken))[::-1]  # of equal indices the last is kept
-            there = np.argsort(first, kind="stable")[: int((first < len(taken)).sum())]
+            first[taken[::-1]] = np.arange(len(taken))[::-1]  # for equal indices NumPy keeps the last value
+            used = np.argsort(first, kind="stable")[: int((first < len(taken)).sum())]
             renumbered = np.zeros(len(types), dtype=np.uint32)
-            renumbered[there] = np.arange(len(there))
-            columns[name] = Column(readonly(renumbered[taken]), [types[i] for i in there.tolist()])
+            renumbered[used] = np.arange(len(used))
+            columns[name] = Column(readonly(renumbered[taken]), [types[i] for i in used.tolist()])
         return Tokens(columns, bounds)
 
     def renamed(self, names: Mapping[str, str]) -> Tokens:
-        """The same tokens, their columns called otherwise: `tokens.renamed({"form": "word"})`."""
+        """Rename columns: `tokens.renamed({"form": "word"})`.
+
+        Parameters
+        ----------
+        names : dict of str to str
+            New names by old names.
+
+        Returns
+        -------
+        Tokens
+        """
         for name in names:
             self.column(name)
         after = [names.get(name, name) for name in self.columns]
@@ -125,7 +189,7 @@ class Tokens:
 
 
 class _Numbered(dict[Any, int]):
-    """Numbers of things by first occurrence: what is not there is there once it has been looked for."""
+    """Numbers of things by first occurrence: looking up a new thing adds it."""
 
     def __missing__(self, thing: Any) -> int:
         self[thing] = number = len(self)
@@ -133,55 +197,55 @@ class _Numbered(dict[Any, int]):
 
 
 def interned(tokens: list[Any], bounds: Ends, name: str, j: int | None = None) -> Column:
-    """A column of these strings, or of the j-th of each token."""
+    """Make a column of strings, or of the j-th string of each token."""
     numbers = _Numbered()
     strings = tokens if j is None else map(itemgetter(j), tokens)
     try:
         codes = np.fromiter(map(numbers.__getitem__, strings), dtype=np.uint32, count=len(tokens))
         if not all(isinstance(each, str) for each in numbers):
             raise TypeError
-    except TypeError:  # some are no strings, or cannot even be hashed
+    except TypeError:  # some are not strings, or cannot even be hashed
         strings = tokens if j is None else [token[j] for token in tokens]
         at, wrong = next((i, each) for i, each in enumerate(strings) if not isinstance(each, str))
-        raise DataError(f"{_place(bounds, at)}: {name} must be a string, got {shown(wrong)}") from None
+        raise DataError(f"{_place(bounds, at)}: {name} must be a string, got {shortened(wrong)}") from None
     return Column(readonly(codes), list(map(str, numbers)))
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse names of columns that are no list, or not all different."""
+    """Refuse column names that are not a list of different strings."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise DataError(f"names of columns must be a list of strings, got {names!r}")
+        raise DataError(f"column names must be a list of strings, got {names!r}")
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise DataError(f"two columns are called {name!r}: give each a name of its own")
+            raise DataError(f"two columns are called {name!r}: give them different names")
 
 
 def _sentence(given: Any, i: int) -> list[Any]:
-    """The tokens of a sentence that is neither list nor tuple, an array for instance."""
+    """List the tokens of a sentence that is neither a list nor a tuple, for instance an array."""
     try:
         if isinstance(given, Mapping | set):
             raise TypeError
         return list(given)
     except TypeError:
-        raise DataError(f"sentence {i} must be a list of tokens, got {shown(given)}") from None
+        raise DataError(f"sentence {i} must be a list of tokens, got {shortened(given)}") from None
 
 
 def _misfit(flat: list[Any], bounds: Ends, names: Sequence[str]) -> str:
-    """What is wrong with the first token that has not a string for each name."""
+    """Describe the first token that does not have a string for each name."""
     for at, token in enumerate(flat):
         if not isinstance(token, tuple | list) or len(token) != len(names):
             what = f"a token must be a tuple of {len(names)} strings ({', '.join(names)})"
-            return f"{_place(bounds, at)}: {what}, got {shown(token)}"
+            return f"{_place(bounds, at)}: {what}, got {shortened(token)}"
     raise AssertionError("one token does not fit")
 
 
 def _place(bounds: Ends, at: int) -> str:
-    """Sentence and position of a token."""
+    """The sentence and position of a token, for messages."""
     sentence = int(np.searchsorted(bounds, at, side="right")) - 1
     return f"sentence {sentence}, token {at - int(bounds[sentence])}"
 
 
-def shown(value: Any) -> str:
-    """What is given, for messages."""
+def shortened(value: Any) -> str:
+    """The `repr` of a value, at most 60 characters of it, for messages."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,26 +1,18 @@
-"""Entities are counted as conlleval and seqeval count them, and schemes allow what they say."""
+"""Entities are counted as conlleval and seqeval count them."""
 
 import json
-from itertools import pairwise, product
 
 import naive_sequences
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from seqeval import metrics as seqeval
+from token_cases import LABELS, coded
 
-from perceptrons.learn.sequence.schemes import SCHEMES, allowed, obeys, parts, recognised
 from perceptrons.metrics.entities import EntityReport, entity_report
 
-LABELS = [*(f"{prefix}-{kind}" for prefix in "BILUES" for kind in ("A", "B-C")), "B", "I", "E", "S", "O"]
 labellings = st.lists(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), max_size=6), max_size=5)
-
-
-def coded(sequences):
-    """Codes, labels by number, and bounds."""
-    labels = sorted({label for sequence in sequences for label in sequence})
-    codes = np.array([labels.index(label) for sequence in sequences for label in sequence], dtype=np.uint32)
-    return codes, labels, np.cumsum([0, *map(len, sequences)]).astype(np.uint64)
 
 
 def reported(gold, predicted) -> EntityReport:
@@ -31,9 +23,6 @@ def reported(gold, predicted) -> EntityReport:
 
 def shares(row):
     return row.precision, row.recall, row.f1
-
-
-# -- entities ---------------------------------------------------------------------------------------------------------
 
 
 @given(labellings)
@@ -54,18 +43,17 @@ def test_the_report_is_that_of_the_definition(pairs):
 
 @pytest.mark.parametrize("prefixes", ["BIO", "BIOES", "IO"])
 def test_the_report_is_that_of_seqeval(prefixes):
-    metrics = pytest.importorskip("seqeval.metrics")
     random = np.random.default_rng(0)
     labels = ["O", *(f"{prefix}-{kind}" for prefix in prefixes.replace("O", "") for kind in ("LOC", "PER"))]
     gold, predicted = ([list(random.choice(labels, 9)) for _ in range(40)] for _ in range(2))
     report = reported(gold, predicted)
-    rows = metrics.classification_report(gold, predicted, output_dict=True, zero_division=0)
+    rows = seqeval.classification_report(gold, predicted, output_dict=True, zero_division=0)
     for name, row in rows.items():
         ours = report.types[name] if name in report.types else getattr(report, name.removesuffix(" avg"))
         assert (*shares(ours), ours.support) == pytest.approx(
             (row["precision"], row["recall"], row["f1-score"], row["support"])
         )
-    assert report.token_accuracy == metrics.accuracy_score(gold, predicted)
+    assert report.token_accuracy == seqeval.accuracy_score(gold, predicted)
 
 
 def test_bilou_is_bioes_with_other_letters():
@@ -89,7 +77,7 @@ def test_the_report_can_be_read_and_stored():
     assert len({len(line) for line in lines[:-1] if line}) == 1  # columns stand below one another
     assert lines[1].split() == ["a-long-name", "1.0000", "1.0000", "1.0000", "1", "1", "1"]
     assert lines[2].split() == ["micro", "0.0000", "0.0000", "0.0000", "0", "1", "0"]
-    assert lines[-1] == "right: 50.00% of 2 tokens, 50.00% of 2 sequences"
+    assert lines[-1] == "correct: 50.00% of 2 tokens, 50.00% of 2 sequences"
     stored = json.loads(json.dumps(report.as_dict()))
     assert stored["types"]["a-long-name"]["f1"] == 1 and stored["micro"]["precision"] == 0.5
     assert stored["n_tokens"] == 2 and stored["weighted"]["support"] == 1
@@ -102,60 +90,6 @@ def test_nothing_to_count_is_no_error():
         assert "tokens" in str(report)
 
 
-# -- schemes ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_legal_sequences_are_those_of_the_definition(scheme):
-    """All sequences of up to three labels."""
-    labels = [*(f"{prefix}-X" for prefix in "BILUES"), "B-Y-Z", "I-Y-Z", "B", "I", "L", "O", "NN"]
-    sequences = [list(y) for length in (0, 1, 2, 3) for y in product(labels, repeat=length)]
-    codes, names, bounds = coded(sequences)
-    expected = [naive_sequences.obeys(y, scheme) for y in sequences]
-    np.testing.assert_array_equal(obeys(codes, bounds, names, scheme), expected)
-    assert obeys(codes[:0], bounds[:1], names, scheme).shape == (0,)
-    start, transition, stop = allowed(names, scheme)
-    for y, legal in zip(sequences, expected, strict=True):
-        numbers = [names.index(label) for label in y]
-        steps = all(transition[a, b] for a, b in pairwise(numbers))
-        assert (not y or (start[numbers[0]] and steps and stop[numbers[-1]])) == legal
-
-
-@settings(max_examples=50)
-@given(st.lists(st.lists(st.sampled_from(LABELS), max_size=4), max_size=4))
-def test_the_first_scheme_that_all_obey_is_recognised(sequences):
-    legal = [s for s in SCHEMES if all(naive_sequences.obeys(y, s) for y in sequences)]
-    begins = any(label[0] in "BUS" for y in sequences for label in y)
-    codes, labels, bounds = coded(sequences)
-    assert recognised(codes, bounds, labels) == (legal[0] if legal and begins else None)
-
-
-@pytest.mark.parametrize(
-    ("sequences", "scheme"),
-    [
-        ([["B-X", "I-X", "O"], []], "BIO"),
-        ([["B-X", "L-X", "O"]], "BILOU"),
-        ([["S", "O", "B", "I", "E"]], "BIOES"),
-        ([["B-X", "I-Y"]], None),
-        ([["B-X", "L-X"], ["S-X"]], None),
-        ([["I-X", "O"]], None),  # nothing begins
-        ([["O", "O"]], None),
-        ([["B", "NN"]], None),
-        ([], None),
-    ],
-)
-def test_what_is_recognised(sequences, scheme):
-    codes, labels, bounds = coded(sequences)
-    assert recognised(codes, bounds, labels) == scheme
-
-
 def test_labels_need_not_be_text():
-    assert parts(3) == ("", "3")
     codes, bounds = np.array([0, 1], dtype=np.uint32), np.array([0, 2], dtype=np.uint64)
-    assert recognised(codes, bounds, [3, None]) is None
     assert entity_report(codes, [3, None], codes, [3, None], bounds).micro.f1 == 1
-
-
-def test_schemes_that_are_not_known_are_refused():
-    with pytest.raises(ValueError, match="scheme must be one of 'BIO', 'BILOU', 'BIOES', got 'IOB1'"):
-        allowed(["O"], "IOB1")

@@ -1,9 +1,9 @@
-"""Features made by templates, and their numbers."""
+"""A vocabulary of the features that templates make of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,30 +13,38 @@ from perceptrons.core.parse.interning import EDGE, FIRST_MARKER, UNKNOWN
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import DataError
 from perceptrons.data.token.sequences import Sequences
-from perceptrons.data.token.templates import Template, parse, resolve
+from perceptrons.data.token.template_sets import resolve
+from perceptrons.data.token.templates import Template, parse
 from perceptrons.data.token.tokens import Tokens
 
-LEAST = 1 << 12  # slots of a table
-LARGEST = 1 << 31  # features
+FEWEST_SLOTS = 1 << 12  # in a hash table
+LARGEST = 1 << 31  # the most features
 
 State = tuple[dict[str, Any], dict[str, list[str]], dict[str, npt.NDArray[Any]]]
 
 
 class Mark(NamedTuple):
-    """How much a vocabulary knew at some time."""
+    """The size of a vocabulary at some time."""
 
     n_features: int
     n_values: tuple[int, ...]
 
 
-class Templated:
-    """The features that templates make of tokens, numbered by first occurrence. No two features share a number.
+class TemplateVocabulary:
+    """Number the features that templates make of tokens, by first occurrence. No two features share a number.
 
-    Strings are dealt with once for each distinct one: the values of a view (a column seen through changes such as
-    ``lower``) have codes. A feature is then the number of its template and the codes of its parts, which one
-    compiled loop over all tokens looks up.
+    Each distinct string is processed once: the values of a view (a column after changes such as ``lower``) have codes.
+    A feature is then the number of its template and the codes of its parts. One compiled loop over all tokens looks
+    features up.
 
-    >>> vocabulary = Templated(["word[0]", "word[-1] & word[0]"])
+    Parameters
+    ----------
+    templates : str or list of templates
+        The name of a ready-made set, or templates or their texts.
+
+    Examples
+    --------
+    >>> vocabulary = TemplateVocabulary(["word[0]", "word[-1] & word[0]"])
     >>> rows = vocabulary.sequences(Tokens.of([["the", "cat"], ["the"]], ["word"]), grow=True)
     >>> rows.indices
     array([0, 1, 2, 3, 0, 1], dtype=uint32)
@@ -50,7 +58,7 @@ class Templated:
         self.templates = resolve(templates)
         parts = [part for template in self.templates for part in template.parts]
         self._views = list(dict.fromkeys(part.view for part in parts))
-        self._values: list[dict[str, int]] = [{} for _ in self._views]  # by view: the code of each value
+        self._values: list[dict[str, int]] = [{} for _ in self._views]  # for each view, the codes of its values
         cells = list(dict.fromkeys(parts))
         self._cells = np.array([(self._views.index(cell.view), cell.offset) for cell in cells], dtype=np.int64)
         self._parts = np.array([cells.index(part) for part in parts], dtype=np.uint32)
@@ -58,8 +66,8 @@ class Templated:
         self._seen = [[self._views.index(part.view) for part in template.parts] for template in self.templates]
         self._width = 1 + max(len(template.parts) for template in self.templates)
         self.n_features = 0
-        self._slots = np.zeros(LEAST, dtype=np.uint64)
-        self._keys = np.empty((LEAST // 2, self._width), dtype=np.uint32)
+        self._slots = np.zeros(FEWEST_SLOTS, dtype=np.uint64)
+        self._keys = np.empty((FEWEST_SLOTS // 2, self._width), dtype=np.uint32)
 
     @property
     def columns(self) -> list[str]:
@@ -71,13 +79,11 @@ class Templated:
         for template in self.templates:
             for part in template.parts:
                 if part.view.column not in tokens.columns:
-                    there = ", ".join(tokens.columns)
-                    raise DataError(
-                        f"the template {template} needs a column {part.view.column!r}: the columns are {there}"
-                    )
+                    names = ", ".join(tokens.columns)
+                    raise DataError(f"template {template} needs a column {part.view.column!r}: the columns are {names}")
 
     def sequences(self, tokens: Tokens, grow: bool) -> Sequences:
-        """Rows of features. With `grow` unknown ones get the next numbers, otherwise they are left out."""
+        """Convert tokens to rows of features. With `grow` new features get numbers; otherwise they are left out."""
         self.check(tokens)
         if not grow:
             return self._rows(tokens, grow)
@@ -118,13 +124,13 @@ class Templated:
                 if value not in known:
                     known[value] = len(known)
             if len(known) >= FIRST_MARKER:
-                raise DataError(f"{self._views[v]} has more than {FIRST_MARKER:,} values")
+                raise DataError(f"{self._views[v]} has more than {FIRST_MARKER:,} values: leave out its templates")
             return np.fromiter(map(known.__getitem__, values), dtype=np.uint32, count=len(values))
         none = int(UNKNOWN)
         return np.array([known.get(value, none) for value in values], dtype=np.uint32)
 
     def _make_room(self, n: int) -> None:
-        """Twice the room for features, or as much as n need."""
+        """Double the room for features, or make room for n."""
         if n > LARGEST:
             raise DataError(f"there are more than {LARGEST:,} features: use fewer templates")
         size = max(2 * len(self._slots), 1 << (2 * n - 1).bit_length())
@@ -135,11 +141,11 @@ class Templated:
         self._slots, self._keys = slots, keys
 
     def names(self, ids: Iterable[int]) -> list[str]:
-        """What features of these numbers are, for people."""
+        """Name features."""
         numbers, values, found = list(ids), [list(known) for known in self._values], []
         for number in numbers:
             if not 0 <= number < self.n_features:
-                raise DataError(f"there is no feature {number}: there are {self.n_features}")
+                raise DataError(f"feature {number} does not exist: there are {self.n_features} features")
         templates = list(map(str, self.templates))
         for t, *codes in self._keys[np.array(numbers, dtype=np.intp)].tolist():
             pairs = zip(self._seen[t], codes, strict=False)
@@ -147,14 +153,14 @@ class Templated:
             found.append(f"{templates[t]}={'|'.join(texts)}")
         return found
 
-    # -- going back, and leaving out ----------------------------------------------------------------------------
+    # -- removing features --------------------------------------------------------------------------------------
 
     def mark(self) -> Mark:
-        """What `back_to` goes back to."""
+        """Remember the current state for `back_to`."""
         return Mark(self.n_features, tuple(map(len, self._values)))
 
     def back_to(self, mark: Mark) -> None:
-        """Forget all that was learned since."""
+        """Remove all features and values that were added since a mark."""
         if mark != self.mark():
             self._forget(mark)
 
@@ -162,26 +168,26 @@ class Templated:
         for known, n in zip(self._values, mark.n_values, strict=True):
             while len(known) > n:
                 known.popitem()
-        self._index(self._keys[: mark.n_features])  # even if no feature is new: Ctrl-C may have come before they count
+        self._index(self._keys[: mark.n_features])  # even if none is new: Ctrl-C may have come before they were counted
 
     def _index(self, keys: npt.NDArray[np.uint32]) -> None:
-        """Know these features and no others."""
+        """Replace all features by these."""
         n = len(keys)
-        size = max(LEAST, 1 << (2 * max(n, 1) - 1).bit_length())
+        size = max(FEWEST_SLOTS, 1 << (2 * max(n, 1) - 1).bit_length())
         room = np.empty((size // 2, self._width), dtype=np.uint32)
         room[:n] = keys
         slots = np.zeros(size, dtype=np.uint64)
         again = int(interning.index(room, 0, n, self._ends, slots))
         if again < n:
-            raise ValueError(f"the feature {again} is there twice")
+            raise ValueError(f"feature {again} occurs twice")
         self._slots, self._keys, self.n_features = slots, room, n
 
-    def kept(self, mask: npt.NDArray[np.bool_]) -> Templated:
-        """A vocabulary of the features that are marked, numbered in the same order."""
+    def subset(self, mask: npt.NDArray[np.bool_]) -> TemplateVocabulary:
+        """Make a vocabulary of the features that a mask marks, in the same order."""
         if mask.shape != (self.n_features,):
-            raise ValueError(f"mask must be of shape ({self.n_features},), got {mask.shape}")
+            raise ValueError(f"mask must have shape ({self.n_features},), got {mask.shape}")
         keys = self._keys[: self.n_features][mask]
-        less = Templated(self.templates)
+        smaller = TemplateVocabulary(self.templates)
         used = [np.zeros(len(known), dtype=bool) for known in self._values]
         places = self._places(keys)
         for rows, k, v in places:
@@ -194,13 +200,13 @@ class Templated:
             code[inside] = renumbered[v][code[inside]]
             keys[rows, k] = code
         for v, known in enumerate(self._values):
-            there = [value for value, is_used in zip(known, used[v].tolist(), strict=True) if is_used]
-            less._values[v] = {value: code for code, value in enumerate(there)}
-        less._index(keys)
-        return less
+            values = [value for value, is_used in zip(known, used[v].tolist(), strict=True) if is_used]
+            smaller._values[v] = {value: code for code, value in enumerate(values)}
+        smaller._index(keys)
+        return smaller
 
     def _places(self, keys: npt.NDArray[np.uint32]) -> list[tuple[npt.NDArray[np.intp], int, int]]:
-        """For each part of each template: the keys of the template, the part's column in keys, and its view."""
+        """For each part of each template: the rows of keys with the template, the part's column, and its view."""
         found = []
         for t, views in enumerate(self._seen):
             rows = np.flatnonzero(keys[:, 0] == t)
@@ -210,12 +216,12 @@ class Templated:
     # -- model files --------------------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Settings ready for JSON, lists of text that may be long, and arrays."""
+        """Convert the vocabulary to settings ready for JSON, lists of text that may be long, and arrays."""
         meta = {"kind": self.kind, "templates": [str(template) for template in self.templates]}
         keys = self._keys[: self.n_features].copy()
         sizes = np.array([len(views) for views in self._seen])[keys[:, 0]]
         for k in range(1, self._width):
-            keys[sizes < k, k] = 0  # what was never set
+            keys[sizes < k, k] = 0  # cells that were never set
         return (
             meta,
             {str(view): list(known) for view, known in zip(self._views, self._values, strict=True)},
@@ -223,40 +229,40 @@ class Templated:
         )
 
     @classmethod
-    def from_state(cls, meta: Any, lists: dict[str, list[str]], arrays: dict[str, npt.NDArray[Any]]) -> Templated:
-        """The vocabulary that `state` was taken of. What does not fit raises a ValueError."""
+    def from_state(cls, meta: Any, lists: dict[str, list[str]], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """Restore a vocabulary from its `state`; raise a ValueError if the state is not valid."""
         texts = meta.get("templates")
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise ValueError(f"templates must be a list of texts, got {texts!r}"[:200])
         found = cls([parse(text) for text in texts])
         views = list(map(str, found._views))
         if sorted(lists) != sorted(views):
-            raise ValueError(f"there must be values of {', '.join(views)}, got {', '.join(lists)}"[:300])
+            raise ValueError(f"expected values of {', '.join(views)}, got {', '.join(lists)}"[:300])
         for v, view in enumerate(views):
             found._values[v] = {value: code for code, value in enumerate(lists[view])}
             if len(found._values[v]) < len(lists[view]):
-                raise ValueError(f"some value of {view} is there twice")
+                raise ValueError(f"a value of {view} occurs twice")
         keys = arrays.get("keys")
         if keys is None or keys.dtype != np.uint32 or keys.ndim != 2 or keys.shape[1] != found._width:
-            raise ValueError(f"keys must be uint32 with {found._width} columns")
+            raise ValueError(f"keys must be a matrix of uint32 with {found._width} columns")
         if len(keys) and keys[:, 0].max() >= len(found.templates):
-            raise ValueError(f"keys have templates beyond the {len(found.templates)} that there are")
+            raise ValueError(f"keys name a template beyond the {len(found.templates)} templates")
         if len(keys) > LARGEST:
             raise ValueError(f"there are more than {LARGEST:,} features")
         offsets = [part.offset for template in found.templates for part in template.parts]
         for (rows, k, v), offset in zip(found._places(keys), offsets, strict=True):
             code = keys[rows, k].astype(np.int64)
             distance = int(EDGE) - code
-            reached = 2 * (abs(offset) - 1) + (offset > 0)  # the farthest marker on the side of the part
+            reached = 2 * (abs(offset) - 1) + (offset > 0)  # the farthest marker on this side of the sentence
             edge = (distance >= 0) & (distance <= reached) & (distance % 2 == (offset > 0))
             if not ((code < len(found._values[v])) | edge).all():
-                raise ValueError(f"keys have values beyond those of {views[v]}")
+                raise ValueError(f"keys name a value beyond those of {views[v]}")
         found._index(keys)
         return found
 
 
 def marker(code: int) -> str:
-    """What stands beyond the sentence.
+    """The value at a position outside of the sentence.
 
     >>> marker(int(EDGE)), marker(int(EDGE) - 3)
     ('_B-1', '_B+2')

@@ -1,4 +1,4 @@
-"""Features that the user names, token by token, and their numbers."""
+"""A vocabulary of the features that tokens name themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,21 +14,23 @@ import numpy.typing as npt
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import DataError
 from perceptrons.data.token.sequences import Sequences
-from perceptrons.data.token.tokens import shown
+from perceptrons.data.token.tokens import shortened
 
-SEPARATOR = ":"  # between the parts of a name
+SEPARATOR = ":"  # between the parts of a feature's name
 
 State = tuple[dict[str, Any], dict[str, list[str]], dict[str, npt.NDArray[Any]]]
 
 
-class Named:
-    """Features given as dicts or lists of strings, as python-crfsuite takes them, numbered by first occurrence.
+class NameVocabulary:
+    """Number the features that tokens name, by first occurrence. Tokens are as in python-crfsuite.
 
-    A token is a list or set of names, or a dict. ``{"word": "the"}`` has the feature word:the; a number is the value of
-    the feature that its key names; True stands for 1, False for nothing; lists, sets and dicts under a key are further
-    names, with the key before them.
+    A token is a list or set of names, or a dict. ``{"word": "the"}`` has the feature word:the. A number under a key is
+    the value of the feature named by the key; True stands for 1, and False for no feature. Lists, sets and dicts under
+    a key are further names, which the key precedes.
 
-    >>> vocabulary = Named()
+    Examples
+    --------
+    >>> vocabulary = NameVocabulary()
     >>> rows = vocabulary.sequences([[{"word": "the", "title": False}, {"word": "cat", "length": 3}]], grow=True)
     >>> vocabulary.names(rows.indices), rows.values
     (['word:the', 'word:cat', 'length'], array([1., 1., 3.]))
@@ -41,15 +43,16 @@ class Named:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that tokens must have: there are no columns here."""
+        """The columns that tokens must have: none."""
         return []
 
     @property
     def n_features(self) -> int:
+        """The number of features."""
         return len(self._numbers)
 
     def sequences(self, X: Iterable[Iterable[Any]], grow: bool) -> Sequences:
-        """Rows of features. With `grow` unknown ones get the next numbers, otherwise they are left out."""
+        """Convert tokens to rows of features. With `grow` new features get numbers; otherwise they are left out."""
         mark = self.mark()
         try:
             return _Rows(self._numbers, grow).of(X)
@@ -58,50 +61,50 @@ class Named:
             raise
 
     def names(self, ids: Iterable[int]) -> list[str]:
-        """The names of features of these numbers."""
+        """Name features."""
         names, found = list(self._numbers), []
         for number in ids:
             if not 0 <= number < len(names):
-                raise DataError(f"there is no feature {number}: there are {len(names)}")
+                raise DataError(f"feature {number} does not exist: there are {len(names)} features")
             found.append(names[number])
         return found
 
     def mark(self) -> int:
-        """What `back_to` goes back to."""
+        """Remember the current state for `back_to`."""
         return len(self._numbers)
 
     def back_to(self, mark: int) -> None:
-        """Forget all that was learned since."""
+        """Remove all features that were added since a mark."""
         while len(self._numbers) > mark:
             self._numbers.popitem()
 
-    def kept(self, mask: npt.NDArray[np.bool_]) -> Named:
-        """A vocabulary of the features that are marked, numbered in the same order."""
+    def subset(self, mask: npt.NDArray[np.bool_]) -> NameVocabulary:
+        """Make a vocabulary of the features that a mask marks, in the same order."""
         if mask.shape != (self.n_features,):
-            raise ValueError(f"mask must be of shape ({self.n_features},), got {mask.shape}")
-        less = Named()
-        there = [name for name, keep in zip(self._numbers, mask.tolist(), strict=True) if keep]
-        less._numbers = {name: number for number, name in enumerate(there)}
-        return less
+            raise ValueError(f"mask must have shape ({self.n_features},), got {mask.shape}")
+        smaller = NameVocabulary()
+        names = [name for name, keep in zip(self._numbers, mask.tolist(), strict=True) if keep]
+        smaller._numbers = {name: number for number, name in enumerate(names)}
+        return smaller
 
     def state(self) -> State:
-        """Settings ready for JSON, lists of text that may be long, and arrays."""
+        """Convert the vocabulary to settings ready for JSON, lists of text that may be long, and arrays."""
         return {"kind": self.kind}, {"names": list(self._numbers)}, {}
 
     @classmethod
-    def from_state(cls, meta: Any, lists: dict[str, list[str]], arrays: dict[str, npt.NDArray[Any]]) -> Named:
-        """The vocabulary that `state` was taken of. What does not fit raises a ValueError."""
+    def from_state(cls, meta: Any, lists: dict[str, list[str]], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """Restore a vocabulary from its `state`; raise a ValueError if the state is not valid."""
         if set(lists) != {"names"} or arrays:
-            raise ValueError(f"there must be names and nothing else, got {', '.join([*lists, *arrays])}"[:200])
+            raise ValueError(f"expected names and nothing else, got {', '.join([*lists, *arrays])}"[:200])
         found = cls()
         found._numbers = {name: number for number, name in enumerate(lists["names"])}
         if found.n_features < len(lists["names"]):
-            raise ValueError("some name is there twice")
+            raise ValueError("a name occurs twice")
         return found
 
 
 class _Strings(dict[str, int | None]):
-    """Numbers of the features that strings under one key make; None for those that are left out."""
+    """The numbers of the features key:string for one key; None for features that are left out."""
 
     def __init__(self, rows: _Rows, key: str) -> None:
         self.rows, self.key = rows, key
@@ -112,7 +115,7 @@ class _Strings(dict[str, int | None]):
 
 
 class _Keys(dict[str, _Strings]):
-    """What is known of the strings under each key: looking there takes half as long as joining key and string."""
+    """The known strings under each key: a lookup here takes half as long as joining key and string."""
 
     def __init__(self, rows: _Rows) -> None:
         self.rows = rows
@@ -123,21 +126,22 @@ class _Keys(dict[str, _Strings]):
 
 
 class _Rows:
-    """Rows in the making."""
+    """Rows under construction."""
 
     def __init__(self, numbers: dict[str, int], grow: bool) -> None:
         self.numbers, self.grow = numbers, grow
         self.keys = _Keys(self)
         self.indices: list[int] = []
-        self.positions, self.others = array("Q"), array("d")  # of values other than 1, and these
+        self.positions, self.others = array("Q"), array("d")  # where values differ from 1, and these values
 
     def of(self, X: Iterable[Iterable[Any]]) -> Sequences:
+        """Convert all sequences."""
         if isinstance(X, str | bytes | Mapping):
-            raise DataError(f"X must be a list of sequences, got {shown(X)}")
+            raise DataError(f"X must be a list of sequences, got {shortened(X)}")
         ends, bounds = [0], [0]
         for s, sequence in enumerate(X):
             if isinstance(sequence, str | bytes | Mapping) or not isinstance(sequence, Iterable):
-                raise DataError(f"sequence {s} must be a list of tokens, got {shown(sequence)}")
+                raise DataError(f"sequence {s} must be a list of tokens, got {shortened(sequence)}")
             for i, token in enumerate(sequence):
                 try:
                     self.add(token)
@@ -154,16 +158,15 @@ class _Rows:
         return Sequences(readonly(np.array(self.indices, dtype=np.uint32)), values, indptr, edges)
 
     def number(self, name: str) -> int | None:
-        """The number of a feature, a new one if need be; None: it is left out."""
+        """The number of a feature, which may be new; None if it is left out."""
         number = self.numbers.get(name)
         if number is None and self.grow:
             number = self.numbers[checked(name)] = len(self.numbers)
         return number
 
     def add(self, token: Any) -> None:
-        """The features of a token."""
-        kind = type(token)
-        if kind is dict:
+        """Add the features of a token."""
+        if type(token) is dict:
             keys, append = self.keys, self.indices.append
             for key, value in token.items():
                 if type(value) is str:
@@ -172,20 +175,20 @@ class _Rows:
                         append(number)
                 elif value is not False:
                     self.item(checked(key), value)
-        elif kind is list:
+        elif type(token) is list:
             self.strings(token, "")
         elif isinstance(token, Mapping | list | tuple | set | frozenset):
             self.add(dict(token) if isinstance(token, Mapping) else in_order(token))
         else:
-            raise DataError(f"a token must be a dict, or a list of names of features, got {shown(token)}")
+            raise DataError(f"a token must be a dict or a list of feature names, got {shortened(token)}")
 
-    def strings(self, names: list[str], before: str) -> None:
-        """Names of features, with something before each."""
-        if before:
-            names = [before + checked(name) for name in names]
+    def strings(self, names: list[str], prefix: str) -> None:
+        """Add features by name, each with a prefix."""
+        if prefix:
+            names = [prefix + checked(name) for name in names]
         try:
             found: list[Any] = list(map(self.numbers.get, names))
-        except TypeError:  # some cannot be hashed
+        except TypeError:  # some names cannot be hashed
             found = [None] * len(names)
         if None in found:
             fixed = [self.number(checked(names[k])) if each is None else each for k, each in enumerate(found)]
@@ -193,7 +196,7 @@ class _Rows:
         self.indices += found
 
     def item(self, key: str, value: Any) -> None:
-        """A key of a dict and what stands under it, unless it is a plain string."""
+        """Add the features of a key of a dict and its value, unless the value is a plain string."""
         if isinstance(value, bool | np.bool_):
             if value:
                 self.value(key, 1.0)
@@ -205,7 +208,7 @@ class _Rows:
             except OverflowError:
                 number = math.inf
             if not math.isfinite(number):
-                raise DataError(f"{key} must be a finite number, got {shown(value)}")
+                raise DataError(f"{key} must be a finite number, got {shortened(value)}")
             self.value(key, number)
         elif isinstance(value, Mapping):
             for name, part in value.items():
@@ -213,10 +216,10 @@ class _Rows:
         elif isinstance(value, list | tuple | set | frozenset):
             self.strings(in_order(value), key + SEPARATOR)
         else:
-            raise DataError(f"{key} must be a string, a number, True or False, or a list or dict, got {shown(value)}")
+            raise DataError(f"{key} must be a string, number, bool, list, set or dict, got {shortened(value)}")
 
     def value(self, name: str, value: float) -> None:
-        """A feature that has a value."""
+        """Add a feature with its value."""
         number = self.number(name)
         if number is not None:
             if value != 1.0:
@@ -226,12 +229,12 @@ class _Rows:
 
 
 def checked(name: Any) -> Any:
-    """The name, if it is one."""
+    """Refuse a name that is not a string."""
     if not isinstance(name, str):
-        raise DataError(f"names of features must be strings, got {shown(name)}")
+        raise DataError(f"feature names must be strings, got {shortened(name)}")
     return name
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
-    """Names as a list; those of sets in alphabetical order, so that features get the same numbers in every run."""
+    """List names; those of sets are sorted, so that features have the same numbers in every run."""
     return list(names) if isinstance(names, list | tuple) else sorted(map(checked, names))
