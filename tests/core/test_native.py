@@ -1,7 +1,9 @@
-"""Kernels without Numba: the same results bit for bit, code kept for the next process, and what may go wrong."""
+"""Calls without Numba: the same results bit for bit, code kept for the next process, and everything that may fail."""
 
+import logging
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +20,7 @@ from perceptrons.core.linear import passes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Numba makes all calls")
 
-# `print_all` prints a digest of all that comes out of the kernels that it calls.
+# The code prints a digest of everything that the compiled functions return.
 START = """
 import hashlib, sys
 import numpy as np
@@ -72,7 +74,7 @@ END = "print('numba' in sys.modules, *results)"
 
 
 def process(code, folder, **environment):
-    """A process that runs the code without Numba, if it can; `folder` is where machine code is kept."""
+    """Start a process that runs the code without Numba if it can; machine code is kept in `folder`."""
     env = {**os.environ, "NUMBA_CACHE_DIR": str(folder), **environment}
     code = START + "native.enable()\n" + code + END
     return subprocess.Popen(
@@ -81,7 +83,7 @@ def process(code, folder, **environment):
 
 
 def outcome(running):
-    """Whether a process imported Numba, and what its kernels gave."""
+    """Whether a process imported Numba, and what its compiled functions returned."""
     out, error = running.communicate()
     assert running.returncode == 0, error
     imported, *results = out.split()
@@ -90,7 +92,7 @@ def outcome(running):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A folder with machine code for all of the above, and what the process that compiled it found."""
+    """A folder with machine code for all of the above, and the results of the process that compiled it."""
     folder = tmp_path_factory.mktemp("native")
     imported, results = outcome(process(SMALL + LARGE, folder))
     assert imported
@@ -112,7 +114,7 @@ def test_a_second_process_does_without_numba(kept):
 def test_damaged_files_and_those_of_others_are_made_anew(kept, tmp_path):
     shutil.copytree(kept[0], tmp_path, dirs_exist_ok=True)
     counting, shuffling = (next((tmp_path / "perceptrons").glob(f"{name}-*")) for name in ("count", "shuffle"))
-    counting.write_bytes(shuffling.read_bytes())  # sound, but another kernel
+    counting.write_bytes(shuffling.read_bytes())  # sound, but of another function
     damaged = bytearray(shuffling.read_bytes())
     damaged[len(damaged) // 2] ^= 1
     shuffling.write_bytes(damaged)
@@ -136,6 +138,68 @@ def test_no_folder_is_no_failure(kept, tmp_path):
     assert outcome(process(SMALL, blocked)) == (True, kept[1][:2])
 
 
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+
+
+def open_folder(root):
+    (root / "perceptrons").chmod(0o777)
+
+
+def open_parent(root):
+    root.chmod(0o777)
+
+
+def open_files(root):
+    for file in (root / "perceptrons").iterdir():
+        file.chmod(0o666)
+
+
+def foreign_folder(root):
+    os.chown(root / "perceptrons", NOBODY, NOBODY)
+
+
+def foreign_files(root):
+    for file in (root / "perceptrons").iterdir():
+        os.chown(file, NOBODY, NOBODY)
+
+
+def links(root):
+    for file in list((root / "perceptrons").iterdir()):
+        file.symlink_to(file.rename(root / file.name))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        open_folder,
+        open_parent,
+        open_files,
+        links,
+        *(pytest.param(f, marks=as_root) for f in (foreign_folder, foreign_files)),
+    ],
+)
+def test_what_others_can_write_is_not_loaded(kept, tmp_path, spoil):
+    shutil.copytree(kept[0] / "perceptrons", tmp_path / "cache" / "perceptrons")
+    assert outcome(process(SMALL, tmp_path / "cache")) == (False, kept[1][:2])
+    spoil(tmp_path / "cache")
+    assert outcome(process(SMALL, tmp_path / "cache")) == (True, kept[1][:2])
+
+
+def test_a_sticky_folder_above_is_as_good_as_a_private_one(kept, tmp_path):
+    shutil.copytree(kept[0] / "perceptrons", tmp_path / "perceptrons")
+    tmp_path.chmod(0o1777)
+    assert outcome(process(SMALL, tmp_path)) == (False, kept[1][:2])
+
+
+def test_folders_and_files_are_for_their_owner(tmp_path):
+    outcome(process("import os; os.umask(0)\n" + SMALL, tmp_path / "made" / "here"))
+    made = [tmp_path / "made", *(tmp_path / "made").rglob("*")]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made if path.is_dir()} == {0o700}
+    files = [path for path in made if path.suffix == ".native"]
+    assert len(files) == 2 and {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
 def test_two_processes_at_once(kept, tmp_path):
     both = [process(SMALL, tmp_path) for _ in range(2)]
     assert [outcome(one)[1] for one in both] == [kept[1][:2]] * 2
@@ -146,7 +210,7 @@ def test_two_processes_at_once(kept, tmp_path):
 def test_an_edit_of_a_formula_is_noticed(kept, tmp_path):
     source = Path(perceptrons.__file__).parent
     shutil.copytree(source, tmp_path / "perceptrons", ignore=shutil.ignore_patterns("__pycache__"))
-    changed = tmp_path / "perceptrons" / "core" / "passes.py"
+    changed = tmp_path / "perceptrons" / "core" / "linear" / "passes.py"
     changed.write_text(changed.read_text().replace("0x9E3779B97F4A7C15", "0x9E3779B97F4A7C17"))
     imported, results = outcome(process(SMALL, kept[0], PYTHONPATH=str(tmp_path)))
     assert imported and results[0] != kept[1][0] and results[1] == kept[1][1]
@@ -159,8 +223,42 @@ def test_importing_learners_and_readers_does_not_import_numba():
 
 
 def test_a_process_that_has_numba_keeps_to_it():
-    code = "import numba\nfrom perceptrons.core import native\nnative.enable()\nprint(native.on)"
+    code = "import numba\nfrom perceptrons.core.jit import native\nnative.enable()\nprint(native.on)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_the_environment_turns_it_off(kept):
+    assert outcome(process(SMALL, kept[0], PERCEPTRONS_NATIVE="0")) == (True, kept[1][:2])
+
+
+# -- versions of Numba that nobody has tested ---------------------------------------------------------------------
+
+UNTESTED = "native.TESTED = set()\n"
+
+
+def test_another_version_must_pass_a_self_test_once(kept, tmp_path):
+    assert outcome(process(UNTESTED + SMALL, tmp_path)) == (True, kept[1][:2])
+    assert len(list((tmp_path / "perceptrons").glob("self-test-*"))) == 1
+    assert outcome(process(UNTESTED + SMALL, tmp_path)) == (False, kept[1][:2])
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        "import ctypes; ctypes.string_at(0)",  # a crash
+        "import time; time.sleep(600)",
+        # A calling convention that is not as expected.
+        "native.C_TYPES['8'] = native.C_TYPES['d']; self_test.run()",
+        "native.FINE = (); self_test.run()",
+    ],
+)
+def test_a_version_that_fails_the_self_test_is_not_used(kept, tmp_path, trouble):
+    log = tmp_path / "log"
+    test = f"open({str(log)!r}, 'a').write('x'); from perceptrons.core.jit import native, self_test; {trouble}"
+    code = f"native.PATIENCE = {2 if 'sleep' in trouble else 60}\nnative.SELF_TEST = {test!r}\n"
+    for _ in range(2):
+        assert outcome(process(UNTESTED + code + SMALL, tmp_path)) == (True, kept[1][:2])
+    assert log.read_text() == "x"  # the second process knows
 
 
 @Compiled
@@ -183,13 +281,31 @@ def own_folder(tmp_path, monkeypatch):
     return tmp_path / "perceptrons"
 
 
-def test_every_kind_of_argument_and_result(own_folder):
+def test_every_kind_of_argument_and_result(own_folder, monkeypatch):
+    monkeypatch.setattr(echo, "machine", {})
     ours, theirs = echo_arguments(), echo_arguments()
     results, expected = native.call(echo, *ours), echo.fresh(*theirs)
     assert results == expected
     assert [type(result) for result in results] == [type(result) for result in expected]
     assert ours[-1].tolist() == theirs[-1].tolist() == [12.0, 2.25]
     assert objects.folders() == [str(own_folder)] and len(list(own_folder.iterdir())) == 1
+
+
+def fail(*args):
+    raise AttributeError("another version of Numba")
+
+
+@pytest.mark.parametrize(
+    "part", ["host", "load", "attach", "is_sound", "objects.read", "objects.write", "bare.compile_bare", "bare.letter"]
+)
+def test_whatever_fails_is_left_to_numba(own_folder, monkeypatch, caplog, part):
+    monkeypatch.setattr("perceptrons.core.jit." + (part if "." in part else f"native.{part}"), fail)
+    monkeypatch.setattr(echo, "machine", {})
+    caplog.set_level(logging.DEBUG, logger="perceptrons")
+    ours, theirs = echo_arguments(), echo_arguments()
+    assert native.call(echo, *ours) == echo.fresh(*theirs)
+    assert ours[-1].tolist() == theirs[-1].tolist()
+    assert [record.levelname for record in caplog.records if record.name == "perceptrons"] == ["DEBUG"]
 
 
 class Own(NamedTuple):
@@ -209,7 +325,7 @@ def test_types_of_others_are_left_to_numba(own_folder, monkeypatch):
     assert read_bias.for_rule(rules.PA1()) is not read_bias.cached
 
 
-def test_a_kernel_that_allocates_is_left_to_numba(own_folder):
+def test_a_function_that_allocates_is_left_to_numba(own_folder):
     arguments = np.ones((3, 2)), None, None, 1.0, np.ones(3)
     np.testing.assert_array_equal(native.call(passes.sizes, *arguments), [3.0, 3.0, 3.0])
     assert native.call(passes.sizes, *arguments).sum() == 9.0
@@ -224,7 +340,7 @@ def refuse(x):
     return x
 
 
-def test_an_error_in_a_kernel(own_folder):
+def test_an_error_in_a_compiled_function(own_folder):
     assert native.call(refuse, -1.0) == -1.0
-    with pytest.raises(RuntimeError, match="the kernel refuse failed with status"):
+    with pytest.raises(RuntimeError, match="the compiled function refuse failed with status"):
         native.call(refuse, 1.0)
