@@ -261,6 +261,14 @@ def test_a_version_that_fails_the_self_test_is_not_used(kept, tmp_path, trouble)
     assert log.read_text() == "x"  # the second process knows
 
 
+def test_there_is_no_self_test_where_nothing_can_be_kept(kept, tmp_path):
+    (tmp_path / "blocked").write_text("a file where a folder would be needed")
+    test = f"open({str(tmp_path / 'log')!r}, 'a')"
+    code = UNTESTED + f"native.SELF_TEST = {test!r}\n"
+    assert outcome(process(code + SMALL, tmp_path / "blocked")) == (True, kept[1][:2])
+    assert not (tmp_path / "log").exists()
+
+
 @Compiled
 def echo(flag, small, narrow, wide, whole, x, nothing, how, columns, part, out):
     out[0] = columns[1, 0] + columns[0, 1] + part[1]

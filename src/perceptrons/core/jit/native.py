@@ -189,14 +189,17 @@ def is_sound(sources: str) -> bool:
         return True
     key = repr((sources, *host()))
     passed = objects.read("self-test", key)
-    if passed is None:
-        code = f"import sys; sys.path[:] = {sys.path!r}; {SELF_TEST}"
+    if not passed:
+        if not objects.write("self-test", key, ()):  # the test would run in every process, and gain nothing
+            return False
+        # -P keeps the current folder out of sys.path, and with it modules that happen to lie there.
+        command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; {SELF_TEST}"]
+        nothing = subprocess.DEVNULL
         try:
-            # -P keeps the current folder out of sys.path, and with it modules that happen to lie there.
-            command, nothing = [sys.executable, "-P", "-c", code], subprocess.DEVNULL
-            passed = (subprocess.call(command, stdin=nothing, stdout=nothing, stderr=nothing, timeout=PATIENCE) == 0,)
+            status = subprocess.call(command, stdin=nothing, stdout=nothing, stderr=nothing, timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            passed = (False,)
+            status = None
+        passed = (status == 0,)
         objects.write("self-test", key, passed)
     return bool(passed[0])
 

@@ -49,8 +49,8 @@ def read(name: str, key: str) -> tuple[Any, ...] | None:
     return None
 
 
-def write(name: str, key: str, values: tuple[Any, ...]) -> None:
-    """Keep the values in the first folder that is private and can be written. Without such a folder, keep nothing."""
+def write(name: str, key: str, values: tuple[Any, ...]) -> bool:
+    """Keep the values in the first folder that is private and can be written. Return False if there is none."""
     content = marshal.dumps(tuple(values))
     for path in _paths(name, key):
         part = f"{path}.{os.getpid()}-{threading.get_ident()}"
@@ -61,10 +61,11 @@ def write(name: str, key: str, values: tuple[Any, ...]) -> None:
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(_digest(key, content) + content)
             os.replace(part, path)  # readers see the whole file or none
-            return
+            return True
         except OSError:
             with contextlib.suppress(OSError):
                 os.remove(part)
+    return False
 
 
 def _content(path: str) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from functools import cache
-from pathlib import Path
 
 COMPILED = (".nbi", ".nbc")  # the endings of Numba's files
 
@@ -23,13 +22,23 @@ def is_private(folder: str) -> bool:
     """
     if os.name != "posix":
         return True
-    given, real = Path(os.path.abspath(folder)), Path(os.path.realpath(folder))
     try:
-        inside = (entry.stat() for entry in os.scandir(real) if entry.name.endswith(COMPILED))
-        above = map(os.lstat, {given, *given.parents, *real.parents})
-        return all(map(is_own, (os.lstat(real), *inside))) and all(is_own(status, above=True) for status in above)
+        if not (is_own(os.stat(folder)) and _is_reached_safely(os.path.abspath(folder))):
+            return False
+        with os.scandir(folder) as entries:
+            return all(is_own(entry.stat()) for entry in entries if entry.name.endswith(COMPILED))
     except OSError:
         return False
+
+
+def _is_reached_safely(path: str) -> bool:
+    """Tell whether no other user can replace the folder at this path, a folder above it, or a link on the way."""
+    status, above = os.lstat(path), os.path.dirname(path)
+    if not is_own(status, above=True):
+        return False
+    if stat.S_ISLNK(status.st_mode) and not _is_reached_safely(os.path.realpath(path)):
+        return False
+    return above == path or _is_reached_safely(above)
 
 
 def is_own(status: os.stat_result, above: bool = False) -> bool:
