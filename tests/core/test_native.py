@@ -16,6 +16,7 @@ import perceptrons
 from perceptrons import rules
 from perceptrons.core.jit import native, objects
 from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit.private import is_private
 from perceptrons.core.linear import passes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Numba makes all calls")
@@ -138,66 +139,11 @@ def test_no_folder_is_no_failure(kept, tmp_path):
     assert outcome(process(SMALL, blocked)) == (True, kept[1][:2])
 
 
-NOBODY = 65534
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-
-
-def open_folder(root):
-    (root / "perceptrons").chmod(0o777)
-
-
-def open_parent(root):
-    root.chmod(0o777)
-
-
-def open_files(root):
-    for file in (root / "perceptrons").iterdir():
-        file.chmod(0o666)
-
-
-def foreign_folder(root):
-    os.chown(root / "perceptrons", NOBODY, NOBODY)
-
-
-def foreign_files(root):
-    for file in (root / "perceptrons").iterdir():
-        os.chown(file, NOBODY, NOBODY)
-
-
-def links(root):
-    for file in list((root / "perceptrons").iterdir()):
-        file.symlink_to(file.rename(root / file.name))
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        open_folder,
-        open_parent,
-        open_files,
-        links,
-        *(pytest.param(f, marks=as_root) for f in (foreign_folder, foreign_files)),
-    ],
-)
-def test_what_others_can_write_is_not_loaded(kept, tmp_path, spoil):
-    shutil.copytree(kept[0] / "perceptrons", tmp_path / "cache" / "perceptrons")
-    assert outcome(process(SMALL, tmp_path / "cache")) == (False, kept[1][:2])
-    spoil(tmp_path / "cache")
-    assert outcome(process(SMALL, tmp_path / "cache")) == (True, kept[1][:2])
-
-
-def test_a_sticky_folder_above_is_as_good_as_a_private_one(kept, tmp_path):
+def test_machine_code_that_others_can_write_is_not_loaded(kept, tmp_path):
     shutil.copytree(kept[0] / "perceptrons", tmp_path / "perceptrons")
-    tmp_path.chmod(0o1777)
     assert outcome(process(SMALL, tmp_path)) == (False, kept[1][:2])
-
-
-def test_folders_and_files_are_for_their_owner(tmp_path):
-    outcome(process("import os; os.umask(0)\n" + SMALL, tmp_path / "made" / "here"))
-    made = [tmp_path / "made", *(tmp_path / "made").rglob("*")]
-    assert {stat.S_IMODE(path.stat().st_mode) for path in made if path.is_dir()} == {0o700}
-    files = [path for path in made if path.suffix == ".native"]
-    assert len(files) == 2 and {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    (tmp_path / "perceptrons").chmod(0o777)
+    assert outcome(process(SMALL, tmp_path)) == (True, kept[1][:2])
 
 
 def test_two_processes_at_once(kept, tmp_path):
@@ -222,13 +168,14 @@ def test_importing_learners_and_readers_does_not_import_numba():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 
-def test_a_process_that_has_numba_keeps_to_it():
-    code = "import numba\nfrom perceptrons.core.jit import native\nnative.enable()\nprint(native.on)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
-
-
-def test_the_environment_turns_it_off(kept):
-    assert outcome(process(SMALL, kept[0], PERCEPTRONS_NATIVE="0")) == (True, kept[1][:2])
+@pytest.mark.parametrize(
+    ("before", "setting", "on"), [("", "1", True), ("", "0", False), ("import numba\n", "1", False)]
+)
+def test_when_it_is_on(before, setting, on):
+    """Unless the environment turns it off, or the process has imported Numba already."""
+    code = before + "from perceptrons.core.jit import native\nnative.enable()\nprint(native.on)"
+    env = {**os.environ, "PERCEPTRONS_NATIVE": setting}
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env).stdout == f"{on}\n"
 
 
 # -- versions of Numba that nobody has tested ---------------------------------------------------------------------
@@ -247,9 +194,7 @@ def test_another_version_must_pass_a_self_test_once(kept, tmp_path):
     [
         "import ctypes; ctypes.string_at(0)",  # a crash
         "import time; time.sleep(600)",
-        # A calling convention that is not as expected.
-        "native.C_TYPES['8'] = native.C_TYPES['d']; self_test.run()",
-        "native.FINE = (); self_test.run()",
+        "native.C_TYPES['8'] = native.C_TYPES['d']; self_test.run()",  # an unexpected calling convention
     ],
 )
 def test_a_version_that_fails_the_self_test_is_not_used(kept, tmp_path, trouble):
@@ -314,6 +259,64 @@ def test_whatever_fails_is_left_to_numba(own_folder, monkeypatch, caplog, part):
     assert native.call(echo, *ours) == echo.fresh(*theirs)
     assert ours[-1].tolist() == theirs[-1].tolist()
     assert [record.levelname for record in caplog.records if record.name == "perceptrons"] == ["DEBUG"]
+
+
+# -- folders and files that others can write ----------------------------------------------------------------------
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+
+
+def a_link(file):
+    file.symlink_to(file.rename(file.parent.parent / "elsewhere"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda file: file.chmod(0o666),
+        lambda file: file.parent.chmod(0o777),
+        lambda file: file.parent.parent.chmod(0o777),
+        a_link,
+        pytest.param(lambda file: os.chown(file, NOBODY, NOBODY), marks=as_root),
+        pytest.param(lambda file: os.chown(file.parent, NOBODY, NOBODY), marks=as_root),
+    ],
+    ids=["file", "folder", "above", "link", "owner", "owner of folder"],
+)
+def test_what_others_can_write_is_neither_read_nor_written(own_folder, spoil):
+    assert objects.write("name", "key", (1,)) and objects.read("name", "key") == (1,)
+    (file,) = own_folder.iterdir()
+    spoil(file)
+    is_private.cache_clear()
+    assert objects.read("name", "key") is None
+    if not is_private(str(own_folder)):
+        assert not objects.write("name", "key", (2,))
+
+
+def test_a_sticky_folder_above_may_be_open(own_folder):
+    assert objects.write("name", "key", (1,))
+    own_folder.parent.chmod(0o1777)
+    is_private.cache_clear()
+    assert objects.read("name", "key") == (1,)
+
+
+def test_a_pipe_is_no_file(own_folder):
+    objects.write("name", "key", (1,))
+    (file,) = own_folder.iterdir()
+    file.unlink()
+    os.mkfifo(file, 0o600)
+    assert objects.read("name", "key") is None  # and does not wait for somebody to write
+
+
+def test_folders_and_files_are_for_their_owner(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "made" / "here"))
+    mask = os.umask(0)
+    try:
+        assert objects.write("name", "key", (1,))
+    finally:
+        os.umask(mask)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")]
+    assert modes == [0o700, 0o700, 0o700, 0o600]
 
 
 class Own(NamedTuple):
