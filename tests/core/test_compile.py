@@ -131,13 +131,23 @@ def test_pickles_that_others_can_write_are_not_read(tmp_path, monkeypatch, caplo
     (index, *index.parents)[level].chmod(0o777)
     is_private.cache_clear()
     compiled = Compiled(double)
-    assert compiled.cached(2) == 4 and compiled.cached is compiled.fresh
-    assert not (tmp_path / "ran").exists()
-    assert "other users can write to" in caplog.text
+    assert compiled.cached(2) == 4 and not (tmp_path / "ran").exists()
+    if level == 2:  # the whole cache
+        assert compiled.cached is compiled.fresh and "other users can write to" in caplog.text
     (index, *index.parents)[level].chmod(0o700)
     is_private.cache_clear()
     Compiled(double).cached(2)
     assert (tmp_path / "ran").exists()  # so reading it would have been noticed
+
+
+@posix
+def test_a_package_that_others_can_write_keeps_its_code_at_home(tmp_path):
+    folder, home = copy_of_package(tmp_path / "shared"), tmp_path / "home"
+    folder.chmod(0o777)
+    code = "from perceptrons.core.linear import passes; print(passes.learn.cached.stats.cache_path)"
+    assert Path(run(code, folder, XDG_CACHE_HOME=str(home))).is_relative_to(home / "perceptrons")
+    home.chmod(0o777)
+    assert run(code, folder, XDG_CACHE_HOME=str(home)) == "None"
 
 
 @posix

@@ -8,7 +8,9 @@ sources that may be compiled into it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property, partial
 from pathlib import Path
 from types import CellType, FunctionType
@@ -16,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.core.jit import native
+from perceptrons.core.jit import native, objects
 from perceptrons.core.jit.deferred import apply_all, register_jitable
 from perceptrons.core.jit.private import is_private
 
 # Sums may be reassociated and contracted, so that they can be vectorised. NaN and infinity keep their meaning: they
 # show that a sum overflowed.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+_lock = threading.Lock()
 OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 
 
@@ -67,15 +70,18 @@ class Compiled:
 
     @cached_property
     def cached(self) -> Any:
-        """Numba's dispatcher with a cache; without one where no folder can be written, or others can write it."""
+        """Numba's dispatcher with a cache; without one if there is no folder that only this user can write."""
+        function = _close_over(self.function, DIGEST)
         try:
-            dispatcher = self._dispatcher(_close_over(self.function, DIGEST), cache=True)
+            dispatcher = self._dispatcher(function, cache=True)
+            if not is_private(dispatcher.stats.cache_path):  # nothing has been read from it yet
+                with _cache_in(objects.folders()[-1]):
+                    dispatcher = self._dispatcher(function, cache=True)
         except RuntimeError:  # no folder can be written
             return self.fresh
-        folder = dispatcher.stats.cache_path  # nothing has been read from it yet
-        if is_private(folder):
+        if is_private(dispatcher.stats.cache_path):
             return dispatcher
-        _warn(folder)
+        _warn(dispatcher.stats.cache_path)
         return self.fresh
 
     def _dispatcher(self, function: Callable[..., Any], **others: Any) -> Any:
@@ -95,6 +101,22 @@ class Compiled:
         else:
             chosen = partial(native.call, self) if native.on else self.cached
         return chosen
+
+
+@contextmanager
+def _cache_in(folder: str) -> Iterator[None]:
+    """Let Numba choose this folder for the cache of the functions that are declared meanwhile."""
+    import numba
+
+    config: Any = numba.config
+    with _lock:
+        before, config.CACHE_DIR = config.CACHE_DIR, folder
+        try:
+            with suppress(OSError):  # Numba goes on to its other folders
+                objects.make(folder)
+            yield
+        finally:
+            config.CACHE_DIR = before
 
 
 @cache  # once for each folder

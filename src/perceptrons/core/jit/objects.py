@@ -55,7 +55,7 @@ def write(name: str, key: str, values: tuple[Any, ...]) -> bool:
     for path in _paths(name, key):
         part = f"{path}.{os.getpid()}-{threading.get_ident()}"
         try:
-            _make(os.path.dirname(path))
+            make(os.path.dirname(path))
             if not is_private(os.path.dirname(path)):
                 continue
             with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -80,10 +80,10 @@ def _content(path: str) -> bytes:
         return opened.read() if safe else b""
 
 
-def _make(folder: str) -> None:
+def make(folder: str) -> None:
     """Make the folder, and those above it, for this user only."""
     if not os.path.isdir(folder):
-        _make(os.path.dirname(folder))
+        make(os.path.dirname(folder))
         with contextlib.suppress(FileExistsError):  # another process was faster
             os.mkdir(folder, 0o700)
 
