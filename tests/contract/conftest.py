@@ -78,9 +78,9 @@ BAD_RANKINGS = (([], []), ([np.ones((2, 4))], []), ([np.ones((2, 4)), np.ones((2
 words, numbers = partial(vectors, ["a", "b", "c"]), partial(vectors, [0, 1, 2])
 CASES = [
     Case(Perceptron(), words, BAD_ROWS),
-    Case(Perceptron(rule="pa2"), words, BAD_ROWS),  # one for all rules: the contract does not depend on the formula
     *(Case(Perceptron(readout=readout), words, BAD_ROWS) for readout in READOUTS if readout not in ("last", "pocket")),
     Case(PassiveAggressiveClassifier(), words, BAD_ROWS),
+    # One for all rules with parameters: the contract does not depend on the formula.
     Case(PassiveAggressiveClassifier(average=True, loss="squared_hinge"), words, BAD_ROWS),
     Case(KernelPerceptron(), words, BAD_ROWS),
     Case(KernelPerceptron(readout="voted", kernel="poly"), words, BAD_ROWS),
