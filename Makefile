@@ -4,13 +4,20 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DATA ?=
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test coverage lint bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/perceptrons demo
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+# The settings in pyproject.toml tell what is left out, and why.
+coverage: $(VENV)/.tested
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist loadscope
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage json --quiet -o - | $(BIN)/python .ci/by_folder.py
 
 lint: $(VENV)/.linted
 	$(BIN)/ruff check .
@@ -28,7 +35,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/parsing.py $(DATA)
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

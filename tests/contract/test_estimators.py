@@ -1,9 +1,7 @@
-"""What every estimator must satisfy: scikit-learn's own conformance checks, and life in its ecosystem."""
+"""Estimators and scikit-learn: its own conformance checks, searches, pipelines, metadata."""
 
-import pickle
 import warnings
 
-import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -17,20 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
-from perceptrons.learn.readouts import READOUTS
+from perceptrons import Perceptron
 from perceptrons.rules import PA1, PA2, Margin, resolve
 
-ESTIMATORS = [
-    Perceptron(),
-    Perceptron(rule="pa2"),  # one for all rules: what scikit-learn checks does not depend on the formula
-    *(Perceptron(readout=readout) for readout in READOUTS if readout not in ("last", "pocket")),
-    PassiveAggressiveClassifier(),
-    PassiveAggressiveClassifier(average=True, loss="squared_hinge"),
-    KernelPerceptron(),
-    KernelPerceptron(readout="voted", kernel="poly"),
-    KernelPerceptron(budget=20),
-]
 # scikit-learn expects these of its own Perceptron as well: a weight scales a step, and n rows make n steps.
 EXPECTED = dict.fromkeys(
     ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"),
@@ -38,9 +25,8 @@ EXPECTED = dict.fromkeys(
 )
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-def test_scikit_learns_checks(estimator):
-    results = check_estimator(estimator, expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
+def test_scikit_learns_checks(classifier):
+    results = check_estimator(classifier, expected_failed_checks=EXPECTED, on_fail=None, on_skip=None)
     wrong = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not wrong
     assert len(results) > 50
@@ -49,19 +35,6 @@ def test_scikit_learns_checks(estimator):
 @pytest.fixture(scope="module")
 def data():
     return make_classification(300, 8, n_informative=5, n_classes=3, random_state=0)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-def test_copies_predict_and_go_on_alike(estimator, data, tmp_path):
-    X, y = data
-    model = clone(estimator).set_params(max_iter=5).fit(X, y)
-    joblib.dump(model, tmp_path / "model")
-    copies = [pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")]
-    scores = model.decision_function(X)
-    model.partial_fit(X[:50], y[:50])
-    for copy in copies:
-        np.testing.assert_array_equal(copy.decision_function(X), scores)
-        np.testing.assert_array_equal(copy.partial_fit(X[:50], y[:50]).decision_function(X), model.decision_function(X))
 
 
 def test_grid_search_reaches_the_rules_parameters(data):

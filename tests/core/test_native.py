@@ -1,7 +1,9 @@
-"""Kernels without Numba: the same results bit for bit, code kept for the next process, and what may go wrong."""
+"""Calls without Numba: the same results bit for bit, code kept for the next process, and everything that may fail."""
 
+import logging
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +16,12 @@ import perceptrons
 from perceptrons import rules
 from perceptrons.core.jit import native, objects
 from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit.private import is_private
 from perceptrons.core.linear import passes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Numba makes all calls")
 
-# `print_all` prints a digest of all that comes out of the kernels that it calls.
+# The code prints a digest of everything that the compiled functions return.
 START = """
 import hashlib, sys
 import numpy as np
@@ -72,7 +75,7 @@ END = "print('numba' in sys.modules, *results)"
 
 
 def process(code, folder, **environment):
-    """A process that runs the code without Numba, if it can; `folder` is where machine code is kept."""
+    """Start a process that runs the code without Numba if it can; machine code is kept in `folder`."""
     env = {**os.environ, "NUMBA_CACHE_DIR": str(folder), **environment}
     code = START + "native.enable()\n" + code + END
     return subprocess.Popen(
@@ -81,7 +84,7 @@ def process(code, folder, **environment):
 
 
 def outcome(running):
-    """Whether a process imported Numba, and what its kernels gave."""
+    """Whether a process imported Numba, and what its compiled functions returned."""
     out, error = running.communicate()
     assert running.returncode == 0, error
     imported, *results = out.split()
@@ -90,7 +93,7 @@ def outcome(running):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """A folder with machine code for all of the above, and what the process that compiled it found."""
+    """A folder with machine code for all of the above, and the results of the process that compiled it."""
     folder = tmp_path_factory.mktemp("native")
     imported, results = outcome(process(SMALL + LARGE, folder))
     assert imported
@@ -112,7 +115,7 @@ def test_a_second_process_does_without_numba(kept):
 def test_damaged_files_and_those_of_others_are_made_anew(kept, tmp_path):
     shutil.copytree(kept[0], tmp_path, dirs_exist_ok=True)
     counting, shuffling = (next((tmp_path / "perceptrons").glob(f"{name}-*")) for name in ("count", "shuffle"))
-    counting.write_bytes(shuffling.read_bytes())  # sound, but another kernel
+    counting.write_bytes(shuffling.read_bytes())  # sound, but of another function
     damaged = bytearray(shuffling.read_bytes())
     damaged[len(damaged) // 2] ^= 1
     shuffling.write_bytes(damaged)
@@ -136,6 +139,13 @@ def test_no_folder_is_no_failure(kept, tmp_path):
     assert outcome(process(SMALL, blocked)) == (True, kept[1][:2])
 
 
+def test_machine_code_that_others_can_write_is_not_loaded(kept, tmp_path):
+    shutil.copytree(kept[0] / "perceptrons", tmp_path / "perceptrons")
+    assert outcome(process(SMALL, tmp_path)) == (False, kept[1][:2])
+    (tmp_path / "perceptrons").chmod(0o777)
+    assert outcome(process(SMALL, tmp_path)) == (True, kept[1][:2])
+
+
 def test_two_processes_at_once(kept, tmp_path):
     both = [process(SMALL, tmp_path) for _ in range(2)]
     assert [outcome(one)[1] for one in both] == [kept[1][:2]] * 2
@@ -146,7 +156,7 @@ def test_two_processes_at_once(kept, tmp_path):
 def test_an_edit_of_a_formula_is_noticed(kept, tmp_path):
     source = Path(perceptrons.__file__).parent
     shutil.copytree(source, tmp_path / "perceptrons", ignore=shutil.ignore_patterns("__pycache__"))
-    changed = tmp_path / "perceptrons" / "core" / "passes.py"
+    changed = tmp_path / "perceptrons" / "core" / "linear" / "passes.py"
     changed.write_text(changed.read_text().replace("0x9E3779B97F4A7C15", "0x9E3779B97F4A7C17"))
     imported, results = outcome(process(SMALL, kept[0], PYTHONPATH=str(tmp_path)))
     assert imported and results[0] != kept[1][0] and results[1] == kept[1][1]
@@ -158,9 +168,50 @@ def test_importing_learners_and_readers_does_not_import_numba():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 
-def test_a_process_that_has_numba_keeps_to_it():
-    code = "import numba\nfrom perceptrons.core import native\nnative.enable()\nprint(native.on)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+@pytest.mark.parametrize(
+    ("before", "setting", "on"), [("", "1", True), ("", "0", False), ("import numba\n", "1", False)]
+)
+def test_when_it_is_on(before, setting, on):
+    """Unless the environment turns it off, or the process has imported Numba already."""
+    code = before + "from perceptrons.core.jit import native\nnative.enable()\nprint(native.on)"
+    env = {**os.environ, "PERCEPTRONS_NATIVE": setting}
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env).stdout == f"{on}\n"
+
+
+# -- versions of Numba that nobody has tested ---------------------------------------------------------------------
+
+UNTESTED = "native.TESTED = set()\n"
+
+
+def test_another_version_must_pass_a_self_test_once(kept, tmp_path):
+    assert outcome(process(UNTESTED + SMALL, tmp_path)) == (True, kept[1][:2])
+    assert len(list((tmp_path / "perceptrons").glob("self-test-*"))) == 1
+    assert outcome(process(UNTESTED + SMALL, tmp_path)) == (False, kept[1][:2])
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        "import ctypes; ctypes.string_at(0)",  # a crash
+        "import time; time.sleep(600)",
+        "native.C_TYPES['8'] = native.C_TYPES['d']; self_test.run()",  # an unexpected calling convention
+    ],
+)
+def test_a_version_that_fails_the_self_test_is_not_used(kept, tmp_path, trouble):
+    log = tmp_path / "log"
+    test = f"open({str(log)!r}, 'a').write('x'); from perceptrons.core.jit import native, self_test; {trouble}"
+    code = f"native.PATIENCE = {2 if 'sleep' in trouble else 60}\nnative.SELF_TEST = {test!r}\n"
+    for _ in range(2):
+        assert outcome(process(UNTESTED + code + SMALL, tmp_path)) == (True, kept[1][:2])
+    assert log.read_text() == "x"  # the second process knows
+
+
+def test_there_is_no_self_test_where_nothing_can_be_kept(kept, tmp_path):
+    (tmp_path / "blocked").write_text("a file where a folder would be needed")
+    test = f"open({str(tmp_path / 'log')!r}, 'a')"
+    code = UNTESTED + f"native.SELF_TEST = {test!r}\n"
+    assert outcome(process(code + SMALL, tmp_path / "blocked")) == (True, kept[1][:2])
+    assert not (tmp_path / "log").exists()
 
 
 @Compiled
@@ -183,13 +234,89 @@ def own_folder(tmp_path, monkeypatch):
     return tmp_path / "perceptrons"
 
 
-def test_every_kind_of_argument_and_result(own_folder):
+def test_every_kind_of_argument_and_result(own_folder, monkeypatch):
+    monkeypatch.setattr(echo, "machine", {})
     ours, theirs = echo_arguments(), echo_arguments()
     results, expected = native.call(echo, *ours), echo.fresh(*theirs)
     assert results == expected
     assert [type(result) for result in results] == [type(result) for result in expected]
     assert ours[-1].tolist() == theirs[-1].tolist() == [12.0, 2.25]
     assert objects.folders() == [str(own_folder)] and len(list(own_folder.iterdir())) == 1
+
+
+def fail(*args):
+    raise AttributeError("another version of Numba")
+
+
+@pytest.mark.parametrize(
+    "part", ["host", "load", "attach", "is_sound", "objects.read", "objects.write", "bare.compile_bare", "bare.letter"]
+)
+def test_whatever_fails_is_left_to_numba(own_folder, monkeypatch, caplog, part):
+    monkeypatch.setattr("perceptrons.core.jit." + (part if "." in part else f"native.{part}"), fail)
+    monkeypatch.setattr(echo, "machine", {})
+    caplog.set_level(logging.DEBUG, logger="perceptrons")
+    ours, theirs = echo_arguments(), echo_arguments()
+    assert native.call(echo, *ours) == echo.fresh(*theirs)
+    assert ours[-1].tolist() == theirs[-1].tolist()
+    assert [record.levelname for record in caplog.records if record.name == "perceptrons"] == ["DEBUG"]
+
+
+# -- folders and files that others can write ----------------------------------------------------------------------
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+
+
+def a_link(file):
+    file.symlink_to(file.rename(file.parent.parent / "elsewhere"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda file: file.chmod(0o666),
+        lambda file: file.parent.chmod(0o777),
+        lambda file: file.parent.parent.chmod(0o777),
+        a_link,
+        pytest.param(lambda file: os.chown(file, NOBODY, NOBODY), marks=as_root),
+        pytest.param(lambda file: os.chown(file.parent, NOBODY, NOBODY), marks=as_root),
+    ],
+    ids=["file", "folder", "above", "link", "owner", "owner of folder"],
+)
+def test_what_others_can_write_is_neither_read_nor_written(own_folder, spoil):
+    assert objects.write("name", "key", (1,)) and objects.read("name", "key") == (1,)
+    (file,) = own_folder.iterdir()
+    spoil(file)
+    is_private.cache_clear()
+    assert objects.read("name", "key") is None
+    if not is_private(str(own_folder)):
+        assert not objects.write("name", "key", (2,))
+
+
+def test_a_sticky_folder_above_may_be_open(own_folder):
+    assert objects.write("name", "key", (1,))
+    own_folder.parent.chmod(0o1777)
+    is_private.cache_clear()
+    assert objects.read("name", "key") == (1,)
+
+
+def test_a_pipe_is_no_file(own_folder):
+    objects.write("name", "key", (1,))
+    (file,) = own_folder.iterdir()
+    file.unlink()
+    os.mkfifo(file, 0o600)
+    assert objects.read("name", "key") is None  # and does not wait for somebody to write
+
+
+def test_folders_and_files_are_for_their_owner(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "made" / "here"))
+    mask = os.umask(0)
+    try:
+        assert objects.write("name", "key", (1,))
+    finally:
+        os.umask(mask)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")]
+    assert modes == [0o700, 0o700, 0o700, 0o600]
 
 
 class Own(NamedTuple):
@@ -209,7 +336,7 @@ def test_types_of_others_are_left_to_numba(own_folder, monkeypatch):
     assert read_bias.for_rule(rules.PA1()) is not read_bias.cached
 
 
-def test_a_kernel_that_allocates_is_left_to_numba(own_folder):
+def test_a_function_that_allocates_is_left_to_numba(own_folder):
     arguments = np.ones((3, 2)), None, None, 1.0, np.ones(3)
     np.testing.assert_array_equal(native.call(passes.sizes, *arguments), [3.0, 3.0, 3.0])
     assert native.call(passes.sizes, *arguments).sum() == 9.0
@@ -224,7 +351,7 @@ def refuse(x):
     return x
 
 
-def test_an_error_in_a_kernel(own_folder):
+def test_an_error_in_a_compiled_function(own_folder):
     assert native.call(refuse, -1.0) == -1.0
-    with pytest.raises(RuntimeError, match="the kernel refuse failed with status"):
+    with pytest.raises(RuntimeError, match="the compiled function refuse failed with status"):
         native.call(refuse, 1.0)

@@ -1,4 +1,7 @@
-"""A kernel compiled by Numba for callers that do without it: no wrapper for Python, no memory management."""
+"""Compile a function with Numba for callers that do without it: no wrapper for Python, no memory management.
+
+Much of this is private to Numba. Callers must expect any error: see `native.find`.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,23 @@ SCALARS = {
 }
 
 
-def compile_bare(kernel: Any, args: tuple[Any, ...], letters: str) -> Machine:
-    """Machine code for arguments of the types of `args`, which are passed as `letters` tell (see `native`).
+def compile_bare(compiled: Any, args: tuple[Any, ...], letters: str) -> Machine:
+    """Return machine code for arguments of the types of `args`; `letters` tell how they are passed (see `native`).
 
-    `NEEDS_NUMBA` if there can be none: the kernel allocates or returns an array, or the convention is another.
+    Return `NEEDS_NUMBA` if the function allocates memory or returns an array, or if Numba passes arguments otherwise.
     """
     from numba import njit, typeof
     from numba.core.errors import NumbaError
 
     apply_all()
-    options = {**kernel.options, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiler = njit(**options)(kernel.function)._compiler
+    options = {**compiled.options, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiler = njit(**options)(compiled.function)._compiler
     try:
-        compiled = compiler.compile(tuple(map(typeof, args)), None)
-    except NumbaError:  # it allocates; or it has a fault, which Numba will tell
+        result = compiler.compile(tuple(map(typeof, args)), None)
+    except NumbaError:  # it allocates memory; or it has a fault, which Numba will report
         return NEEDS_NUMBA
-    library, described = compiled.library, compiled.fndesc
-    convention = compiled.target_context.call_conv.get_function_type(described.restype, described.argtypes)
+    library, described = result.library, result.fndesc
+    convention = result.target_context.call_conv.get_function_type(described.restype, described.argtypes)
     returns = returned(described.restype)
     if library.has_dynamic_globals or returns is None or "PP" + letters != "".join(map(letter, convention.args)):
         return NEEDS_NUMBA  # a dynamic global is an address in this process
@@ -42,7 +45,7 @@ def compile_bare(kernel: Any, args: tuple[Any, ...], letters: str) -> Machine:
 
 
 def letter(kind: Any) -> str:
-    """How a value of one of LLVM's types is passed."""
+    """Return the letter for how a value of one of LLVM's types is passed."""
     from llvmlite import ir
 
     if isinstance(kind, ir.PointerType):
@@ -53,7 +56,7 @@ def letter(kind: Any) -> str:
 
 
 def returned(kind: Any) -> str | None:
-    """What a kernel returns, as `Machine` has it; None if that is no scalar and no tuple of scalars."""
+    """Return `Machine.returns` for one of Numba's types; None unless it is None, a scalar or a tuple of scalars."""
     from numba import types
 
     if isinstance(kind, types.NoneType):
@@ -65,7 +68,7 @@ def returned(kind: Any) -> str | None:
 
 
 def undefined(code: bytes) -> tuple[str, ...] | None:
-    """The symbols that an object file leaves to others; None if it is not in the format of Linux, 64-bit ELF."""
+    """List the symbols that an object file takes from elsewhere; None if it is not 64-bit ELF, the format of Linux."""
     if code[:6] != b"\x7fELF\x02\x01":
         return None
     begin, size, count = *struct.unpack_from("<Q", code, 40), *struct.unpack_from("<HH", code, 58)

@@ -1,6 +1,6 @@
 """Numba's decorators, put off until something is compiled: importing this package does not import Numba.
 
-Both decorators give back the plain function, so that it makes no difference when they are applied.
+Both decorators return the plain function, so it does not matter when they are applied.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _lock = threading.Lock()
 
 
 def overload(stub: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`numba.extending.overload`."""
+    """Defer `numba.extending.overload`."""
 
     def defer(choose: Callable[..., Any]) -> Callable[..., Any]:
         def apply() -> None:
@@ -29,18 +29,18 @@ def overload(stub: Callable[..., Any], **options: Any) -> Callable[[Callable[...
 
 
 def register_jitable(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`numba.extending.register_jitable`: a function that kernels may call."""
+    """Defer `numba.extending.register_jitable`: compiled functions may call the decorated function."""
 
     def defer(function: Callable[..., Any]) -> Callable[..., Any]:
-        overload(function, jit_options=options, strict=False)(lambda *args, **named: function)  # as Numba has it
+        overload(function, jit_options=options, strict=False)(lambda *args, **named: function)  # Numba does the same
         return function
 
     return defer
 
 
 def apply_all() -> None:
-    """Tell Numba what has been declared so far; to be called before anything is compiled."""
-    with _lock:  # nobody may compile while another thread is at it
+    """Apply all decorators that are waiting. Call this before anything is compiled."""
+    with _lock:  # no thread may compile before another has finished this
         while _waiting:
             _waiting[0]()
-            del _waiting[0]  # not before it is done: Ctrl-C may come
+            del _waiting[0]  # only when it is done: Ctrl-C may come in between

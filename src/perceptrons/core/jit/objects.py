@@ -1,7 +1,7 @@
-"""Machine code on disk, a file for each kernel and types of arguments.
+"""Machine code on disk: one file for each compiled function and types of its arguments.
 
-A file begins with a digest of its key and its content: one that is damaged, or is another's, is as good as none.
-Whoever may write here may run code as whoever reads, as with Python's own __pycache__.
+A file begins with a digest of its key and its content. A file that is damaged, or belongs to another key, is ignored.
+So is every file that another user could have written: see `private`.
 """
 
 from __future__ import annotations
@@ -10,56 +10,82 @@ import contextlib
 import hashlib
 import marshal
 import os
+import stat
 import threading
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from perceptrons.core.jit.private import is_own, is_private
 
 SIZE = 32  # bytes of the digest
 
 
 class Machine(NamedTuple):
-    """A compiled kernel."""
+    """The machine code of a function."""
 
-    code: bytes  # an object file; empty when the kernel cannot do without Numba
-    symbol: str = ""  # the function in it
-    returns: str = ""  # as `struct` writes it, "(" in front of a tuple; empty for None
-    needs: tuple[str, ...] = ()  # functions that the process must have
+    code: bytes  # an object file; empty if only Numba can call the function
+    symbol: str = ""  # the name of the function in it
+    returns: str = ""  # the result as a format of `struct`; a tuple begins with "("; empty for None
+    needs: tuple[str, ...] = ()  # functions that the process must provide
 
 
 def folders() -> list[str]:
-    """Where machine code may be, in the order of Numba's own cache."""
+    """List the folders that may hold machine code, in the order in which Numba looks for its own cache."""
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        return [os.path.join(chosen, "perceptrons")]
+        return [os.path.abspath(os.path.join(chosen, "perceptrons"))]
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache"))
-    return [os.path.join(os.path.dirname(__file__), "__pycache__"), os.path.join(home, "perceptrons")]
+    beside = os.path.join(os.path.dirname(__file__), "__pycache__")
+    return [os.path.abspath(beside), os.path.abspath(os.path.join(home, "perceptrons"))]
 
 
-def read(name: str, key: str) -> Machine | None:
-    """What has been kept under this key."""
+def read(name: str, key: str) -> tuple[Any, ...] | None:
+    """Return what `write` kept under this key, or None."""
     for path in _paths(name, key):
-        try:
-            with open(path, "rb") as file:
-                kept = file.read()
-        except OSError:
-            continue
+        kept = _content(path)
         if kept[:SIZE] == _digest(key, kept[SIZE:]):
-            return Machine(*marshal.loads(kept[SIZE:]))
+            # Malformed data can crash marshal. This is what `write` wrote: the digest excludes accidents, and somebody
+            # who means harm would have to be this user or root. The key holds the version of Python.
+            values: tuple[Any, ...] = marshal.loads(kept[SIZE:])
+            return values
     return None
 
 
-def write(name: str, key: str, machine: Machine) -> None:
-    """Keep it in the first folder that can be written, at once or not at all; without a folder, do not."""
-    content = marshal.dumps(tuple(machine))
+def write(name: str, key: str, values: tuple[Any, ...]) -> bool:
+    """Keep the values in the first folder that is private and can be written. Return False if there is none."""
+    content = marshal.dumps(tuple(values))
     for path in _paths(name, key):
         part = f"{path}.{os.getpid()}-{threading.get_ident()}"
         try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(part, "wb") as file:
+            make(os.path.dirname(path))
+            if not is_private(os.path.dirname(path)):
+                continue
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(_digest(key, content) + content)
-            os.replace(part, path)
-            return
+            os.replace(part, path)  # readers see the whole file or none
+            return True
         except OSError:
             with contextlib.suppress(OSError):
                 os.remove(part)
+    return False
+
+
+def _content(path: str) -> bytes:
+    """Read a file that no other user can write; of any other, return nothing."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # opening a pipe would wait for a writer
+    except OSError:
+        return b""
+    with open(file, "rb") as opened:
+        status = os.fstat(file)
+        safe = stat.S_ISREG(status.st_mode) and is_own(status) and is_private(os.path.dirname(path))
+        return opened.read() if safe else b""
+
+
+def make(folder: str) -> None:
+    """Make the folder, and those above it, for this user only."""
+    if not os.path.isdir(folder):
+        make(os.path.dirname(folder))
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            os.mkdir(folder, 0o700)
 
 
 def _paths(name: str, key: str) -> list[str]:
