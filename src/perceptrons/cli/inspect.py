@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from functools import partial
 from typing import Any
@@ -11,7 +10,8 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import WHY, chosen, proved, rule_text, settings, size
+from perceptrons.cli.report import WHY, chosen, finite, proved, rule_text, settings, size
+from perceptrons.learn.fit import AnyLearner
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.store.saved import Saved, read
 from perceptrons.store.values import rule_from, to_json
@@ -54,29 +54,14 @@ def command(model: str, top: int, as_json: bool) -> None:
 def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
     """All that is known of a model, for machines."""
     learner, report = saved.learner, saved.report
-    bound = float(learner.margin_bound)
     summary: dict[str, Any] = {
-        "model": path,
-        "bytes": os.path.getsize(path),
-        "estimator": saved.estimator,
-        "params": settings(saved.params),
+        **facts_of(saved, learner, path),
         "rule": to_json(learner.rule, "rule"),
         "readout": learner.readout.name,
         "classes": [output.label(label) for label in saved.classes.tolist()],
         "features": saved.n_features,
         "columns": None if saved.encoding is None else _columns(saved.encoding),
-        "seen": int(learner.totals.seen),
-        "mistakes": int(learner.totals.mistakes),
-        "updates": int(learner.totals.updates),
-        "margin_bound": bound if math.isfinite(bound) else None,
-        "radius": learner.radius,
-        "passes": report.get("n_iter", 0),
-        "converged": report.get("converged", False),
-        "stopped": report.get("stop"),
-        "mistakes_of_passes": report["mistakes"],
         "rows_of_passes": report.get("n_rows"),
-        "held_out_errors": report["validation_errors"],
-        "trained": saved.trained,
     }
     if isinstance(learner, LinearLearner):
         return summary | _linear(saved, learner, top)
@@ -89,6 +74,28 @@ def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
         "support": learner.size,
         "support_of_classes": np.bincount(learner.state["codes"], minlength=learner.n_classes).tolist(),
         "budget": learner.fixed.get("budget"),
+    }
+
+
+def facts_of(saved: Any, learner: AnyLearner, path: str) -> dict[str, Any]:
+    """What is known of every model."""
+    report, totals = saved.report, learner.totals
+    return {
+        "model": path,
+        "bytes": os.path.getsize(path),
+        "estimator": saved.estimator,
+        "params": settings(saved.params),
+        "seen": int(totals.seen),
+        "mistakes": int(totals.mistakes),
+        "updates": int(totals.updates),
+        "margin_bound": finite(learner.margin_bound),
+        "radius": learner.radius,
+        "passes": len(report["mistakes"]),
+        "converged": report.get("converged") is True,
+        "stopped": report.get("stop"),
+        "mistakes_of_passes": report["mistakes"],
+        "held_out_errors": report["validation_errors"],
+        "trained": saved.trained,
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from perceptrons.cli import output
+from perceptrons.learn.fit import AnyLearner, Run
 from perceptrons.learn.learner import at_most
 from perceptrons.rules import RULES
 from perceptrons.store.values import to_json
@@ -27,33 +28,44 @@ WHY = {
 
 def describe(result: Any, source: Any, path: str, learning: float, total: float) -> dict[str, Any]:
     """All that is known of a training, for machines."""
-    saved, report = result.saved, result.saved.report
-    mistakes = [int(count) for count in report["mistakes"]]
+    saved, mistakes = result.saved, result.run.mistakes
     visits = max(1, len(mistakes)) * result.n_rows
-    bound = saved.learner.margin_bound
     return {
         "data": source.name,
         "rows": result.n_rows,
         "features": saved.n_features,
         "classes": [output.label(label) for label in saved.classes.tolist()],
         "estimator": saved.estimator,
-        "params": settings(saved.params),
-        "passes": len(mistakes),
         "mistakes": mistakes,
         "online_error": [count / max(1, result.n_rows) for count in mistakes],
-        "training_error": result.training,
-        "held_out_error": result.run.held_out_error,
-        "held_out_errors": [float(error) for error in report["validation_errors"]],
-        "kept_pass": result.run.kept,
-        "converged": bool(report["converged"]),
-        "stopped": report.get("stop"),
-        "margin_bound": bound if math.isfinite(bound) else None,
-        "updates": int(saved.learner.totals.updates),
-        "seconds": total,
         "rows_per_second": visits / learning,
+        **outcome(result, saved.learner, path, total),
+    }
+
+
+def outcome(result: Any, learner: AnyLearner, path: str, seconds: float) -> dict[str, Any]:
+    """How a training ended, whatever was trained."""
+    run: Run = result.run
+    return {
+        "params": settings(result.saved.params),
+        "passes": run.n_iter,
+        "training_error": result.training,
+        "held_out_error": run.held_out_error,
+        "held_out_errors": run.validation_errors,
+        "kept_pass": run.kept,
+        "converged": run.converged,
+        "stopped": run.stop,
+        "updates": int(learner.totals.updates),
+        "margin_bound": finite(learner.margin_bound),
+        "seconds": seconds,
         "model": path,
         "bytes": os.path.getsize(path),
     }
+
+
+def finite(bound: float) -> float | None:
+    """A bound, or None where nothing is bounded: JSON has no infinity."""
+    return bound if math.isfinite(bound) else None
 
 
 def show(result: Any, summary: dict[str, Any]) -> None:

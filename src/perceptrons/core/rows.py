@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.core.jit.compiled import FASTMATH, Filling, is_finite
-from perceptrons.core.jit.deferred import overload
+from perceptrons.core.jit.deferred import forms, overload
 
 U = np.uint64
 ONE, FOUR = np.uint64(1), np.uint64(4)
@@ -51,10 +51,14 @@ def _prefetch(array, position):
     return lambda array, position: ask(array, position)
 
 
-def is_dense(indices):
+def is_none(kind):
     from numba import types
 
-    return isinstance(indices, types.NoneType)
+    return isinstance(kind, types.NoneType)
+
+
+def by_layout(types):
+    return "dense" if is_none(types["indices"]) else "csr"
 
 
 def n_rows(values: Any, indices: Any, indptr: Any) -> Any:
@@ -64,7 +68,7 @@ def n_rows(values: Any, indices: Any, indptr: Any) -> Any:
 
 @overload(n_rows)
 def _n_rows(values, indices, indptr):
-    if is_dense(indices):
+    if is_none(indices):
         return lambda values, indices, indptr: U(values.shape[0])
     return lambda values, indices, indptr: U(indptr.size) - ONE
 
@@ -75,7 +79,7 @@ def point_ahead(values, indices, indptr, i):
 
 @overload(point_ahead)
 def _point_ahead(values, indices, indptr, i):
-    if is_dense(indices):
+    if is_none(indices):
         return lambda values, indices, indptr, i: None
     return lambda values, indices, indptr, i: prefetch(indptr, i)
 
@@ -88,7 +92,7 @@ def ahead(values, indices, indptr, i):
 def _ahead(values, indices, indptr, i):
     per_line = U(LINE // (values.dtype.bitwidth // 8))
 
-    if is_dense(indices):
+    if is_none(indices):
 
         def dense(values, indices, indptr, i):
             start = i * U(values.shape[1])
@@ -109,172 +113,125 @@ def _ahead(values, indices, indptr, i):
     return csr
 
 
+@forms("dense csr", by_layout, **JIT)
 def dot(values, indices, indptr, i, w):
     """x_i · w, for one weight vector."""
+    total = 0.0
+    for j in range(U(values.shape[1])):
+        total += values[i, j] * w[j]
+    return total
 
 
-@overload(dot, jit_options=JIT)
+@dot.csr
 def _dot(values, indices, indptr, i, w):
-    if is_dense(indices):
-
-        def dense(values, indices, indptr, i, w):
-            total = 0.0
-            for j in range(U(values.shape[1])):
-                total += values[i, j] * w[j]
-            return total
-
-        return dense
-
-    def csr(values, indices, indptr, i, w):
-        total = 0.0
-        for position in range(indptr[i], indptr[i + ONE]):
-            total += values[position] * w[indices[position]]
-        return total
-
-    return csr
+    total = 0.0
+    for position in range(indptr[i], indptr[i + ONE]):
+        total += values[position] * w[indices[position]]
+    return total
 
 
+@forms("dense csr", by_layout, **JIT)
 def abs_dot(values, indices, indptr, i, w):
     """Σ_j |x_ij|·w_j."""
+    total = 0.0
+    for j in range(U(values.shape[1])):
+        total += abs(values[i, j]) * w[j]
+    return total
 
 
-@overload(abs_dot, jit_options=JIT)
+@abs_dot.csr
 def _abs_dot(values, indices, indptr, i, w):
-    if is_dense(indices):
-
-        def dense(values, indices, indptr, i, w):
-            total = 0.0
-            for j in range(U(values.shape[1])):
-                total += abs(values[i, j]) * w[j]
-            return total
-
-        return dense
-
-    def csr(values, indices, indptr, i, w):
-        total = 0.0
-        for position in range(indptr[i], indptr[i + ONE]):
-            total += abs(values[position]) * w[indices[position]]
-        return total
-
-    return csr
+    total = 0.0
+    for position in range(indptr[i], indptr[i + ONE]):
+        total += abs(values[position]) * w[indices[position]]
+    return total
 
 
+# Two classes a turn: each value is loaded and widened once for both. Made for Fortran order.
+@forms("dense csr", by_layout, **JIT)
 def dots(values, indices, indptr, i, w, scores):
     """scores += x_i · w, for one weight vector a class; updates scores in place."""
+    width, classes = U(values.shape[1]), U(scores.size)
+    pairs = classes - classes % U(2)
+    for c in range(U(0), pairs, U(2)):
+        one, two = 0.0, 0.0
+        for j in range(width):
+            one += values[i, j] * w[j, c]
+            two += values[i, j] * w[j, c + ONE]
+        scores[c] += one
+        scores[c + ONE] += two
+    for c in range(pairs, classes):
+        one = 0.0
+        for j in range(width):
+            one += values[i, j] * w[j, c]
+        scores[c] += one
 
 
-@overload(dots, jit_options=JIT)
+# Four features a turn: the running scores go through memory, and this quarters the trips. Made for C order.
+@dots.csr
 def _dots(values, indices, indptr, i, w, scores):
-    if is_dense(indices):
-        # Two classes a turn: each value is loaded and widened once for both. Made for Fortran order.
-        def dense(values, indices, indptr, i, w, scores):
-            width, classes = U(values.shape[1]), U(scores.size)
-            pairs = classes - classes % U(2)
-            for c in range(U(0), pairs, U(2)):
-                one, two = 0.0, 0.0
-                for j in range(width):
-                    one += values[i, j] * w[j, c]
-                    two += values[i, j] * w[j, c + ONE]
-                scores[c] += one
-                scores[c + ONE] += two
-            for c in range(pairs, classes):
-                one = 0.0
-                for j in range(width):
-                    one += values[i, j] * w[j, c]
-                scores[c] += one
-
-        return dense
-
-    # Four features a turn: the running scores go through memory, and this quarters the trips. Made for C order.
-    def csr(values, indices, indptr, i, w, scores):
-        start, end = indptr[i], indptr[i + ONE]
-        whole = end - (end - start) % FOUR
-        for p in range(start, whole, FOUR):
-            x0, x1, x2, x3 = values[p], values[p + U(1)], values[p + U(2)], values[p + U(3)]
-            j0, j1, j2, j3 = indices[p], indices[p + U(1)], indices[p + U(2)], indices[p + U(3)]
-            for c in range(U(scores.size)):
-                scores[c] += x0 * w[j0, c] + x1 * w[j1, c] + x2 * w[j2, c] + x3 * w[j3, c]
-        for p in range(whole, end):
-            for c in range(U(scores.size)):
-                scores[c] += values[p] * w[indices[p], c]
-
-    return csr
+    start, end = indptr[i], indptr[i + ONE]
+    whole = end - (end - start) % FOUR
+    for p in range(start, whole, FOUR):
+        x0, x1, x2, x3 = values[p], values[p + U(1)], values[p + U(2)], values[p + U(3)]
+        j0, j1, j2, j3 = indices[p], indices[p + U(1)], indices[p + U(2)], indices[p + U(3)]
+        for c in range(U(scores.size)):
+            scores[c] += x0 * w[j0, c] + x1 * w[j1, c] + x2 * w[j2, c] + x3 * w[j3, c]
+    for p in range(whole, end):
+        for c in range(U(scores.size)):
+            scores[c] += values[p] * w[indices[p], c]
 
 
+@forms("dense csr", by_layout, **JIT)
 def axpy(values, indices, indptr, i, a, w):
     """w += a·x_i, for one weight vector; updates w in place."""
+    for j in range(U(values.shape[1])):
+        w[j] += a * values[i, j]
 
 
-@overload(axpy, jit_options=JIT)
+@axpy.csr
 def _axpy(values, indices, indptr, i, a, w):
-    if is_dense(indices):
-
-        def dense(values, indices, indptr, i, a, w):
-            for j in range(U(values.shape[1])):
-                w[j] += a * values[i, j]
-
-        return dense
-
-    def csr(values, indices, indptr, i, a, w):
-        for position in range(indptr[i], indptr[i + ONE]):
-            w[indices[position]] += a * values[position]
-
-    return csr
+    for position in range(indptr[i], indptr[i + ONE]):
+        w[indices[position]] += a * values[position]
 
 
+@forms("dense csr", by_layout, **JIT)
 def axpy_pair(values, indices, indptr, i, a, w, up, down):
     """w_up += a·x_i and w_down −= a·x_i, two of the weight vectors; updates w in place."""
+    for j in range(U(values.shape[1])):
+        step = a * values[i, j]
+        w[j, up] += step
+        w[j, down] -= step
 
 
-@overload(axpy_pair, jit_options=JIT)
+@axpy_pair.csr
 def _axpy_pair(values, indices, indptr, i, a, w, up, down):
-    if is_dense(indices):
-
-        def dense(values, indices, indptr, i, a, w, up, down):
-            for j in range(U(values.shape[1])):
-                step = a * values[i, j]
-                w[j, up] += step
-                w[j, down] -= step
-
-        return dense
-
-    def csr(values, indices, indptr, i, a, w, up, down):
-        for position in range(indptr[i], indptr[i + ONE]):
-            step = a * values[position]
-            w[indices[position], up] += step
-            w[indices[position], down] -= step
-
-    return csr
+    for position in range(indptr[i], indptr[i + ONE]):
+        step = a * values[position]
+        w[indices[position], up] += step
+        w[indices[position], down] -= step
 
 
+@forms("dense csr", by_layout, **JIT)
 def survey_row(values, indices, indptr, i, width):
     """‖x_i‖², and whether its indices rise and stay below `width`."""
+    total = 0.0
+    for j in range(U(values.shape[1])):
+        x = np.float64(values[i, j])
+        total += x * x
+    return total, True
 
 
-@overload(survey_row, jit_options=JIT)
+@survey_row.csr
 def _survey_row(values, indices, indptr, i, width):
-    if is_dense(indices):
-
-        def dense(values, indices, indptr, i, width):
-            total = 0.0
-            for j in range(U(values.shape[1])):
-                x = np.float64(values[i, j])
-                total += x * x
-            return total, True
-
-        return dense
-
-    def csr(values, indices, indptr, i, width):
-        start, end = indptr[i], indptr[i + ONE]
-        total, falls = 0.0, np.uint32(0)
-        for position in range(start, end):
-            x = np.float64(values[position])
-            total += x * x
-        for position in range(start + ONE, end):
-            falls += np.uint32(indices[position] <= indices[position - ONE])
-        return total, start == end or (falls == 0 and indices[end - ONE] < width)
-
-    return csr
+    start, end = indptr[i], indptr[i + ONE]
+    total, falls = 0.0, np.uint32(0)
+    for position in range(start, end):
+        x = np.float64(values[position])
+        total += x * x
+    for position in range(start + ONE, end):
+        falls += np.uint32(indices[position] <= indices[position - ONE])
+    return total, start == end or (falls == 0 and indices[end - ONE] < width)
 
 
 GOOD, NOT_FINITE, NOT_CANONICAL = range(3)

@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 
 from perceptrons.core.jit.compiled import Compiled
-from perceptrons.core.jit.deferred import overload
+from perceptrons.core.jit.deferred import forms, overload
 from perceptrons.core.rows import JIT, ONE, U, axpy, axpy_pair, dot, dots
 
 TINY = 5e-324  # the smallest margin that is right
+
+
+def by_axes(name):
+    """Pick the form for one weight vector, or for one a class, by the axes of the argument `name`."""
+    return lambda types: "one" if types[name].ndim == 1 else "several"
 
 
 def scratch(w: Any) -> Any:
@@ -63,87 +68,63 @@ def _scaled(w, sq_norm):
     return lambda w, sq_norm: 2.0 * sq_norm
 
 
+@forms("one several", by_axes("w"), **JIT)
 def score(values, indices, indptr, i, bias, w, scores):
     """Scores of x_i; updates scores in place."""
+    scores[0] = dot(values, indices, indptr, i, w) + bias * w[U(w.size) - ONE]
 
 
-@overload(score, jit_options=JIT)
+@score.several
 def _score(values, indices, indptr, i, bias, w, scores):
-    if w.ndim == 1:
-
-        def one(values, indices, indptr, i, bias, w, scores):
-            scores[0] = dot(values, indices, indptr, i, w) + bias * w[U(w.size) - ONE]
-
-        return one
-
-    def several(values, indices, indptr, i, bias, w, scores):
-        last = U(w.shape[0]) - ONE
-        for c in range(U(scores.size)):
-            scores[c] = bias * w[last, c]
-        dots(values, indices, indptr, i, w, scores)
-
-    return several
+    last = U(w.shape[0]) - ONE
+    for c in range(U(scores.size)):
+        scores[c] = bias * w[last, c]
+    dots(values, indices, indptr, i, w, scores)
 
 
+@forms("one several", by_axes("w"), **JIT)
 def judge(scores, code, tie_positive, w):
     """The margin of an example, its strongest rival, and the class that is predicted.
 
     Two classes: m = y·a(x). Several: m = score_y − max_{r≠y} score_r, the first of equals.
     A tie is a mistake; with `tie_positive` one that falls to the right class is barely right.
     """
+    y = 2.0 * code - 1.0
+    a = scores[0]
+    margin = y * a
+    if tie_positive and a == 0.0 and y > 0.0:
+        margin = TINY
+    predicted = U(1) if (a > 0.0 or (tie_positive and a == 0.0)) else U(0)
+    return margin, ONE - code, predicted
 
 
-@overload(judge, jit_options=JIT)
+@judge.several
 def _judge(scores, code, tie_positive, w):
-    if w.ndim == 1:
-
-        def one(scores, code, tie_positive, w):
-            y = 2.0 * code - 1.0
-            a = scores[0]
-            margin = y * a
-            if tie_positive and a == 0.0 and y > 0.0:
-                margin = TINY
-            predicted = U(1) if (a > 0.0 or (tie_positive and a == 0.0)) else U(0)
-            return margin, ONE - code, predicted
-
-        return one
-
-    def several(scores, code, tie_positive, w):
-        rival = ONE if code == U(0) else U(0)
-        strongest = scores[rival]
-        for c in range(rival + ONE, U(scores.size)):
-            if c != code and scores[c] > strongest:
-                rival, strongest = c, scores[c]
-        margin = scores[code] - strongest
-        predicted = code if margin > 0.0 else rival
-        if margin == 0.0 and code < rival:
-            predicted = code
-            if tie_positive:
-                margin = TINY
-        return margin, rival, predicted
-
-    return several
+    rival = ONE if code == U(0) else U(0)
+    strongest = scores[rival]
+    for c in range(rival + ONE, U(scores.size)):
+        if c != code and scores[c] > strongest:
+            rival, strongest = c, scores[c]
+    margin = scores[code] - strongest
+    predicted = code if margin > 0.0 else rival
+    if margin == 0.0 and code < rival:
+        predicted = code
+        if tie_positive:
+            margin = TINY
+    return margin, rival, predicted
 
 
+@forms("one several", by_axes("w"), **JIT)
 def move(values, indices, indptr, i, step, bias, code, rival, w):
     """One step of length `step` towards class `code`; updates w in place."""
+    signed = step * (2.0 * code - 1.0)
+    axpy(values, indices, indptr, i, signed, w)
+    w[U(w.size) - ONE] += signed * bias
 
 
-@overload(move, jit_options=JIT)
+@move.several
 def _move(values, indices, indptr, i, step, bias, code, rival, w):
-    if w.ndim == 1:
-
-        def one(values, indices, indptr, i, step, bias, code, rival, w):
-            signed = step * (2.0 * code - 1.0)
-            axpy(values, indices, indptr, i, signed, w)
-            w[U(w.size) - ONE] += signed * bias
-
-        return one
-
-    def several(values, indices, indptr, i, step, bias, code, rival, w):
-        axpy_pair(values, indices, indptr, i, step, w, code, rival)
-        last = U(w.shape[0]) - ONE
-        w[last, code] += step * bias
-        w[last, rival] -= step * bias
-
-    return several
+    axpy_pair(values, indices, indptr, i, step, w, code, rival)
+    last = U(w.shape[0]) - ONE
+    w[last, code] += step * bias
+    w[last, rival] -= step * bias

@@ -28,12 +28,18 @@ class ClassLearner(Learner[Examples]):
     readout: Readout
 
     def __init__(
-        self, rule: Any, readout: str, *, n_classes: int, eta: float = 1.0, fit_intercept: bool, tie: str, **fixed: Any
+        self,
+        rule: Any,
+        readout: str,
+        n_classes: int,
+        eta: float = 1.0,
+        fit_intercept: bool = True,
+        tie: str = "mistake",
     ) -> None:
         self.rule, self.eta = rule, float(eta)
         self.bias = 1.0 if fit_intercept else 0.0
         self.tie_positive = tie == "positive"
-        self.fixed = {"readout": readout, "fit_intercept": fit_intercept, **fixed}
+        self.fixed = {"readout": readout, "fit_intercept": fit_intercept}
         self.n_classes = n_classes
         self.readout = READOUTS[readout]()
 

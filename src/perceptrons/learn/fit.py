@@ -189,19 +189,18 @@ def fit(
 
 def _learn(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run, lines: int) -> None:
     """Make passes and note their mistakes; a pass that was finished counts, also when Ctrl-C came at its end."""
-    before = learner.totals.array.copy()
-    done: list[int] = []
+    totals, done = learner.totals, list[int]()
+    seen, mistakes, wrong_tokens = totals.seen, totals.mistakes, totals.wrong_tokens
     try:
         done = material.learn(learner, run.n_iter, lines, passes)
     except KeyboardInterrupt:
-        if lines == 1 and learner.totals.seen - before[Totals.names()["seen"]] == material.n_rows > 0:
-            done = [int(learner.totals.mistakes - before[Totals.names()["mistakes"]])]
+        if lines == 1 and learner.totals.seen - seen == material.n_rows > 0:
+            done = [int(learner.totals.mistakes - mistakes)]
         raise
     finally:
         run.mistakes += done
-        wrong = learner.totals.wrong_tokens - before[Totals.names()["wrong_tokens"]]
         if done and learner.totals.tokens:
-            run.token_mistakes.append(int(wrong))
+            run.token_mistakes.append(int(learner.totals.wrong_tokens - wrong_tokens))
 
 
 def _judge(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run) -> None:

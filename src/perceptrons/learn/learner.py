@@ -29,6 +29,20 @@ class Words(NamedTuple):
     warns_at_max_iter: bool = True
 
 
+def words_of_structures(unit: str, held_out_unit: str, found: str) -> Words:
+    """How messages speak of structures that a search finds: `unit`, whose parts `found` are."""
+    return Words(
+        unit,
+        held_out_unit,
+        separable="separable",
+        who_tells="",
+        other_space="features that tell more",
+        stuck=f"the search misses {found} that score higher, or those found have the same features as the right ones",
+        unstick=f"a wider search, or features that tell these {unit} apart",
+        warns_at_max_iter=False,
+    )
+
+
 class Batch(Protocol):
     """Examples that are all in memory."""
 

@@ -101,18 +101,14 @@ class Online(BaseEstimator):
     early_stopping: bool = False
     n_iter_no_change: int = 5
 
-    # There once it is fitted.
-    n_iter_: int
-    converged_: bool
-    mistakes_: Any
-    validation_errors_: Any
+    _learner: Any  # there once it is fitted, as is the rest
     _n_rows: int  # what the counts of mistakes are a share of
 
     @property
     def _trained(self) -> AnyLearner:
         """The learner, once there is one."""
         check_is_fitted(self)
-        learner: AnyLearner = vars(self)["_learner"]
+        learner: AnyLearner = self._learner
         return learner
 
     # -- parameters -------------------------------------------------------------------------------------------
@@ -184,7 +180,7 @@ class Online(BaseEstimator):
 
     def _commit(self, learner: AnyLearner, run: Run, n_rows: int) -> None:
         """Become the fitted model; `n_rows` is what mistakes of a pass are a share of."""
-        self._learner: Any = learner
+        self._learner = learner
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
         self.mistakes_ = np.array(run.mistakes, dtype=np.int64)

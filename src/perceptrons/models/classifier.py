@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,22 +31,27 @@ Array = npt.NDArray[Any]
 Start = Callable[[Any, np.random.RandomState], None]  # sets the first hypothesis of a learner
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
-    """A classifier that learns by mistakes. Estimators give parameters and say what learner they mean."""
+    """A classifier that learns by mistakes. Estimators add parameters and say what learner they mean."""
 
-    # Read from every estimator's parameters.
-    fit_intercept: bool
-    validation_fraction: float
-    class_weight: Any
-    warm_start: bool
+    fit_intercept: bool = True
+    max_iter: int = 10_000_000
+    tol: float | None = 1e-3
+    shuffle: bool = True
+    random_state: Any = 0
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    class_weight: Any = None
+    warm_start: bool = False
+    verbose: int = 0
 
-    # There once it is fitted.
-    classes_: Array
-    n_features_in_: int
-    _learner: Any
-    _learned_with: dict[str, Any]
+    classes_: Array = field(init=False)  # there once it is fitted, as is the rest
+    n_features_in_: int = field(init=False)
+    _learned_with: dict[str, Any] = field(init=False)
 
-    _streams = True  # whether a source can be learned from batch by batch, as features turn up
+    _streams: ClassVar[bool] = True  # whether a source can be learned from batch by batch, as features turn up
 
     @abstractmethod
     def _settings(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -24,8 +24,12 @@ from perceptrons.models import support, validation
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.parameters import COMMON, documented
 
+# Parameters that a learner takes as they are.
+SETTINGS = ("readout", "fit_intercept", "tie", "kernel", "gamma", "degree", "coef0", "budget", "policy", "threshold")
+
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelPerceptron(Classifier):
     """The perceptron in a kernel's feature space: nonlinear, with every rule and readout, and on a budget if asked.
 
@@ -143,8 +147,20 @@ class KernelPerceptron(Classifier):
     (100, True)
     """
 
-    _streams = False  # every row's scores are kept up to date: fit reads a source into memory
-    _learner: KernelLearner | BudgetLearner
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    rule: Any = "perceptron"
+    readout: str = "last"
+    eta0: float = 1.0
+    tie: str = "mistake"
+    budget: int | None = None
+    policy: str = "projectron++"
+    threshold: float = 0.1
+    max_memory: int = 2**30
+
+    _streams: ClassVar[bool] = False  # every row's scores are kept up to date: fit reads a source into memory
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
@@ -156,57 +172,6 @@ class KernelPerceptron(Classifier):
         "threshold": [Interval(Real, 0, None, closed="left")],
         "max_memory": [Interval(Integral, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        rule: Any = "perceptron",
-        readout: str = "last",
-        fit_intercept: bool = True,
-        eta0: float = 1.0,
-        max_iter: int = 10_000_000,
-        tol: float | None = 1e-3,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        tie: str = "mistake",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        budget: int | None = None,
-        policy: str = "projectron++",
-        threshold: float = 0.1,
-        max_memory: int = 2**30,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.rule = rule
-        self.readout = readout
-        self.fit_intercept = fit_intercept
-        self.eta0 = eta0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tie = tie
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.budget = budget
-        self.policy = policy
-        self.threshold = threshold
-        self.max_memory = max_memory
-        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
@@ -247,21 +212,11 @@ class KernelPerceptron(Classifier):
             )
 
     def _settings(self) -> dict[str, Any]:
-        settings = {
-            "rule": rules.resolve(self.rule),
-            "readout": self.readout,
-            "eta": self.eta0,
-            "fit_intercept": self.fit_intercept,
-            "tie": self.tie,
-            "kernel": self.kernel,
-            "gamma": self.gamma,
-            "degree": self.degree,
-            "coef0": self.coef0,
-        }
+        rule = rules.resolve(self.rule)
         if self.budget is not None:
-            self._check_budget(settings["rule"])
-        limits = {"budget": self.budget, "policy": self.policy, "threshold": self.threshold}
-        return {**settings, **limits, "max_memory": self.max_memory}
+            self._check_budget(rule)
+        same = {name: getattr(self, name) for name in SETTINGS}
+        return {"rule": rule, "eta": self.eta0, "max_memory": self.max_memory, **same}
 
     def _check_budget(self, rule: Any) -> None:
         """Refuse what a budget cannot be combined with."""
@@ -298,7 +253,8 @@ class KernelPerceptron(Classifier):
     @property
     def _expansion(self) -> KernelLearner | BudgetLearner:
         check_is_fitted(self)
-        return self._learner
+        learner: KernelLearner | BudgetLearner = self._learner
+        return learner
 
     @property
     def support_(self) -> npt.NDArray[np.intp]:

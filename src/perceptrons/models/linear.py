@@ -73,16 +73,13 @@ def _lines(model: Classifier, part: Any) -> Floats:
     return np.asarray(w[np.newaxis] if w.ndim == 1 else w.T)
 
 
-def _coef(model: Classifier) -> Floats:
-    return _lines(model, slice(-1)).copy()
-
-
-def _intercept(model: Classifier) -> Floats:
-    return _lines(model, slice(-1, None))[:, 0].copy()
-
-
-coef_ = property(_coef, doc="Weights of the features, of shape (1, n_features) or (n_classes, n_features).")
-intercept_ = property(_intercept, doc="Bias, of shape (1,) or (n_classes,).")
+coef_ = property(
+    lambda model: _lines(model, slice(-1)).copy(),
+    doc="Weights of the features, of shape (1, n_features) or (n_classes, n_features).",
+)
+intercept_ = property(
+    lambda model: _lines(model, slice(-1, None))[:, 0].copy(), doc="Bias, of shape (1,) or (n_classes,)."
+)
 
 
 def normalized(model: L) -> L:
@@ -94,7 +91,7 @@ def normalized(model: L) -> L:
         A copy that predicts the same.
     """
     check_is_fitted(model)
-    coef = _coef(model)
+    coef = _lines(model, slice(-1))
     largest = float(np.abs(coef).max())
     if largest == 0.0:
         raise ValueError("all weights are 0: there is no boundary, and nothing to normalize")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -9,13 +10,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.parameters import COMMON, documented
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveClassifier(Classifier):
     """Passive-aggressive classifier with the signature of scikit-learn's.
 
@@ -64,9 +65,15 @@ class PassiveAggressiveClassifier(Classifier):
     (True, 1.0)
     """
 
+    C: float = 1.0
+    max_iter: int = 1000
+    loss: str = "hinge"
+    n_jobs: int | None = None
+    random_state: Any = None
+    average: bool | int = False
+
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
     _new_learner = linear.new_learner
-    _learner: LinearLearner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: rule for name, rule in COMMON.items() if name not in ("rule", "readout", "eta0", "tie")},
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -74,41 +81,6 @@ class PassiveAggressiveClassifier(Classifier):
         "n_jobs": [None, Integral],
         "average": ["boolean", Interval(Integral, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        loss: str = "hinge",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        average: bool | int = False,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.loss = loss
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.average = average
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

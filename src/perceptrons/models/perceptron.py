@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from perceptrons import rules
-from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.parameters import COMMON, documented
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class Perceptron(Classifier):
     """Linear classifier that learns from its mistakes.
 
@@ -62,47 +63,15 @@ class Perceptron(Classifier):
     150
     """
 
+    rule: Any = "perceptron"
+    readout: str = "last"
+    eta0: float = 1.0
+    tie: str = "mistake"
+    init: str = "zeros"
+
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
     _new_learner = linear.new_learner
-    _learner: LinearLearner
     _parameter_constraints: ClassVar[dict[str, Any]] = {**COMMON, "init": [StrOptions({"zeros", "random"})]}
-
-    def __init__(
-        self,
-        *,
-        rule: Any = "perceptron",
-        readout: str = "last",
-        fit_intercept: bool = True,
-        eta0: float = 1.0,
-        max_iter: int = 10_000_000,
-        tol: float | None = 1e-3,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        init: str = "zeros",
-        tie: str = "mistake",
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.rule = rule
-        self.readout = readout
-        self.fit_intercept = fit_intercept
-        self.eta0 = eta0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.init = init
-        self.tie = tie
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from perceptrons.models.parameters import COMMON, documented
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class StructuredPerceptron(Online):
     """Learns to predict structures: sequences, trees, rankings, whatever a problem can search.
 
@@ -112,36 +114,22 @@ class StructuredPerceptron(Online):
     (True, [[0]])
     """
 
-    _unit = "structures"  # what pictures of mistakes count
+    problem: Any = field(kw_only=False)
+    rule: Any = "perceptron"
+    readout: str = "averaged"
+    eta0: float = 1.0
+    max_iter: int = 10
+    tol: float | None = None
+    shuffle: bool = True
+    random_state: Any = 0
+    verbose: int = 0
+
+    _unit: ClassVar[str] = "structures"  # what pictures of mistakes count
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "problem": "no_validation",  # the learner says what is wrong with it
         "readout": [StrOptions(set(OVER_STRUCTURES))],
         **{name: COMMON[name] for name in ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "verbose")},
     }
-    _learner: StructuredLearner  # there once it is fitted
-
-    def __init__(
-        self,
-        problem: Any,
-        *,
-        rule: Any = "perceptron",
-        readout: str = "averaged",
-        eta0: float = 1.0,
-        max_iter: int = 10,
-        tol: float | None = None,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.problem = problem
-        self.rule = rule
-        self.readout = readout
-        self.eta0 = eta0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.verbose = verbose
 
     # -- learning ---------------------------------------------------------------------------------------------
 
@@ -215,7 +203,7 @@ class StructuredPerceptron(Online):
         list of structures
         """
         check_is_fitted(self)
-        return self._learner.predict(inputs(X, "X"))
+        return list(self._learner.predict(inputs(X, "X")))
 
     def score(self, X: Any, Y: Any) -> float:
         """Compute the share of structures that are predicted right as a whole.
@@ -263,7 +251,7 @@ class StructuredPerceptron(Online):
     def n_search_errors_(self) -> int:
         """Searches that found something worse than y, and made no step."""
         check_is_fitted(self)
-        return self._learner.search_errors
+        return int(self._learner.search_errors)
 
 
 def inputs(values: Any, name: str) -> list[Any]:

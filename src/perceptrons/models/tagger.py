@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -23,7 +24,6 @@ from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
-from perceptrons.learn.sequence.learner import SequenceLearner
 from perceptrons.learn.sequence.tagger import UPDATES, Plan, Tagger
 from perceptrons.metrics.entities import EntityReport, entity_report
 from perceptrons.models.base import Online
@@ -35,6 +35,7 @@ SHARED = ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "early_s
 
 
 @documented
+@dataclass(kw_only=True, eq=False, repr=False)
 class SequenceTagger(Online):
     """Labels the tokens of sequences: the structured perceptron over chains (Collins 2002).
 
@@ -130,9 +131,27 @@ class SequenceTagger(Online):
     (True, ['DET', 'NOUN', 'VERB'])
     """
 
-    _unit = "tokens"  # what pictures of mistakes count
-    _tagger: Tagger  # there once it is fitted
-    _learner: SequenceLearner
+    features: Any = field(default=None, kw_only=False)
+    columns: Any = None
+    rule: Any = "perceptron"
+    readout: str = "averaged"
+    order: int = 1
+    scheme: str | None = "auto"
+    beam: int | None = None
+    update: str = "max_violation"
+    k_best: int = 1
+    eta0: float = 1.0
+    max_iter: int = 10
+    tol: float | None = None
+    shuffle: bool = True
+    random_state: Any = 0
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    verbose: int = 0
+
+    _tagger: Tagger = field(init=False)  # there once it is fitted
+    _unit: ClassVar[str] = "tokens"  # what pictures of mistakes count
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: COMMON[name] for name in SHARED},
         "features": [None, str, "array-like"],
@@ -146,47 +165,6 @@ class SequenceTagger(Online):
         "n_iter_no_change": COMMON["n_iter_no_change"],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        features: Any = None,
-        *,
-        columns: Any = None,
-        rule: Any = "perceptron",
-        readout: str = "averaged",
-        order: int = 1,
-        scheme: str | None = "auto",
-        beam: int | None = None,
-        update: str = "max_violation",
-        k_best: int = 1,
-        eta0: float = 1.0,
-        max_iter: int = 10,
-        tol: float | None = None,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        verbose: int = 0,
-    ) -> None:
-        self.features = features
-        self.columns = columns
-        self.rule = rule
-        self.readout = readout
-        self.order = order
-        self.scheme = scheme
-        self.beam = beam
-        self.update = update
-        self.k_best = k_best
-        self.eta0 = eta0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.verbose = verbose
 
     # -- what the parameters mean -------------------------------------------------------------------------------------
 

@@ -15,19 +15,10 @@ from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.inputs import read_problem
 from perceptrons.theory.results import KernelSeparability, Separability, each_pair
 from perceptrons.theory.rounding import root_up, up
+from perceptrons.theory.solver import proof as proofs
 from perceptrons.theory.solver.constraints import Constraints, Hypothesis, Ints
 from perceptrons.theory.solver.gram import Gram
 from perceptrons.theory.solver.irreducible import irreducible
-from perceptrons.theory.solver.proof import (
-    Contradiction,
-    Proof,
-    Separator,
-    Undecided,
-    best,
-    decide,
-    forms,
-    margin,
-)
 
 Array = npt.NDArray[Any]
 
@@ -120,15 +111,15 @@ def _result(space: Constraints, classes: Array) -> Separability | KernelSeparabi
     if len(classes) == 1:
         facts |= {"margin": math.inf, "margin_bounds": (math.inf, math.inf), "augmented_margin": math.inf}
         return kind(separable=True, other=True, reason="there is only one class, so nothing to separate", **facts)
-    proof = best(space)
+    proof = proofs.best(space)
     facts["other"] = _other(space, proof)
-    if isinstance(proof, Undecided):
+    if isinstance(proof, proofs.Undecided):
         return kind(separable=None, reason=proof.reason, **facts)
     order = [i for i in np.argsort(proof.chosen.at, kind="stable") if proof.weights[i] > 0]
     at, weights = proof.chosen.at[order], [proof.weights[i] for i in order]
     facts |= {"support": at, "rivals": classes[proof.chosen.rivals[order]], "weights": weights}
     number = wording.count(len(at), "row" if len(classes) == 2 else "constraint")
-    if isinstance(proof, Contradiction):
+    if isinstance(proof, proofs.Contradiction):
         if kind is Separability and len(classes) == 2:
             facts["point"] = _meeting(space, at, weights)
         reason = f"exact multipliers of {number} combine them to 0"
@@ -147,32 +138,32 @@ def _result(space: Constraints, classes: Array) -> Separability | KernelSeparabi
     return kind(separable=True, **facts, **_separators(space, proof.hypothesis, augmented))
 
 
-def _augmented(space: Constraints, proof: Separator) -> tuple[Hypothesis, float]:
+def _augmented(space: Constraints, proof: proofs.Separator) -> tuple[Hypothesis, float]:
     """The best separator if the bias counts as a weight, and its margin."""
     if not space.bias:
         return proof.hypothesis, proof.low
-    other = best(space, free=False, first=proof.chosen)
-    same = proof.hypothesis if proof.hypothesis.rational else forms(space, proof.hypothesis, free=False)[0]
-    low, _ = margin(space, same, free=False)
-    if isinstance(other, Separator) and other.low > low:
+    other = proofs.best(space, free=False, first=proof.chosen)
+    same = proof.hypothesis if proof.hypothesis.rational else proofs.forms(space, proof.hypothesis, free=False)[0]
+    low, _ = proofs.margin(space, same, free=False)
+    if isinstance(other, proofs.Separator) and other.low > low:
         return other.hypothesis, other.low
     return same, low
 
 
-def _other(space: Constraints, proof: Proof) -> bool | None:
+def _other(space: Constraints, proof: proofs.Proof) -> bool | None:
     """The verdict with the other setting of the bias.
 
     A separator without a bias is one with a bias, and multipliers that exclude separators with a bias exclude those
     without.
     """
-    if isinstance(proof, Separator if not space.bias else Contradiction):
+    if isinstance(proof, proofs.Separator if not space.bias else proofs.Contradiction):
         return not space.bias
     changed = replace(space, bias=not space.bias)
     first = None  # a contradiction may be a single row, which is no good start
-    if isinstance(proof, Separator):
+    if isinstance(proof, proofs.Separator):
         first = changed.searched.choose(proof.chosen.at, proof.chosen.rivals)
-    other = best(changed, first=first) if isinstance(changed, Gram) else decide(changed, first=first)
-    return None if isinstance(other, Undecided) else not isinstance(other, Contradiction)
+    other = proofs.best(changed, first=first) if isinstance(changed, Gram) else proofs.decide(changed, first=first)
+    return None if isinstance(other, proofs.Undecided) else not isinstance(other, proofs.Contradiction)
 
 
 def _meeting(space: Constraints, at: Ints, weights: list[Fraction]) -> Array:
@@ -208,9 +199,9 @@ def _dual_separators(separator: Hypothesis, augmented: Hypothesis) -> dict[str, 
     }
 
 
-def _fragile(gram: Gram, proof: Separator) -> str:
+def _fragile(gram: Gram, proof: proofs.Separator) -> str:
     """A warning if rounding errors of K could undo the proof."""
     rounding = float(np.finfo(np.float64).eps * gram.K.diagonal().max())
-    if gram.K_error or margin(replace(gram, K_error=rounding), proof.hypothesis, free=True)[0] > 0:
+    if gram.K_error or proofs.margin(replace(gram, K_error=rounding), proof.hypothesis, free=True)[0] > 0:
         return ""
     return f"; errors of {up(rounding, 2)} in K, the size of rounding errors, could undo it"

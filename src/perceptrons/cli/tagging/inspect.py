@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import os
 from typing import Any
 
 import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import settings, size
+from perceptrons.cli.inspect import facts_of
+from perceptrons.cli.report import size
 from perceptrons.cli.tagging.report import how
 from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.sequence.tagger import Tagger
@@ -22,13 +21,9 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
     """All that is known of a tagger, for machines."""
     tagger, report = saved.tagger, saved.report
     learner, vocabulary = tagger.fitted, tagger.vocabulary
-    bound = float(learner.margin_bound)
     features, labels, weights = learner.state_weights()
     return {
-        "model": path,
-        "bytes": os.path.getsize(path),
-        "estimator": saved.estimator,
-        "params": settings(saved.params),
+        **facts_of(saved, learner, path),
         "plan": {name: to_json(value, name) for name, value in tagger.plan._asdict().items()},
         "labels": [output.label(label) for label in tagger.labels],
         "scheme": learner.scheme,
@@ -37,21 +32,10 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
         "features_with_weights": len(np.unique(features)),
         "weights": len(weights),
         "templates": _templates(vocabulary, features) if isinstance(vocabulary, TemplateVocabulary) else None,
-        "seen": int(learner.totals.seen),
-        "mistakes": int(learner.totals.mistakes),
         "tokens_seen": int(learner.totals.tokens),
         "token_mistakes": int(learner.totals.wrong_tokens),
-        "updates": int(learner.totals.updates),
-        "margin_bound": bound if math.isfinite(bound) else None,
-        "radius": learner.radius,
-        "passes": len(report["mistakes"]),
-        "converged": report.get("converged") is True,
-        "stopped": report.get("stop"),
-        "mistakes_of_passes": report["mistakes"],
         "token_mistakes_of_passes": report["token_mistakes"],
         "rows_of_passes": saved.trained.get("sentences"),
-        "held_out_errors": report["validation_errors"],
-        "trained": saved.trained,
         "strongest": _strongest(tagger, top, features, labels, weights),
         "transitions": _transitions(tagger, top),
     }

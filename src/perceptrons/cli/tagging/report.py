@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +9,7 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import ending, kept_text, proved, rule_text, settings, size, table_of_passes
+from perceptrons.cli.report import ending, kept_text, outcome, proved, rule_text, size, table_of_passes
 from perceptrons.learn.fit import Run
 from perceptrons.store.taggers import SavedTagger
 
@@ -29,11 +27,9 @@ class Result:
 
 def describe(result: Result, path: str, learning: float, total: float) -> dict[str, Any]:
     """All that is known of a training, for machines."""
-    saved, report, trained = result.saved, result.saved.report, result.saved.trained
-    tagger = saved.tagger
-    learner, mistakes, wrong = tagger.fitted, report["mistakes"], report["token_mistakes"]
+    tagger, trained = result.saved.tagger, result.saved.trained
+    learner, mistakes, wrong = tagger.fitted, result.run.mistakes, result.run.token_mistakes
     sentences, tokens = max(1, trained["sentences"]), max(1, trained["tokens"])
-    bound = float(learner.margin_bound)
     return {
         "data": result.data,
         "sentences": trained["sentences"],
@@ -44,25 +40,13 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
         "templates": len(tagger.vocabulary.templates),
         "features": tagger.vocabulary.n_features,
         "features_with_weights": int(np.count_nonzero(learner.state["rows"])),
-        "params": settings(saved.params),
-        "passes": len(mistakes),
         "sentence_mistakes": mistakes,
         "token_mistakes": wrong,
         "online_sentence_error": [count / sentences for count in mistakes],
         "online_token_error": [count / tokens for count in wrong],
-        "training_error": result.training,
-        "held_out_error": result.run.held_out_error,
-        "held_out_errors": report["validation_errors"],
-        "kept_pass": result.run.kept,
-        "converged": report["converged"],
-        "stopped": report["stop"],
-        "updates": int(learner.totals.updates),
-        "margin_bound": bound if math.isfinite(bound) else None,
-        "seconds": total,
         "training_seconds": learning,
         "tokens_per_second": learner.totals.tokens / learning,
-        "model": path,
-        "bytes": os.path.getsize(path),
+        **outcome(result, learner, path, total),
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 _waiting: list[Callable[[], object]] = []
@@ -36,6 +37,36 @@ def register_jitable(**options: Any) -> Callable[[Callable[..., Any]], Callable[
         return function
 
     return defer
+
+
+def forms(names: str, choose: Callable[[dict[str, Any]], str], **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a function in several forms, called `names`; `choose` picks one by the types of arguments, by name.
+
+    The decorated function is the first form, which also serves where another one is named. It has an attribute with the
+    name of each other, which declares that::
+
+        @forms("dense csr", by_layout)
+        def dot(values, indices, indptr, i, w): ...
+
+        @dot.csr
+        def _dot(values, indices, indptr, i, w): ...
+    """
+    first, *others = names.split()
+
+    def declare(function: Callable[..., Any]) -> Any:
+        known, parameters = {first: function}, function.__code__.co_varnames  # locals follow them
+        pick = overload(function, jit_options=options, strict=False)
+        pick(lambda *types: known.get(choose(dict(zip(parameters, types, strict=False))), function))
+        for name in others:
+            setattr(function, name, partial(known.setdefault, name))
+        return function
+
+    return declare
+
+
+def by_class(argument: str) -> Callable[[dict[str, Any]], str]:
+    """Pick a form by the class of an argument, a NamedTuple: ``Voted`` picks the form "voted"."""
+    return lambda types: str(types[argument].instance_class.__name__.lower())
 
 
 def apply_all() -> None:

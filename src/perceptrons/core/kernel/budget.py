@@ -13,13 +13,12 @@ import numpy as np
 
 from perceptrons.core.counters import MISTAKES, OVERFLOW, UPDATES, count
 from perceptrons.core.jit.compiled import Compiled, is_finite
-from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.jit.deferred import by_class, forms, register_jitable
 from perceptrons.core.kernel.projection import decompose
-from perceptrons.core.linear.readouts import is_a
 from perceptrons.core.random import GOLDEN, mixed
 from perceptrons.core.rows import JIT, ONE, U
 from perceptrons.core.rule import tau
-from perceptrons.core.spaces import TINY, judge, scaled, scratch
+from perceptrons.core.spaces import TINY, by_axes, judge, scaled, scratch
 
 # Entries of `memory`, an array of floats that starts with zeros.
 (
@@ -63,98 +62,83 @@ class ProjectronPP(NamedTuple):
     threshold: float
 
 
+@forms("one several", by_axes("alpha"), **JIT)
 def evaluate(alpha, k, n, scores):
     """Scores Σ_s α_s·k_s; updates scores in place."""
+    total = 0.0
+    for s in range(n):
+        total += alpha[s] * k[s]
+    scores[0] = total
 
 
-@overload(evaluate, jit_options=JIT)
+@evaluate.several
 def _evaluate(alpha, k, n, scores):
-    if alpha.ndim == 1:
-
-        def one(alpha, k, n, scores):
-            total = 0.0
-            for s in range(n):
-                total += alpha[s] * k[s]
-            scores[0] = total
-
-        return one
-
-    def several(alpha, k, n, scores):
-        scores[:] = 0.0
-        for s in range(n):
-            for c in range(U(scores.size)):
-                scores[c] += alpha[s, c] * k[s]
-
-    return several
+    scores[:] = 0.0
+    for s in range(n):
+        for c in range(U(scores.size)):
+            scores[c] += alpha[s, c] * k[s]
 
 
+@forms("one several", by_axes("alpha"), **JIT)
 def nudge(alpha, s, length, code, rival):
     """Move the coefficients of slot s towards class `code`; updates alpha in place."""
+    alpha[s] += length * (2.0 * code - 1.0)
 
 
-@overload(nudge, jit_options=JIT)
+@nudge.several
 def _nudge(alpha, s, length, code, rival):
-    if alpha.ndim == 1:
-
-        def one(alpha, s, length, code, rival):
-            alpha[s] += length * (2.0 * code - 1.0)
-
-        return one
-
-    def several(alpha, s, length, code, rival):
-        alpha[s, code] += length
-        alpha[s, rival] -= length
-
-    return several
+    alpha[s, code] += length
+    alpha[s, rival] -= length
 
 
+@forms("random projectron projectronpp", by_class("policy"), **JIT)
 def project(policy, k, n, sq_norm, margin, table, factor, work, memory):
     """Δ of an example that may make a step, and whether its row is far enough from the span to enter.
 
     Updates work and memory in place. Policies that do not project let every row enter.
     """
+    return 0.0, True
 
 
-@overload(project, jit_options=JIT)
+@project.projectron
 def _project(policy, k, n, sq_norm, margin, table, factor, work, memory):
-    if is_a(policy, (Projectron, ProjectronPP)):
-        below = 1.0 if is_a(policy, ProjectronPP) else TINY
-
-        def onto_rows(policy, k, n, sq_norm, margin, table, factor, work, memory):
-            if not margin < below:
-                return 0.0, False
-            delta, least, residual = decompose(k, n, sq_norm, table, factor, work)
-            memory[RESIDUAL] = max(memory[RESIDUAL], residual)
-            return delta, delta > max(policy.threshold, least)
-
-        return onto_rows
-
-    return lambda policy, k, n, sq_norm, margin, table, factor, work, memory: (0.0, True)
+    return onto_rows(policy, k, n, sq_norm, margin < TINY, table, factor, work, memory)
 
 
+@project.projectronpp
+def _project_pp(policy, k, n, sq_norm, margin, table, factor, work, memory):
+    return onto_rows(policy, k, n, sq_norm, margin < 1.0, table, factor, work, memory)
+
+
+@register_jitable(**JIT)
+def onto_rows(policy, k, n, sq_norm, steps, table, factor, work, memory):
+    """As `project`, for an example that steps or not; a margin of NaN does not."""
+    if not steps:
+        return 0.0, False
+    delta, least, residual = decompose(k, n, sq_norm, table, factor, work)
+    memory[RESIDUAL] = max(memory[RESIDUAL], residual)
+    return delta, delta > max(policy.threshold, least)
+
+
+@forms("random projectronpp", by_class("policy"), **JIT)
 def margin_step(policy, margin, sq_norm, delta, weight, alpha):
     """Length of the step on an example that is right, but for the scale η of all steps."""
+    return 0.0
 
 
-@overload(margin_step, jit_options=JIT)
+# Orabona et al. 2009, §4: τ = min(ℓ/‖P‖², 1, 2(ℓ − Δ/η)/‖P‖²) with ‖P‖² = k̃(x, x) − Δ. The weight scales the 1, which
+# bounds τ as C bounds PA-I. Of several classes two move: ‖P‖² and Δ double, and so does η, which is meant for one
+# projection; Δ/η stays.
+@margin_step.projectronpp
 def _margin_step(policy, margin, sq_norm, delta, weight, alpha):
-    if is_a(policy, ProjectronPP):
-        # Orabona et al. 2009, §4: τ = min(ℓ/‖P‖², 1, 2(ℓ − Δ/η)/‖P‖²) with ‖P‖² = k̃(x, x) − Δ. The weight scales the
-        # 1, which bounds τ as C bounds PA-I. Of several classes two move: ‖P‖² and Δ double, and so does η, which is
-        # meant for one projection; Δ/η stays.
-        def projected(policy, margin, sq_norm, delta, weight, alpha):
-            if margin <= 0.0 or margin >= 1.0:
-                return 0.0
-            loss = 1.0 - margin
-            sure = loss - delta / policy.threshold if delta > 0.0 else loss
-            sq_projection = scaled(alpha, sq_norm - delta)
-            if sure <= 0.0 or sq_projection <= 0.0:
-                return 0.0
-            return min(loss, weight * sq_projection, 2.0 * sure) / sq_projection
-
-        return projected
-
-    return lambda policy, margin, sq_norm, delta, weight, alpha: 0.0
+    if margin <= 0.0 or margin >= 1.0:
+        return 0.0
+    loss = 1.0 - margin
+    sure = loss - delta / policy.threshold if delta > 0.0 else loss
+    sq_projection = scaled(alpha, sq_norm - delta)
+    if sure <= 0.0 or sq_projection <= 0.0:
+        return 0.0
+    return min(loss, weight * sq_projection, 2.0 * sure) / sq_projection
 
 
 @register_jitable(**JIT)
@@ -171,57 +155,48 @@ def shrinkage(delta, mu, slack):
     return min(1.0, slack / (delta + np.sqrt(max(0.0, delta * delta + a * slack))))
 
 
+@forms("random forgetron projectron projectronpp", by_class("policy"), **JIT)
 def make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
     """The slot for a new row, and the length of its step there; slot B if the step is to be projected instead.
 
     Updates alpha and memory in place.
     """
+    budget = U(alpha.shape[0])
+    if n < budget:
+        return n, step
+    number = mixed(U(policy.seed) + U(totals[UPDATES]) * GOLDEN)
+    return ((number >> U(32)) * budget) >> U(32), step
 
 
-@overload(make_room, jit_options=JIT)
-def _make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
-    if is_a(policy, Random):
+@make_room.forgetron
+def _make_room_forgetron(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
+    # The analysis is for k̃(x, x) ≤ 1. The kernel k̃/R² with the same α makes the same mistakes; its μ is μ/R².
+    memory[RADIUS] = max(1.0, memory[RADIUS], sq_norm)
+    if n < U(alpha.shape[0]):
+        return n, step
+    r = U(0)
+    for s in range(ONE, n):
+        if born[s] < born[r]:
+            r = s
+    score = step * (2.0 * code - 1.0) * k[r]  # f(x_r), with the new row in f
+    for s in range(n):
+        score += alpha[s] * table[r, s]
+    lost = abs(alpha[r])  # δ
+    mu = (score if alpha[r] > 0.0 else -score) / memory[RADIUS]  # μ = y_r·f(x_r)
+    limit = 0.46875 * totals[MISTAKES]  # (15/32)·M
+    phi = shrinkage(lost, mu, limit - memory[DAMAGE])
+    for s in range(n):
+        alpha[s] *= phi
+    # Q += (δφ)² + 2δφ(1 − φμ), which the choice of φ keeps within (15/32)·M; rounding might not.
+    damage = memory[DAMAGE] + lost * phi * (lost * phi + 2.0 * (1.0 - phi * mu))
+    memory[DAMAGE] = min(limit, damage)
+    return r, phi * step
 
-        def random(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
-            budget = U(alpha.shape[0])
-            if n < budget:
-                return n, step
-            number = mixed(U(policy.seed) + U(totals[UPDATES]) * GOLDEN)
-            return ((number >> U(32)) * budget) >> U(32), step
 
-        return random
-
-    if is_a(policy, Forgetron):
-
-        def oldest(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
-            # The analysis is for k̃(x, x) ≤ 1. The kernel k̃/R² with the same α makes the same mistakes; its μ is μ/R².
-            memory[RADIUS] = max(1.0, memory[RADIUS], sq_norm)
-            if n < U(alpha.shape[0]):
-                return n, step
-            r = U(0)
-            for s in range(ONE, n):
-                if born[s] < born[r]:
-                    r = s
-            score = step * (2.0 * code - 1.0) * k[r]  # f(x_r), with the new row in f
-            for s in range(n):
-                score += alpha[s] * table[r, s]
-            lost = abs(alpha[r])  # δ
-            mu = (score if alpha[r] > 0.0 else -score) / memory[RADIUS]  # μ = y_r·f(x_r)
-            limit = 0.46875 * totals[MISTAKES]  # (15/32)·M
-            phi = shrinkage(lost, mu, limit - memory[DAMAGE])
-            for s in range(n):
-                alpha[s] *= phi
-            # Q += (δφ)² + 2δφ(1 − φμ), which the choice of φ keeps within (15/32)·M; rounding might not.
-            damage = memory[DAMAGE] + lost * phi * (lost * phi + 2.0 * (1.0 - phi * mu))
-            memory[DAMAGE] = min(limit, damage)
-            return r, phi * step
-
-        return oldest
-
-    def unless_near(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
-        return (n if far else U(alpha.shape[0])), step  # n is B when there is no room
-
-    return unless_near
+@make_room.projectronpp
+@make_room.projectron
+def _make_room_projectron(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
+    return (n if far else U(alpha.shape[0])), step  # n is B when there is no room
 
 
 @register_jitable(**JIT)

@@ -10,95 +10,68 @@ from __future__ import annotations
 
 import numpy as np
 
-from perceptrons.core.counters import (
-    LONGEST,
-    OVERFLOW,
-    PASSES,
-    QUIET,
-    RUN,
-    SQ_NORM,
-    TAU,
-    TRIED,
-    VISITS,
-    WAITS,
-    count,
-)
+from perceptrons.core import counters as at
+from perceptrons.core.counters import count
 from perceptrons.core.jit.compiled import Compiled, is_finite
-from perceptrons.core.jit.deferred import overload
+from perceptrons.core.jit.deferred import forms
 from perceptrons.core.linear.readouts import log_step
 from perceptrons.core.rows import JIT, U
 from perceptrons.core.rule import tau
-from perceptrons.core.spaces import judge, scaled, scratch
+from perceptrons.core.spaces import by_axes, judge, scaled, scratch
 
-# What a pass waits for when it returns before its end: course[WAITS].
+# What a pass waits for when it returns before its end: course[at.WAITS].
 NOTHING, LINE, TRIAL = range(3)
 # Rows without a line in the table: nothing is known of them, they have been asked for, or their line is elsewhere.
 MISSING, ASKED, ELSEWHERE = -1, -2, -3
 
 
+@forms("one several", by_axes("scores"), **JIT)
 def read(scores, i, out):
     """The scores of row i; updates out in place."""
+    out[0] = scores[i]
 
 
-@overload(read, jit_options=JIT)
+@read.several
 def _read(scores, i, out):
-    if scores.ndim == 1:
-
-        def one(scores, i, out):
-            out[0] = scores[i]
-
-        return one
-
-    def several(scores, i, out):
-        for c in range(U(out.size)):
-            out[c] = scores[i, c]
-
-    return several
+    for c in range(U(out.size)):
+        out[c] = scores[i, c]
 
 
+@forms("one several", by_axes("scores"), **JIT)
 def move(scores, line, step, code, rival):
     """A step towards the row whose kernel values are `line`; updates scores in place."""
+    signed = step * (2.0 * code - 1.0)
+    for r in range(U(line.size)):
+        scores[r] += signed * line[r]
 
 
-@overload(move, jit_options=JIT)
+@move.several
 def _move(scores, line, step, code, rival):
-    if scores.ndim == 1:
-
-        def one(scores, line, step, code, rival):
-            signed = step * (2.0 * code - 1.0)
-            for r in range(U(line.size)):
-                scores[r] += signed * line[r]
-
-        return one
-
-    def several(scores, line, step, code, rival):
-        up, down = scores[:, code], scores[:, rival]
-        for r in range(U(line.size)):
-            up[r] += step * line[r]
-        for r in range(U(line.size)):
-            down[r] -= step * line[r]
-
-    return several
+    up, down = scores[:, code], scores[:, rival]
+    for r in range(U(line.size)):
+        up[r] += step * line[r]
+    for r in range(U(line.size)):
+        down[r] -= step * line[r]
 
 
 @Compiled
 def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, totals, course, mistakes, predicted):
-    """Pass after pass, a line of `order` each, as `passes.learn`; goes on from visit number course[VISITS].
+    """Pass after pass, a line of `order` each, as `passes.learn`; goes on from visit number course[at.VISITS].
 
     Updates scores, log, totals, course, mistakes (one entry a pass) and predicted (unless None) in place.
     `table[lines[i]]` has the kernel values of row i with all rows; lines[i] < 0 says that they have not been computed.
-    The pass returns early, with course[WAITS], before an update whose line is missing, and when a hypothesis is to be
-    tried for the pocket (never, if course[LONGEST] is infinite).
+    The pass returns early, and says in WAITS of `course` why: before an update whose line is missing, and when a
+    hypothesis is to be tried for the pocket (never, if LONGEST is infinite).
     """
     out = scratch(scores)
     n = U(order.shape[1])
     visits = U(order.size)
-    course[WAITS] = NOTHING
-    v = U(course[VISITS])
+    course[at.WAITS] = NOTHING
+    v = U(course[at.VISITS])
     while v < visits:
         p, q = v // n, v % n
         if q == U(0):
-            course[QUIET] = 1.0
+            course[at.QUIET] = 1.0
         i = U(order[p, q])
         example_weight = 1.0
         if weight is not None:
@@ -110,10 +83,10 @@ def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, totals,
             sq_length = scaled(scores, sq_norm[i])
             step = how.eta * tau(how.rule, margin, sq_length, example_weight)
             if not is_finite(margin + step):
-                course[OVERFLOW] = i + 1.0
+                course[at.OVERFLOW] = i + 1.0
                 return
             if step > 0.0 and lines[i] < 0:
-                course[VISITS], course[WAITS] = v, LINE
+                course[at.VISITS], course[at.WAITS] = v, LINE
                 return
             count(totals, margin, step)
             if margin <= 0.0:
@@ -121,28 +94,28 @@ def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, totals,
             if step > 0.0:
                 move(scores, table[U(lines[i])], step, code, rival)
                 log_step(i, step, code, rival, log, totals, course)
-                totals[SQ_NORM] += step * (2.0 * margin + step * sq_length)  # ‖w + δ‖² = ‖w‖² + 2w·δ + ‖δ‖²
-                course[QUIET] = course[RUN] = course[TRIED] = 0.0
+                totals[at.SQ_NORM] += step * (2.0 * margin + step * sq_length)  # ‖w + δ‖² = ‖w‖² + 2w·δ + ‖δ‖²
+                course[at.QUIET] = course[at.RUN] = course[at.TRIED] = 0.0
             elif margin > 0.0:
-                course[RUN] += 1.0
-                if course[RUN] > course[LONGEST]:
-                    course[LONGEST] = course[RUN]
-                    if course[TRIED] == 0.0:
-                        course[TRIED], course[WAITS] = 1.0, TRIAL
+                course[at.RUN] += 1.0
+                if course[at.RUN] > course[at.LONGEST]:
+                    course[at.LONGEST] = course[at.RUN]
+                    if course[at.TRIED] == 0.0:
+                        course[at.TRIED], course[at.WAITS] = 1.0, TRIAL
             else:
-                course[RUN] = 0.0  # a mistake on a row of zeros
+                course[at.RUN] = 0.0  # a mistake on a row of zeros
         if predicted is not None:
             predicted[i] = answer
         v += U(1)
-        course[VISITS] = v
+        course[at.VISITS] = v
         if v % n == U(0):
-            course[PASSES] += 1.0
-            length = np.sqrt(max(0.0, totals[SQ_NORM]))
-            stuck = mistakes[p] == 0.0 or course[QUIET] == 1.0
-            if stuck or (how.give_up > 0.0 and length < how.give_up * totals[TAU]):
-                course[VISITS] = visits
+            course[at.PASSES] += 1.0
+            length = np.sqrt(max(0.0, totals[at.SQ_NORM]))
+            stuck = mistakes[p] == 0.0 or course[at.QUIET] == 1.0
+            if stuck or (how.give_up > 0.0 and length < how.give_up * totals[at.TAU]):
+                course[at.VISITS] = visits
                 return
-        if course[WAITS] == TRIAL:
+        if course[at.WAITS] == TRIAL:
             return
 
 
@@ -180,28 +153,20 @@ def spread(table, lines, steps, scores):
         lift(scores, table[U(lines[k])], steps, k)
 
 
+@forms("one several", by_axes("scores"), **JIT)
 def lift(scores, line, steps, k):
     """Add line k of `steps` times `line` to the scores; updates them in place."""
+    for r in range(U(line.size)):
+        scores[r] += steps[k] * line[r]
 
 
-@overload(lift, jit_options=JIT)
+@lift.several
 def _lift(scores, line, steps, k):
-    if scores.ndim == 1:
-
-        def one(scores, line, steps, k):
+    for c in range(U(scores.shape[1])):
+        step, column = steps[k, c], scores[:, c]
+        if step != 0.0:
             for r in range(U(line.size)):
-                scores[r] += steps[k] * line[r]
-
-        return one
-
-    def several(scores, line, steps, k):
-        for c in range(U(scores.shape[1])):
-            step, column = steps[k, c], scores[:, c]
-            if step != 0.0:
-                for r in range(U(line.size)):
-                    column[r] += step * line[r]
-
-    return several
+                column[r] += step * line[r]
 
 
 @Compiled

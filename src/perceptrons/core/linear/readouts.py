@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from perceptrons.core.counters import AVERAGED, LOGGED, LONGEST, POCKET, RUN, TRIED
 from perceptrons.core.jit.compiled import OPTIONS
-from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.jit.deferred import by_class, forms, register_jitable
 from perceptrons.core.rows import JIT, U, n_rows
-from perceptrons.core.spaces import judge, move, score
+from perceptrons.core.spaces import by_axes, judge, move, score
 
 # Columns of the log of updates.
 AT, ROW, STEP, UP, DOWN, COLUMNS = range(6)
@@ -50,84 +50,58 @@ def log_step(i, step, code, rival, log, totals, course):
     course[LOGGED] += 1.0
 
 
+@forms("last averaged voted pocket", by_class("readout"), **JIT)
 def keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
     """After an update; changes kept and course in place."""
 
 
-@overload(keep_step, jit_options=JIT)
-def _keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
-    if is_a(readout, Averaged):
-
-        def averaged(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
-            move(values, indices, indptr, i, step * totals[AVERAGED], bias, code, rival, kept)
-
-        return averaged
-
-    if is_a(readout, Voted):
-
-        def voted(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
-            log_step(i, step, code, rival, kept, totals, course)
-
-        return voted
-
-    if is_a(readout, Pocket):
-
-        def pocket(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
-            course[RUN] = 0.0
-            course[TRIED] = 0.0
-
-        return pocket
-
-    def last(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
-        pass
-
-    return last
+@keep_step.averaged
+def _keep_step_averaged(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+    move(values, indices, indptr, i, step * totals[AVERAGED], bias, code, rival, kept)
 
 
+@keep_step.voted
+def _keep_step_voted(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+    log_step(i, step, code, rival, kept, totals, course)
+
+
+@keep_step.pocket
+def _keep_step_pocket(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+    course[RUN] = 0.0
+    course[TRIED] = 0.0
+
+
+@forms("one several", by_axes("w"), **JIT)
 def copy(w, kept):
     """kept = w, entry by entry: the assignment of one array to another takes six seconds to compile, for its errors."""
+    for j in range(U(w.size)):
+        kept[j] = w[j]
 
 
-@overload(copy, jit_options=JIT)
+@copy.several
 def _copy(w, kept):
-    def one(w, kept):
-        for j in range(U(w.size)):
-            kept[j] = w[j]
-
-    def several(w, kept):
-        for j in range(U(w.shape[0])):
-            for c in range(U(w.shape[1])):
-                kept[j, c] = w[j, c]
-
-    return one if w.ndim == 1 else several
+    for j in range(U(w.shape[0])):
+        for c in range(U(w.shape[1])):
+            kept[j, c] = w[j, c]
 
 
+@forms("last pocket", by_class("readout"), **JIT)
 def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
     """After a right answer that left w as it was; changes kept, course and scores in place."""
 
 
-@overload(keep_right, jit_options=JIT)
+@keep_right.pocket
 def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
-    if is_a(readout, Pocket):
-
-        def pocket(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
-            course[RUN] += 1.0
-            if course[RUN] <= course[LONGEST]:
-                return
-            course[LONGEST] = course[RUN]
-            if course[TRIED] == 0.0:
-                course[TRIED] = 1.0
-                found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, course[POCKET], scores)
-                if found < course[POCKET]:
-                    course[POCKET] = found
-                    copy(w, kept)
-
-        return pocket
-
-    def others(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
-        pass
-
-    return others
+    course[RUN] += 1.0
+    if course[RUN] <= course[LONGEST]:
+        return
+    course[LONGEST] = course[RUN]
+    if course[TRIED] == 0.0:
+        course[TRIED] = 1.0
+        found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, course[POCKET], scores)
+        if found < course[POCKET]:
+            course[POCKET] = found
+            copy(w, kept)
 
 
 @register_jitable(**OPTIONS)  # not inlined: it is seldom called

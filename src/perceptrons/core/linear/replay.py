@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from perceptrons.core.jit.compiled import Compiled
-from perceptrons.core.jit.deferred import overload
+from perceptrons.core.jit.deferred import forms
 from perceptrons.core.linear.passes import norm
 from perceptrons.core.linear.readouts import DOWN, ROW, STEP, UP
 from perceptrons.core.rows import JIT, U
-from perceptrons.core.spaces import judge, move, scaled, score, scratch
+from perceptrons.core.spaces import by_axes, judge, move, scaled, score, scratch
 
 # What is noted of an update; after these columns come the weights that it made, if there is room for them.
 BEFORE, AFTER, SQ_NORM, TOWARDS, COLUMNS = range(5)
 
 
+@forms("one several", by_axes("w"), **JIT)
 def along(scores, code, rival, w):
     """Inner product of the weights that made these scores with the direction of a step."""
+    return (2.0 * code - 1.0) * scores[0]
 
 
-@overload(along, jit_options=JIT)
+@along.several
 def _along(scores, code, rival, w):
-    if w.ndim == 1:
-        return lambda scores, code, rival, w: (2.0 * code - 1.0) * scores[0]
-    return lambda scores, code, rival, w: scores[code] - scores[rival]
+    return scores[code] - scores[rival]
 
 
 @Compiled

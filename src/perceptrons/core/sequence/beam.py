@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.jit.deferred import forms, overload, register_jitable
 from perceptrons.core.rows import JIT, ONE, U
-from perceptrons.core.sequence.lattice import CALLED, LANES, LOWEST, Second, is_a, pair_of, start_of, stop_of
+from perceptrons.core.sequence.lattice import CALLED, LANES, LOWEST, pair_of, start_of, stop_of
+from perceptrons.core.sequence.markov import Second, by_order, is_a, is_second
 
 
 class Beam(NamedTuple):
@@ -25,71 +26,63 @@ class Beam(NamedTuple):
     early: bool
 
 
+@forms("first second", by_order, **JIT)
 def row_of(markov, labels, width, t, b, marks):
     """The row of links that holds what may follow beginning b at t."""
+    return U(marks[t, b])
 
 
-@overload(row_of, jit_options=JIT)
+@row_of.second
 def _row_of(markov, labels, width, t, b, marks):
-    def first(markov, labels, width, t, b, marks):
-        return U(marks[t, b])
-
-    def second(markov, labels, width, t, b, marks):
-        before = start_of(labels) if t == U(0) else U(marks[t, width + b])
-        return pair_of(labels, before, U(marks[t, b]))
-
-    return second if is_a(markov, Second) else first
+    before = start_of(labels) if t == U(0) else U(marks[t, width + b])
+    return pair_of(labels, before, U(marks[t, b]))
 
 
+@forms("first second", by_order, **CALLED)
 def merge(markov, width, t, links, scores, marks, room):
     """Extend the beginnings at t − 1 by every label; fills room, returns how many groups of them there are.
 
     Line g of room has the best scores of group g without that of the token, by label. Of first order there is one
     group, of second order one for each last label.
     """
-
-
-@overload(merge, jit_options=CALLED)
-def _merge(markov, width, t, links, scores, marks, room):
-    def first(markov, width, t, links, scores, marks, room):
-        labels, s = U(links.shape[1]), t - ONE
+    labels, s = U(links.shape[1]), t - ONE
+    for c in range(labels):
+        room[0, c] = LOWEST
+    for b in range(U(0), U(marks[s, U(2) * width]), U(LANES)):  # eight a turn, as `strongest` does
+        i, j, k, m = U(marks[s, b]), U(marks[s, b + ONE]), U(marks[s, b + U(2)]), U(marks[s, b + U(3)])
+        s0, s1, s2, s3 = scores[s, b], scores[s, b + ONE], scores[s, b + U(2)], scores[s, b + U(3)]
+        b += U(4)
+        n, o, p, q = U(marks[s, b]), U(marks[s, b + ONE]), U(marks[s, b + U(2)]), U(marks[s, b + U(3)])
+        s4, s5, s6, s7 = scores[s, b], scores[s, b + ONE], scores[s, b + U(2)], scores[s, b + U(3)]
         for c in range(labels):
-            room[0, c] = LOWEST
-        for b in range(U(0), U(marks[s, U(2) * width]), U(LANES)):  # eight a turn, as `strongest` does
-            i, j, k, m = U(marks[s, b]), U(marks[s, b + ONE]), U(marks[s, b + U(2)]), U(marks[s, b + U(3)])
-            s0, s1, s2, s3 = scores[s, b], scores[s, b + ONE], scores[s, b + U(2)], scores[s, b + U(3)]
-            b += U(4)
-            n, o, p, q = U(marks[s, b]), U(marks[s, b + ONE]), U(marks[s, b + U(2)]), U(marks[s, b + U(3)])
-            s4, s5, s6, s7 = scores[s, b], scores[s, b + ONE], scores[s, b + U(2)], scores[s, b + U(3)]
-            for c in range(labels):
-                a, d, e, f = s0 + links[i, c], s1 + links[j, c], s2 + links[k, c], s3 + links[m, c]
-                a = a if a > d else d
-                e = e if e > f else f
-                a = a if a > e else e
-                best = room[0, c]
-                best = a if a > best else best
-                a, d, e, f = s4 + links[n, c], s5 + links[o, c], s6 + links[p, c], s7 + links[q, c]
-                a = a if a > d else d
-                e = e if e > f else f
-                a = a if a > e else e
-                room[0, c] = a if a > best else best
-        return ONE
+            a, d, e, f = s0 + links[i, c], s1 + links[j, c], s2 + links[k, c], s3 + links[m, c]
+            a = a if a > d else d
+            e = e if e > f else f
+            a = a if a > e else e
+            best = room[0, c]
+            best = a if a > best else best
+            a, d, e, f = s4 + links[n, c], s5 + links[o, c], s6 + links[p, c], s7 + links[q, c]
+            a = a if a > d else d
+            e = e if e > f else f
+            a = a if a > e else e
+            room[0, c] = a if a > best else best
+    return ONE
 
-    def second(markov, width, t, links, scores, marks, room):
-        labels, before, groups = U(links.shape[1]), t - ONE, U(0)
-        for b in range(U(marks[before, U(2) * width])):
-            row, score = row_of(markov, labels, width, before, b, marks), scores[before, b]
-            if b == U(0) or marks[before, b] != marks[before, b - ONE]:
-                groups += ONE
-                marks[t, U(2) * width + groups] = marks[before, b]
-                for c in range(labels):
-                    room[groups - ONE, c] = LOWEST
-            for c in range(labels):
-                s, best = score + links[row, c], room[groups - ONE, c]
-                room[groups - ONE, c] = s if s > best else best
-        return groups
 
-    return second if is_a(markov, Second) else first
+@merge.second
+def _merge(markov, width, t, links, scores, marks, room):
+    labels, before, groups = U(links.shape[1]), t - ONE, U(0)
+    for b in range(U(marks[before, U(2) * width])):
+        row, score = row_of(markov, labels, width, before, b, marks), scores[before, b]
+        if b == U(0) or marks[before, b] != marks[before, b - ONE]:
+            groups += ONE
+            marks[t, U(2) * width + groups] = marks[before, b]
+            for c in range(labels):
+                room[groups - ONE, c] = LOWEST
+        for c in range(labels):
+            s, best = score + links[row, c], room[groups - ONE, c]
+            room[groups - ONE, c] = s if s > best else best
+    return groups
 
 
 def limit_of(markov, most, t, groups, scores, room):
@@ -191,25 +184,17 @@ def best_of(width, t, scores, marks):
     return best
 
 
+@register_jitable(**CALLED)
 def origin(markov, width, t, b, links, scores, marks):
     """The beginning at t − 1 that beginning b at t ≥ 1 extends; of equals the first."""
-
-
-@overload(origin, jit_options=CALLED)
-def _origin(markov, width, t, b, links, scores, marks):
-    wide = is_a(markov, Second)
-
-    def found(markov, width, t, b, links, scores, marks):
-        labels, before, label = U(links.shape[1]), t - ONE, U(marks[t, b])
-        chosen, best = U(0), LOWEST
-        for a in range(U(marks[before, U(2) * width])):
-            if not wide or marks[before, a] == marks[t, width + b]:
-                score = scores[before, a] + links[row_of(markov, labels, width, before, a, marks), label]
-                if score > best:
-                    chosen, best = a, score
-        return chosen
-
-    return found
+    labels, before, label = U(links.shape[1]), t - ONE, U(marks[t, b])
+    chosen, best = U(0), LOWEST
+    for a in range(U(marks[before, U(2) * width])):
+        if not is_second(markov) or marks[before, a] == marks[t, width + b]:
+            score = scores[before, a] + links[row_of(markov, labels, width, before, a, marks), label]
+            if score > best:
+                chosen, best = a, score
+    return chosen
 
 
 @register_jitable(**CALLED)
@@ -222,45 +207,29 @@ def trace(markov, t, b, links, scores, marks, path):
     path[0] = marks[0, b]
 
 
+@register_jitable(**CALLED)
 def score_at(markov, t, n, gold, begin, emit, links):
     """What label t of the right sequence of n tokens adds to its score, with that of STOP for the last."""
+    labels, label = U(links.shape[1]), U(gold[begin + t])
+    row = start_of(labels)
+    if t > U(0):
+        row = U(gold[begin + t - ONE])
+        if is_second(markov):
+            row = pair_of(labels, U(gold[begin + t - U(2)]) if t > ONE else start_of(labels), row)
+    stop = links[stop_of(labels), label] if t == n - ONE else 0.0
+    return links[row, label] + emit[t, label] + stop
 
 
-@overload(score_at, jit_options=CALLED)
-def _score_at(markov, t, n, gold, begin, emit, links):
-    wide = is_a(markov, Second)
-
-    def added(markov, t, n, gold, begin, emit, links):
-        labels, label = U(links.shape[1]), U(gold[begin + t])
-        row = start_of(labels)
-        if t > U(0):
-            row = U(gold[begin + t - ONE])
-            if wide:
-                row = pair_of(labels, U(gold[begin + t - U(2)]) if t > ONE else start_of(labels), row)
-        stop = links[stop_of(labels), label] if t == n - ONE else 0.0
-        return links[row, label] + emit[t, label] + stop
-
-    return added
-
-
+@register_jitable(**CALLED)
 def follow(markov, width, t, right, gold, begin, links, scores, marks):
     """Whether the right beginning, which is `right` at t − 1, is still in the beam at t, and where."""
-
-
-@overload(follow, jit_options=CALLED)
-def _follow(markov, width, t, right, gold, begin, links, scores, marks):
-    wide = is_a(markov, Second)
-
-    def followed(markov, width, t, right, gold, begin, links, scores, marks):
-        for b in range(U(marks[t, U(2) * width])):
-            if marks[t, b] == gold[begin + t]:
-                if t == U(0):
-                    return True, b
-                if not wide or marks[t, width + b] == gold[begin + t - ONE]:
-                    return origin(markov, width, t, b, links, scores, marks) == right, b
-        return False, U(0)
-
-    return followed
+    for b in range(U(marks[t, U(2) * width])):
+        if marks[t, b] == gold[begin + t]:
+            if t == U(0):
+                return True, b
+            if not is_second(markov) or marks[t, width + b] == gold[begin + t - ONE]:
+                return origin(markov, width, t, b, links, scores, marks) == right, b
+    return False, U(0)
 
 
 @register_jitable(**CALLED)

@@ -16,24 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perceptrons.core.jit.deferred import overload, register_jitable
-from perceptrons.core.rows import JIT, ONE, U, prefetch
+from perceptrons.core.jit.deferred import forms, register_jitable
+from perceptrons.core.rows import JIT, ONE, U, is_none, prefetch
+from perceptrons.core.sequence.markov import by_order, is_second
 
 LANES = 8  # labels are padded to a multiple of it
 LOWEST = -np.inf
 CALLED = {**JIT, "forceinline": False}  # for what is large: inlined, it would take seconds more to compile
-
-
-class Zeroth(NamedTuple):
-    """No score for transitions; forbidden ones stay so."""
-
-
-class First(NamedTuple):
-    """A label is scored with the one before."""
-
-
-class Second(NamedTuple):
-    """A label is scored with the one before, and with both before."""
 
 
 class Viterbi(NamedTuple):
@@ -46,8 +35,8 @@ class Lists(NamedTuple):
     k: int
 
 
-def is_a(marker, kind):
-    return issubclass(marker.instance_class, kind)
+def by_values(types):
+    return "ones" if is_none(types["values"]) else "numbers"
 
 
 @register_jitable(**JIT)
@@ -69,48 +58,38 @@ def pair_of(labels, before, previous):
 # -- scores of tokens -------------------------------------------------------------------------------------------------
 
 
+@forms("ones numbers", by_values, **CALLED)
 def emissions(indices, values, indptr, rows, w, begin, n, emit, near):
     """Scores of n tokens from number `begin` on; fills emit. `near` has room for the rows of one and eight more."""
-
-
-@overload(emissions, jit_options=CALLED)
-def _emissions(indices, values, indptr, rows, w, begin, n, emit, near):
-    from numba import types
-
-    if isinstance(values, types.NoneType):
-
-        def ones(indices, values, indptr, rows, w, begin, n, emit, near):
-            labels = U(w.shape[1])
-            for t in range(n):
-                m = U(0)  # features that no step has touched have no weights, and need no addition
-                for p in range(indptr[begin + t], indptr[begin + t + ONE]):
-                    row = rows[indices[p]]
-                    near[m] = row
-                    m += U(row != 0)
-                for q in range(m, m + U(LANES)):
-                    near[q] = 0  # the row of zeros
-                for c in range(labels):
-                    emit[t, c] = 0.0
-                for q in range(U(0), m, U(LANES)):  # eight a turn: the sums go through memory
-                    a, b, d, e = U(near[q]), U(near[q + ONE]), U(near[q + U(2)]), U(near[q + U(3)])
-                    f, g, h, i = U(near[q + U(4)]), U(near[q + U(5)]), U(near[q + U(6)]), U(near[q + U(7)])
-                    for c in range(labels):
-                        one, two = w[a, c] + w[b, c] + w[d, c] + w[e, c], w[f, c] + w[g, c] + w[h, c] + w[i, c]
-                        emit[t, c] += one + two
-
-        return ones
-
-    def several(indices, values, indptr, rows, w, begin, n, emit, near):
-        labels = U(w.shape[1])
-        for t in range(n):
+    labels = U(w.shape[1])
+    for t in range(n):
+        m = U(0)  # features that no step has touched have no weights, and need no addition
+        for p in range(indptr[begin + t], indptr[begin + t + ONE]):
+            row = rows[indices[p]]
+            near[m] = row
+            m += U(row != 0)
+        for q in range(m, m + U(LANES)):
+            near[q] = 0  # the row of zeros
+        for c in range(labels):
+            emit[t, c] = 0.0
+        for q in range(U(0), m, U(LANES)):  # eight a turn: the sums go through memory
+            a, b, d, e = U(near[q]), U(near[q + ONE]), U(near[q + U(2)]), U(near[q + U(3)])
+            f, g, h, i = U(near[q + U(4)]), U(near[q + U(5)]), U(near[q + U(6)]), U(near[q + U(7)])
             for c in range(labels):
-                emit[t, c] = 0.0
-            for p in range(indptr[begin + t], indptr[begin + t + ONE]):
-                a, x = U(rows[indices[p]]), values[p]
-                for c in range(labels):
-                    emit[t, c] += x * w[a, c]
+                one, two = w[a, c] + w[b, c] + w[d, c] + w[e, c], w[f, c] + w[g, c] + w[h, c] + w[i, c]
+                emit[t, c] += one + two
 
-    return several
+
+@emissions.numbers
+def _emissions(indices, values, indptr, rows, w, begin, n, emit, near):
+    labels = U(w.shape[1])
+    for t in range(n):
+        for c in range(labels):
+            emit[t, c] = 0.0
+        for p in range(indptr[begin + t], indptr[begin + t + ONE]):
+            a, x = U(rows[indices[p]]), values[p]
+            for c in range(labels):
+                emit[t, c] += x * w[a, c]
 
 
 @register_jitable(**CALLED)
@@ -157,78 +136,74 @@ def strongest(labels, links, row, stride, scores, at, step, out, t, first):
             out[t, first + c] = a if a > best else best
 
 
+@forms("first second", by_order, **CALLED)
 def best_labels(markov, n, emit, links, delta, path):
-    """The best labels of n ≥ 1 tokens; fills path[:n], uses delta. Returns their score."""
+    """The best labels of n ≥ 1 tokens; fills path[:n], uses delta. Returns their score.
+
+    delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second order, delta[t, p·S + c] that of
+    those that end in p, c. Where they come from is found on the way back, for the labels that are chosen only.
+    """
+    labels = U(links.shape[1])
+    for c in range(labels):
+        delta[0, c] = links[start_of(labels), c] + emit[0, c]
+    for t in range(ONE, n):
+        strongest(labels, links, U(0), ONE, delta, (t - ONE, U(0)), ONE, delta, t, U(0))
+        for c in range(labels):
+            delta[t, c] += emit[t, c]
+    last, best = U(0), LOWEST
+    for c in range(labels):
+        score = delta[n - ONE, c] + links[stop_of(labels), c]
+        if score > best:
+            last, best = c, score
+    path[n - ONE] = last
+    for back in range(ONE, n):
+        t = n - back
+        found, highest = U(0), LOWEST
+        for i in range(labels):
+            score = delta[t - ONE, i] + links[i, last]
+            if score > highest:
+                found, highest = i, score
+        last = found
+        path[t - ONE] = last
+    return best
 
 
-@overload(best_labels, jit_options=CALLED)
+@best_labels.second
 def _best_labels(markov, n, emit, links, delta, path):
-    """delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second markov, delta[t, p·S + c]
-    that of those that end in p, c. Where they come from is found on the way back, for the labels that are chosen
-    only."""
-
-    def first(markov, n, emit, links, delta, path):
-        labels = U(links.shape[1])
-        for c in range(labels):
-            delta[0, c] = links[start_of(labels), c] + emit[0, c]
-        for t in range(ONE, n):
-            strongest(labels, links, U(0), ONE, delta, (t - ONE, U(0)), ONE, delta, t, U(0))
-            for c in range(labels):
-                delta[t, c] += emit[t, c]
-        last, best = U(0), LOWEST
-        for c in range(labels):
-            score = delta[n - ONE, c] + links[stop_of(labels), c]
-            if score > best:
-                last, best = c, score
-        path[n - ONE] = last
-        for back in range(ONE, n):
-            t = n - back
-            found, highest = U(0), LOWEST
-            for i in range(labels):
-                score = delta[t - ONE, i] + links[i, last]
-                if score > highest:
-                    found, highest = i, score
-            last = found
-            path[t - ONE] = last
-        return best
-
-    def second(markov, n, emit, links, delta, path):
-        labels = U(links.shape[1])
-        for c in range(labels):
-            delta[0, c] = links[start_of(labels), c] + emit[0, c]
-        for t in range(ONE, n):
-            for p in range(labels):
-                to = p * labels
-                if t == ONE:
-                    row = pair_of(labels, start_of(labels), p)
-                    for c in range(labels):
-                        delta[t, to + c] = delta[0, p] + links[row, c]
-                else:
-                    row = pair_of(labels, U(0), p)
-                    strongest(labels, links, row, labels, delta, (t - ONE, p), labels, delta, t, to)
+    labels = U(links.shape[1])
+    for c in range(labels):
+        delta[0, c] = links[start_of(labels), c] + emit[0, c]
+    for t in range(ONE, n):
+        for p in range(labels):
+            to = p * labels
+            if t == ONE:
+                row = pair_of(labels, start_of(labels), p)
                 for c in range(labels):
-                    delta[t, to + c] += emit[t, c]
-        last, before, best = U(0), U(0), LOWEST
-        for c in range(labels):
-            for p in range(labels if n > ONE else ONE):
-                score = delta[n - ONE, p * labels + c] + links[stop_of(labels), c]
-                if score > best:
-                    last, before, best = c, p, score
-        path[n - ONE] = last
-        if n > ONE:
-            path[n - U(2)] = before
-        for back in range(ONE, n - ONE):
-            t = n - back
-            found, highest = U(0), LOWEST
-            for i in range(labels):
-                score = delta[t - ONE, i * labels + before] + links[pair_of(labels, i, before), last]
-                if score > highest:
-                    found, highest = i, score
-            last, before = before, found
-            path[t - U(2)] = before
-        return best
-
-    return second if is_a(markov, Second) else first
+                    delta[t, to + c] = delta[0, p] + links[row, c]
+            else:
+                row = pair_of(labels, U(0), p)
+                strongest(labels, links, row, labels, delta, (t - ONE, p), labels, delta, t, to)
+            for c in range(labels):
+                delta[t, to + c] += emit[t, c]
+    last, before, best = U(0), U(0), LOWEST
+    for c in range(labels):
+        for p in range(labels if n > ONE else ONE):
+            score = delta[n - ONE, p * labels + c] + links[stop_of(labels), c]
+            if score > best:
+                last, before, best = c, p, score
+    path[n - ONE] = last
+    if n > ONE:
+        path[n - U(2)] = before
+    for back in range(ONE, n - ONE):
+        t = n - back
+        found, highest = U(0), LOWEST
+        for i in range(labels):
+            score = delta[t - ONE, i * labels + before] + links[pair_of(labels, i, before), last]
+            if score > highest:
+                found, highest = i, score
+        last, before = before, found
+        path[t - U(2)] = before
+    return best
 
 
 # -- the k best sequences ---------------------------------------------------------------------------------------------
@@ -244,65 +219,57 @@ def insert(scores, marks, t, at, k, score, mark):
     scores[t, at + r], marks[t, at + r] = score, mark
 
 
+@register_jitable(**CALLED)
 def k_best(markov, k, n, emit, links, delta, marks, paths, totals):
-    """The k best labellings of n ≥ 1 tokens, the best first; fills paths[:, :n] and totals; returns how many there
-    are."""
+    """The k best labellings of n ≥ 1 tokens, the best first; fills paths[:, :n] and totals; returns how many there are.
 
-
-@overload(k_best, jit_options=CALLED)
-def _k_best(markov, k, n, emit, links, delta, marks, paths, totals):
-    """As `best_labels`, with a list of the k best in place of the best (delta and marks have k columns for each);
-    marks say which entry of the lists at the token before an entry comes from. The last line of both is for whole
-    sequences."""
-    wide = is_a(markov, Second)
-
-    def lists(markov, k, n, emit, links, delta, marks, paths, totals):
-        labels = U(links.shape[1])
-        end = U(delta.shape[0]) - ONE
-        for t in range(n):
-            pairs = labels if wide and t > U(0) else ONE
-            for p in range(pairs):
-                for c in range(labels):
-                    to = (p * labels + c) * k
-                    for r in range(k):
-                        delta[t, to + r] = LOWEST
-                    if t == U(0):
-                        delta[0, to] = links[start_of(labels), c] + emit[0, c]
-                        continue
-                    for i in range(labels):
-                        if wide:
-                            if t == ONE and i > U(0):
-                                break
-                            at = p * k if t == ONE else (i * labels + p) * k
-                            link = links[pair_of(labels, start_of(labels) if t == ONE else i, p), c]
-                        else:
-                            at, link = i * k, links[i, c]
-                        for r in range(k):
-                            score = delta[t - ONE, at + r] + link
-                            if not score > delta[t, to + k - ONE]:
-                                break
-                            insert(delta, marks, t, to, k, score, at + r)
-                    for r in range(k):
-                        delta[t, to + r] += emit[t, c]
-        for r in range(k):
-            delta[end, r] = LOWEST
-        for c in range(labels):
-            for p in range(labels if wide and n > ONE else ONE):
+    As `best_labels`, with a list of the k best in place of the best (delta and marks have k columns for each); marks
+    say which entry of the lists at the token before an entry comes from. The last line of both is for whole sequences.
+    """
+    labels = U(links.shape[1])
+    end = U(delta.shape[0]) - ONE
+    for t in range(n):
+        pairs = labels if is_second(markov) and t > U(0) else ONE
+        for p in range(pairs):
+            for c in range(labels):
+                to = (p * labels + c) * k
                 for r in range(k):
-                    at = (p * labels + c) * k + r
-                    score = delta[n - ONE, at] + links[stop_of(labels), c]
-                    if not score > delta[end, k - ONE]:
-                        break
-                    insert(delta, marks, end, U(0), k, score, at)
-        found = U(0)
-        while found < k and delta[end, found] > LOWEST:
-            at = U(marks[end, found])
-            for back in range(n):
-                t = n - ONE - back
-                paths[found, t] = (at // k) % labels
-                at = U(marks[t, at])
-            totals[found] = delta[end, found]
-            found += ONE
-        return found
-
-    return lists
+                    delta[t, to + r] = LOWEST
+                if t == U(0):
+                    delta[0, to] = links[start_of(labels), c] + emit[0, c]
+                    continue
+                for i in range(labels):
+                    if is_second(markov):
+                        if t == ONE and i > U(0):
+                            break
+                        at = p * k if t == ONE else (i * labels + p) * k
+                        link = links[pair_of(labels, start_of(labels) if t == ONE else i, p), c]
+                    else:
+                        at, link = i * k, links[i, c]
+                    for r in range(k):
+                        score = delta[t - ONE, at + r] + link
+                        if not score > delta[t, to + k - ONE]:
+                            break
+                        insert(delta, marks, t, to, k, score, at + r)
+                for r in range(k):
+                    delta[t, to + r] += emit[t, c]
+    for r in range(k):
+        delta[end, r] = LOWEST
+    for c in range(labels):
+        for p in range(labels if is_second(markov) and n > ONE else ONE):
+            for r in range(k):
+                at = (p * labels + c) * k + r
+                score = delta[n - ONE, at] + links[stop_of(labels), c]
+                if not score > delta[end, k - ONE]:
+                    break
+                insert(delta, marks, end, U(0), k, score, at)
+    found = U(0)
+    while found < k and delta[end, found] > LOWEST:
+        at = U(marks[end, found])
+        for back in range(n):
+            t = n - ONE - back
+            paths[found, t] = (at // k) % labels
+            at = U(marks[t, at])
+        totals[found] = delta[end, found]
+        found += ONE
+    return found

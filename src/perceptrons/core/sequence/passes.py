@@ -13,23 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.core.counters import (
-    AVERAGED,
-    MISTAKES,
-    OVERFLOW,
-    SEEN,
-    SQ_NORM,
-    SQ_RADIUS,
-    TAU,
-    TOKENS,
-    UPDATES,
-    WRONG_TOKENS,
-)
+from perceptrons.core import counters as at
 from perceptrons.core.jit.compiled import Compiled, is_finite
-from perceptrons.core.jit.deferred import overload
+from perceptrons.core.jit.deferred import by_class, forms
 from perceptrons.core.rows import ONE, U
-from perceptrons.core.sequence.beam import Beam, beam_search, best_of, trace, violation
-from perceptrons.core.sequence.lattice import CALLED, Lists, best_labels, emissions, is_a, k_best, rows_ahead
+from perceptrons.core.sequence.beam import beam_search, best_of, trace, violation
+from perceptrons.core.sequence.lattice import CALLED, best_labels, emissions, k_best, rows_ahead
 from perceptrons.core.sequence.steps import FREE, difference, gram, lengths, move
 
 
@@ -63,52 +52,39 @@ class Work(NamedTuple):
 # -- search -----------------------------------------------------------------------------------------------------------
 
 
+@forms("viterbi beam lists", by_class("search"), **CALLED)
 def find(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
     """The best labels of n ≥ 1 tokens; fills paths, a line or as many as `Lists` asks for; returns how many."""
+    path_scores[0] = best_labels(markov, n, emit, links, delta, paths[0])
+    return ONE
 
 
-@overload(find, jit_options=CALLED)
-def _find(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
-    if is_a(search, Beam):
-
-        def beam(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
-            beam_search(markov, U(search.width), n, emit, links, delta, marks, room)
-            best = best_of(U(delta.shape[1]), n - ONE, delta, marks)
-            trace(markov, n - ONE, best, links, delta, marks, paths[0])
-            return ONE
-
-        return beam
-    if is_a(search, Lists):
-
-        def lists(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
-            return k_best(markov, U(search.k), n, emit, links, delta, marks, paths, path_scores)
-
-        return lists
-
-    def viterbi(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
-        path_scores[0] = best_labels(markov, n, emit, links, delta, paths[0])
-        return ONE
-
-    return viterbi
+@find.beam
+def _find_beam(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
+    beam_search(markov, U(search.width), n, emit, links, delta, marks, room)
+    best = best_of(U(delta.shape[1]), n - ONE, delta, marks)
+    trace(markov, n - ONE, best, links, delta, marks, paths[0])
+    return ONE
 
 
+@find.lists
+def _find_lists(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
+    return k_best(markov, U(search.k), n, emit, links, delta, marks, paths, path_scores)
+
+
+@forms("viterbi beam", by_class("search"), **CALLED)
 def compared(markov, search, n, gold, begin, emit, links, delta, marks, paths):
     """How many tokens of the sequence a step is made for; of a beam, puts the wrong beginning into paths[0]."""
+    return n
 
 
-@overload(compared, jit_options=CALLED)
-def _compared(markov, search, n, gold, begin, emit, links, delta, marks, paths):
-    if is_a(search, Beam):
-
-        def beam(markov, search, n, gold, begin, emit, links, delta, marks, paths):
-            m = violation(markov, search, n, gold, begin, emit, links, delta, marks)
-            if m > U(0):
-                best = best_of(U(delta.shape[1]), m - ONE, delta, marks)
-                trace(markov, m - ONE, best, links, delta, marks, paths[0])
-            return m
-
-        return beam
-    return lambda markov, search, n, gold, begin, emit, links, delta, marks, paths: n
+@compared.beam
+def _compared_beam(markov, search, n, gold, begin, emit, links, delta, marks, paths):
+    m = violation(markov, search, n, gold, begin, emit, links, delta, marks)
+    if m > U(0):
+        best = best_of(U(delta.shape[1]), m - ONE, delta, marks)
+        trace(markov, m - ONE, best, links, delta, marks, paths[0])
+    return m
 
 
 @Compiled
@@ -128,8 +104,8 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
         if q + ONE < count:
             ahead = U(order[q + ONE])
             rows_ahead(indices, indptr, rows, w, bounds[ahead], bounds[ahead + ONE] - bounds[ahead])
-        totals[SEEN] += 1.0
-        totals[AVERAGED] += 1.0
+        totals[at.SEEN] += 1.0
+        totals[at.AVERAGED] += 1.0
         if n == U(0):
             continue
         emissions(indices, values, indptr, rows, w, begin, n, emit, near)
@@ -137,9 +113,9 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
         wrong = 0.0
         for t in range(n):
             wrong += paths[0, t] != gold[begin + t]
-        totals[TOKENS] += float(n)
-        totals[WRONG_TOKENS] += wrong
-        totals[MISTAKES] += wrong > 0.0
+        totals[at.TOKENS] += float(n)
+        totals[at.WRONG_TOKENS] += wrong
+        totals[at.MISTAKES] += wrong > 0.0
         if how.augmented:
             for t in range(n):
                 for c in range(labels):
@@ -163,15 +139,15 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
             total += alphas[j]
             sq_norm = max(sq_norm, inner[j, j])
         if not is_finite(total + margins[0]):
-            course[OVERFLOW] = i + 1.0
+            course[at.OVERFLOW] = i + 1.0
             return
         if total > 0.0:
-            totals[UPDATES] += 1.0
-            totals[TAU] += how.eta * total
-            totals[SQ_RADIUS] = max(totals[SQ_RADIUS], sq_norm)
+            totals[at.UPDATES] += 1.0
+            totals[at.TAU] += how.eta * total
+            totals[at.SQ_RADIUS] = max(totals[at.SQ_RADIUS], sq_norm)
             move(how.markov, how.eta, how.averaged, found, keys, changes, used, filled, alphas, w, kept, links, totals)
-            if not is_finite(totals[SQ_NORM]):
-                course[OVERFLOW] = i + 1.0
+            if not is_finite(totals[at.SQ_NORM]):
+                course[at.OVERFLOW] = i + 1.0
                 return
         for p in range(filled):
             keys[U(used[p])] = FREE

@@ -7,10 +7,11 @@ number of the weight. With several rivals a place of the table has the differenc
 from __future__ import annotations
 
 from perceptrons.core.counters import AVERAGED, SQ_NORM, USED_ROWS
-from perceptrons.core.jit.deferred import overload, register_jitable
+from perceptrons.core.jit.deferred import forms, overload, register_jitable
 from perceptrons.core.rows import JIT, ONE, U
 from perceptrons.core.rule import tau
-from perceptrons.core.sequence.lattice import CALLED, Second, Zeroth, is_a, pair_of, start_of, stop_of
+from perceptrons.core.sequence.lattice import CALLED, by_values, pair_of, start_of, stop_of
+from perceptrons.core.sequence.markov import Zeroth, by_order, is_a, is_second
 
 FREE = U(0xFFFFFFFFFFFFFFFF)  # of a place in the table of differences
 SWEEPS, ENOUGH = 1000, 1e-12  # of coordinate ascent: at most so many, and the relative change that ends it
@@ -56,11 +57,10 @@ def _add_histories(markov, n, t, label, last, before, labels, amount, j, keys, c
             return filled
 
         return none
-    wide = is_a(markov, Second)
 
     def some(markov, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
         filled = add(ONE + last, label, labels, amount, j, keys, changes, used, filled)
-        if wide and t > U(0):
+        if is_second(markov) and t > U(0):
             row = ONE + pair_of(labels, before, last)
             filled = add(row, label, labels, amount, j, keys, changes, used, filled)
         if t == n - ONE:
@@ -70,15 +70,15 @@ def _add_histories(markov, n, t, label, last, before, labels, amount, j, keys, c
     return some
 
 
+@forms("ones numbers", by_values, **JIT)
 def value(values, p):
-    """Of entry p of the tokens' features."""
+    """The value of entry p of the tokens' features."""
+    return 1.0
 
 
-@overload(value, jit_options=JIT)
+@value.numbers
 def _value(values, p):
-    from numba import types
-
-    return (lambda values, p: 1.0) if isinstance(values, types.NoneType) else (lambda values, p: values[p])
+    return values[p]
 
 
 @register_jitable(**CALLED)
@@ -157,27 +157,23 @@ def lengths(rule, target, k, inner, margins, costs, alphas):
             break
 
 
+@forms("first second", by_order, **CALLED)
 def links_moved(markov, row, label, labels, w, links):
     """A weight of history `row` has changed; updates links in place, to what they would be if made anew of w."""
+    links[row, label] = w[ONE + row, label]
 
 
-@overload(links_moved, jit_options=CALLED)
+@links_moved.second
 def _links_moved(markov, row, label, labels, w, links):
-    def narrow(markov, row, label, labels, w, links):
+    first = pair_of(labels, U(0), U(0))
+    if row < first:
         links[row, label] = w[ONE + row, label]
-
-    def wide(markov, row, label, labels, w, links):
-        first = pair_of(labels, U(0), U(0))
-        if row < first:
-            links[row, label] = w[ONE + row, label]
-        if row < labels:  # the weight of the label before counts whatever stands before it
-            for before in range(labels + ONE):
-                pair = pair_of(labels, before, row)
-                links[pair, label] = w[ONE + pair, label] + w[ONE + row, label]
-        elif row >= first:
-            links[row, label] = w[ONE + row, label] + w[ONE + (row - first) % labels, label]
-
-    return wide if is_a(markov, Second) else narrow
+    if row < labels:  # the weight of the label before counts whatever stands before it
+        for before in range(labels + ONE):
+            pair = pair_of(labels, before, row)
+            links[pair, label] = w[ONE + pair, label] + w[ONE + row, label]
+    elif row >= first:
+        links[row, label] = w[ONE + row, label] + w[ONE + (row - first) % labels, label]
 
 
 @register_jitable(**CALLED)

@@ -46,7 +46,8 @@ class Expansion(ClassLearner):
         **kernel: Any,
     ) -> None:
         """`rows` are some like those to learn from; `kernel` has a kernel's name and parameters, as of FeatureSpace."""
-        super().__init__(rule, readout, n_classes=n_classes, eta=eta, fit_intercept=fit_intercept, tie=tie, **kernel)
+        super().__init__(rule, readout, n_classes, eta, fit_intercept, tie)
+        self.fixed |= kernel
         self.space: FeatureSpace = resolved(**kernel, bias=self.bias, rows=rows)
         self.definite = self.space.definite  # else there is no feature space
         self.state = State()

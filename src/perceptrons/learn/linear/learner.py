@@ -34,13 +34,11 @@ class LinearLearner(ClassLearner):
         *,
         n_features: int,
         n_classes: int,
-        eta: float = 1.0,
-        fit_intercept: bool = True,
-        tie: str = "mistake",
         burn_in: int = 0,
         dense: bool = True,
+        **settings: Any,
     ) -> None:
-        super().__init__(rule, readout, n_classes=n_classes, eta=eta, fit_intercept=fit_intercept, tie=tie)
+        super().__init__(rule, readout, n_classes, **settings)
         self.burn_in = burn_in
         self.n_features = n_features
         layout: Literal["C", "F"] = "F" if dense else "C"  # the one that is fast for the rows to come

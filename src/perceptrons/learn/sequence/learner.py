@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from perceptrons.core.sequence import passes
 from perceptrons.core.sequence.beam import Beam
-from perceptrons.core.sequence.lattice import LANES, First, Lists, Second, Viterbi, Zeroth
+from perceptrons.core.sequence.lattice import LANES, Lists, Viterbi
+from perceptrons.core.sequence.markov import First, Second, Zeroth
 from perceptrons.core.sequence.passes import How, Work
 from perceptrons.core.sequence.steps import FREE
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import DataError
 from perceptrons.data.token.sequences import Sequences, spans
-from perceptrons.learn.learner import EPSILON, Learner, Order, Words, overflow
+from perceptrons.learn.learner import EPSILON, Learner, Order, overflow, words_of_structures
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.sequence.schemes import allowed
 from perceptrons.learn.state import FIXED, Floats, Kind, State
@@ -65,16 +66,7 @@ class SequenceLearner(Learner[Corpus]):
     δ_t made at sequence number t, for the mean of all hypotheses.
     """
 
-    words = Words(
-        unit="sequences",
-        held_out_unit="tokens",
-        separable="separable",
-        who_tells="",
-        other_space="features that tell more",
-        stuck="the search misses labels that score higher, or those found have the same features as the right ones",
-        unstick="a wider search, or features that tell these sequences apart",
-        warns_at_max_iter=False,
-    )
+    words = words_of_structures("sequences", "tokens", found="labels")
 
     @property
     def one_by_one(self) -> bool:

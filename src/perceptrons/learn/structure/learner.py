@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.learn.learner import EPSILON, Learner, Order, Words, overflow
+from perceptrons.learn.learner import EPSILON, Learner, Order, overflow, words_of_structures
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.state import State
 from perceptrons.learn.structure.problem import Checked, Space
@@ -43,16 +43,7 @@ class Pairs:
 class StructuredLearner(Learner[Pairs]):
     """Weights of a joint feature space, moved by the mistakes of a search."""
 
-    words = Words(
-        unit="structures",
-        held_out_unit="structures",
-        separable="separable",
-        who_tells="",
-        other_space="features that tell more",
-        stuck="the search misses structures that score higher, or those found have the same features as the right ones",
-        unstick="a wider search, or features that tell these structures apart",
-        warns_at_max_iter=False,
-    )
+    words = words_of_structures("structures", "structures", found="structures")
 
     def __init__(self, problem: Any, *, rule: Any, readout: str, eta: float) -> None:
         self.problem, self.readout = problem, READOUTS[readout]()

@@ -19,27 +19,15 @@ from scipy.linalg import lapack
 from perceptrons.data import as_rows
 from perceptrons.theory.rounding import root_down, up
 from perceptrons.theory.solver import exact
+from perceptrons.theory.solver import proof as proofs
 from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis, signs
 from perceptrons.theory.solver.kernel_matrix import quadratic
-from perceptrons.theory.solver.proof import (
-    WIDE,
-    Contradiction,
-    Proof,
-    Separator,
-    Undecided,
-    any_hull_point,
-    best,
-    decide,
-    forms,
-    hull_point,
-    margin,
-)
 from perceptrons.theory.solver.threads import one_thread
 from perceptrons.theory.solver.working_set import ZERO, Found, search
 
 SMALL = 64  # up to this number of unknowns, exact arithmetic decides even if only the rounding of K matters
 REFINEMENTS = 2  # of the solution for the multipliers, with residuals in long floats
-INDEFINITE = Undecided(
+INDEFINITE = proofs.Undecided(
     "rounding has made K indefinite, and the verdict depends on it: pass a bound on the errors of its entries as "
     "K_error, or the rows X themselves if the kernel is linear"
 )
@@ -120,8 +108,8 @@ def _one_norm(line: Iterable[Any]) -> Fraction:
 # -- search and proof ---------------------------------------------------------------------------------------------
 
 
-@best.register
-def _best_of_points(gram: Gram, *, free: bool = True, first: Chosen | None = None) -> Proof:
+@proofs.best.register
+def _best_of_points(gram: Gram, *, free: bool = True, first: Chosen | None = None) -> proofs.Proof:
     """Find the separator with the largest margin, or a contradiction."""
     top, last = search(gram.searched, free=free, first=first)
     found = _enclosure(gram, top, free)
@@ -130,14 +118,14 @@ def _best_of_points(gram: Gram, *, free: bool = True, first: Chosen | None = Non
     if found.low > 0:
         return found
     if gram.K_error:
-        return Undecided(
+        return proofs.Undecided(
             f"with errors up to {up(gram.K_error, 3)} in K nothing is proved to separate; "
             f"no margin exceeds {up(found.high, 4)}"
         )
     return _exactly(gram, last, found, free)
 
 
-def _enclosure(gram: Gram, found: Found, free: bool) -> Separator:
+def _enclosure(gram: Gram, found: Found, free: bool) -> proofs.Separator:
     """The best bounds on the margin that the result of the search proves."""
     chosen, weights = exact.without_noise(found.chosen, found.weights)
     nothing = Hypothesis(np.zeros((gram.blocks, len(gram.K))), np.zeros(gram.blocks))
@@ -145,15 +133,15 @@ def _enclosure(gram: Gram, found: Found, free: bool) -> Separator:
     for multipliers, b in _candidates(gram, chosen, weights, found, free):
         hypothesis = gram.unit(Hypothesis(gram.coefficients(chosen, multipliers), b), free=free)
         if hypothesis.finite:
-            separators.append((*margin(gram, hypothesis, free=free), hypothesis))
-        point = hull_point(gram, chosen, multipliers.clip(0.0), free=free)
+            separators.append((*proofs.margin(gram, hypothesis, free=free), hypothesis))
+        point = proofs.hull_point(gram, chosen, multipliers.clip(0.0), free=free)
         if point is not None:
             points.append((chosen, *point))
-        if points and len(separators) > 1 and points[-1][2] <= (1 + WIDE) * separators[-1][0]:
+        if points and len(separators) > 1 and points[-1][2] <= (1 + proofs.WIDE) * separators[-1][0]:
             break
     low, closest, hypothesis = max(separators, key=lambda one: one[0])
-    support, multiples, high = min(points or [any_hull_point(gram, free=free)], key=lambda one: one[2])
-    return Separator(hypothesis, low, high, support, multiples, closest)
+    support, multiples, high = min(points or [proofs.any_hull_point(gram, free=free)], key=lambda one: one[2])
+    return proofs.Separator(hypothesis, low, high, support, multiples, closest)
 
 
 def _candidates(
@@ -183,27 +171,27 @@ def _candidates(
     yield weights, found.hypothesis.b * length if free else factors.T @ weights * gram.bias
 
 
-def _exactly(gram: Gram, last: Found, found: Separator, free: bool) -> Proof:
+def _exactly(gram: Gram, last: Found, found: proofs.Separator, free: bool) -> proofs.Proof:
     """Decide the rows of K in exact arithmetic, because floats found no separator."""
     chosen = gram.choose(last.chosen.at, last.chosen.rivals)
     rounding = len(gram.K) * np.finfo(np.float64).eps * float(gram.K.diagonal().max())
     if last.distance < ZERO or found.high**2 <= rounding:
         meeting = exact.contradiction(chosen, last.weights)
         if meeting is not None:
-            return Contradiction(*meeting)
+            return proofs.Contradiction(*meeting)
         if gram.dimension > SMALL and not exact.dependent(chosen):
-            return Undecided(
+            return proofs.Undecided(
                 f"the hulls meet up to the rounding of K: no margin exceeds {up(found.high, 3)}, and whether there is "
                 "any depends on the last bits. Pass the rows X themselves if the kernel is linear"
             )
-    answer = decide(gram, first=chosen)
+    answer = proofs.decide(gram, first=chosen)
     if not isinstance(answer, Hypothesis):
         return answer
     rational = exact.moderate(answer.rationals())
     if gram.sq_length(rational, free=True) <= 0:
         return INDEFINITE
-    for hypothesis in forms(gram, rational, free=free):
-        low, closest = margin(gram, hypothesis, free=free)
+    for hypothesis in proofs.forms(gram, rational, free=free):
+        low, closest = proofs.margin(gram, hypothesis, free=free)
         if low > 0:
             break
     if low > found.high:
