@@ -7,6 +7,7 @@ import pytest
 
 import perceptrons
 from perceptrons import KernelPerceptron, Perceptron, load
+from perceptrons.learn.fit import InMemory
 from perceptrons.learn.stream import Stream
 
 
@@ -125,7 +126,7 @@ def test_an_average_that_errs_where_the_last_hypothesis_does_not_is_told_of(tmp_
     (tmp_path / "a.svm").write_text("".join(f"{y} 0:{a} 1:{b}\n" for y, a, b in rows))
     out = run("train", tmp_path / "a.svm", "-m", tmp_path / "m.perceptron", "--passes", 200, "--tol", 0).out
     assert "converged after" in out
-    assert ("see --readout last" in out) is ("training error 0.00 %" not in out)
+    assert ("try --readout last" in out) is ("training error 0.00 %" not in out)
 
 
 def test_held_out_tables_are_read_as_those_learned_from_with_and_without_a_copy(tmp_path, ask):
@@ -155,6 +156,6 @@ def test_what_is_finished_is_saved_when_interrupted_later(files, tmp_path, run, 
     monkeypatch.setattr(Stream, "learn", interrupt)  # nothing has been learned yet
     assert run("train", files / "two.svm", "-m", tmp_path / "m").code == 130
     assert (tmp_path / "m").read_bytes() == before
-    monkeypatch.setattr(KernelPerceptron, "_prepare", interrupt)
+    monkeypatch.setattr(InMemory, "begin", interrupt)
     done = run("train", files / "two.svm", "-m", tmp_path / "k", "--estimator", "kernel")
     assert done.code == 130 and not (tmp_path / "k").exists()
