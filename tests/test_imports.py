@@ -66,3 +66,54 @@ def test_public_names():
     assert {"Perceptron", "PassiveAggressiveClassifier"} <= set(dir(perceptrons))
     with pytest.raises(AttributeError, match="has no attribute 'Perzeptron'"):
         getattr(perceptrons, "Perz" + "eptron")
+
+
+# -- limits that keep the code readable -------------------------------------------------------------------------------
+
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_folders_have_at_most_18_files():
+    tests = Path(__file__).parent
+    for folder in {path.parent for path in [*SOURCES, *tests.rglob("*.py")]}:
+        assert len([path for path in folder.iterdir() if path.is_file()]) <= 18, folder
+
+
+def test_functions_have_at_most_70_lines():
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno - node.lineno < 70, f"{path}: {node.name}"
+
+
+def test_only_readouts_know_which_readout_they_are():
+    names = {"Last", "Averaged", "Voted", "Pocket"}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("isinstance", "issubclass"):
+                asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                assert not asked & names or path.name == "readouts.py", path
+
+
+def test_estimators_have_at_most_two_own_classes_above_scikit_learns():
+    from perceptrons import models
+
+    for name in models.__all__:
+        own = [each for each in getattr(models, name).__mro__[1:] if each.__module__.startswith("perceptrons")]
+        assert len(own) <= 2, (name, own)
+
+
+def test_public_methods_are_documented():
+    """`help()` of every public method says what it takes and what it returns."""
+    from perceptrons import models
+
+    for name in models.__all__:
+        for attribute in dir(getattr(models, name)):
+            function = getattr(getattr(models, name), attribute)
+            if attribute.startswith("_") or not callable(function):
+                continue
+            if not (getattr(function, "__module__", None) or "").startswith("perceptrons"):
+                continue
+            text = function.__doc__ or ""
+            takes = function.__code__.co_argcount > 1 or function.__code__.co_flags & 0x08
+            assert "Returns\n" in text and ("Parameters\n" in text or not takes), f"{name}.{attribute}"

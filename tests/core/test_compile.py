@@ -19,7 +19,7 @@ SOURCE = Path(perceptrons.__file__).parents[1]
 FIT = """
 import numpy as np, scipy.sparse as sp, warnings
 from perceptrons import Perceptron
-from perceptrons.core import rows
+from perceptrons.core import random, rows
 from perceptrons.core.linear import passes
 warnings.simplefilter("ignore")
 X = np.array([[2.0, 1.0], [-1.0, 3.0], [0.0, -2.0], [-3.0, 0.0]])
@@ -27,7 +27,7 @@ for readout in ("last", "averaged"):
     for data in (X, sp.csr_array(X)):
         Perceptron(max_iter=3, readout=readout).fit(data, [1, 1, 0, 0]).predict(data)
 model = Perceptron(max_iter=3, shuffle=False).fit(X, [1, 1, 0, 0])
-functions = (passes.learn, passes.decide, passes.shuffle, rows.survey)
+functions = (passes.learn, passes.decide, random.shuffle, rows.survey)
 print(sum(sum(function.cached.stats.cache_misses.values()) for function in functions), model.coef_.tolist())
 """
 RULE = """

@@ -17,7 +17,8 @@ from perceptrons import rules
 from perceptrons.core.jit import native, objects
 from perceptrons.core.jit.compiled import Compiled
 from perceptrons.core.jit.private import is_private
-from perceptrons.core.linear import passes
+from perceptrons.core.linear import passes, readouts
+from perceptrons.core.rule import How
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Numba makes all calls")
 
@@ -26,11 +27,12 @@ START = """
 import hashlib, sys
 import numpy as np
 from perceptrons import rules
-from perceptrons.core import rows
-from perceptrons.core.linear import readouts as keeping
+from perceptrons.core import random, rows
 from perceptrons.core.jit import native
-from perceptrons.core.linear import passes
+from perceptrons.core.linear import passes, readouts
 from perceptrons.core.parse import svmlight
+from perceptrons.core.rule import How
+from perceptrons.learn.state import Course, Totals
 
 def digest(*results):
     plain = [x.tobytes() if isinstance(x, np.ndarray) else repr(x).encode() for x in results]
@@ -42,7 +44,7 @@ def readonly(array):
 """
 SMALL = """
 orders = np.tile(np.arange(50, dtype=np.uint32), (2, 1))
-passes.shuffle(orders, np.uint64(2**64 - 1), np.uint64(3))
+random.shuffle(orders, np.uint64(2**64 - 1), np.uint64(3))
 padding = b"\\n" * svmlight.PADDING
 text = np.frombuffer(b"1 1:2\\n-1 7:3\\n" * 9 + padding, dtype=np.uint8)
 assert svmlight.count(text) == (19, 18)
@@ -65,11 +67,12 @@ for classes, sparse, kind, readout in [(2, 0, np.float32, "last"), (4, 1, np.flo
     sq_norm, verdict, row = rows.survey(*data, np.uint64(23))
     w = np.zeros(24 if classes == 2 else (24, classes), order="C" if sparse else "F")
     kept, codes = np.zeros_like(w), (X.sum(1) > 0).astype(np.uint8) + (X[:, 0] > 0.5) * np.uint8(classes // 4 * 2)
-    how = passes.How(rules.PA1(0.1), getattr(keeping, readout.title())(), 0.5, 1.0, True, 0.0)
-    counts, mistakes, order = np.zeros(keeping.SIZE), np.zeros(3), np.tile(np.arange(60, dtype=np.uint32), (3, 1))
+    how = How(rules.PA1(0.1), getattr(readouts, readout.title())(), 0.5, 1.0, True, 0.0)
+    counts, mistakes = (Totals().array, Course().array), np.zeros(3)
+    order = np.tile(np.arange(60, dtype=np.uint32), (3, 1))
     learn = passes.learn.for_rule(how.rule)
-    learn(*data, codes, None, sq_norm, order, how, w, None if readout == "last" else kept, counts, mistakes, None)
-    results.append(digest(sq_norm, verdict, row, w, kept, counts, mistakes, passes.decide(*data, 1.0, w)))
+    learn(*data, codes, None, sq_norm, order, how, w, None if readout == "last" else kept, *counts, mistakes, None)
+    results.append(digest(sq_norm, verdict, row, w, kept, *counts, mistakes, passes.decide(*data, 1.0, w)))
 """
 END = "print('numba' in sys.modules, *results)"
 
@@ -156,7 +159,7 @@ def test_two_processes_at_once(kept, tmp_path):
 def test_an_edit_of_a_formula_is_noticed(kept, tmp_path):
     source = Path(perceptrons.__file__).parent
     shutil.copytree(source, tmp_path / "perceptrons", ignore=shutil.ignore_patterns("__pycache__"))
-    changed = tmp_path / "perceptrons" / "core" / "linear" / "passes.py"
+    changed = tmp_path / "perceptrons" / "core" / "random.py"
     changed.write_text(changed.read_text().replace("0x9E3779B97F4A7C15", "0x9E3779B97F4A7C17"))
     imported, results = outcome(process(SMALL, kept[0], PYTHONPATH=str(tmp_path)))
     assert imported and results[0] != kept[1][0] and results[1] == kept[1][1]
@@ -222,7 +225,7 @@ def echo(flag, small, narrow, wide, whole, x, nothing, how, columns, part, out):
 
 
 def echo_arguments():
-    how = passes.How(rules.PA1(0.25), passes.keeping.Last(), 1.0, 2.0, True, 0.0)
+    how = How(rules.PA1(0.25), readouts.Last(), 1.0, 2.0, True, 0.0)
     columns, part = np.asfortranarray([[1.0, 2.0], [4.0, 8.0]]), np.arange(9, dtype=np.float32)[::-2]
     scalars = True, np.uint8(200), np.float32(0.1), np.uint64(2**64 - 1), -(2**63), 0.1, None
     return (*scalars, how, columns, part, np.zeros(2))

@@ -19,7 +19,7 @@ def test_as_many_trees_as_there_should_be():
 def test_the_best_of_all_trees(n):
     random = np.random.RandomState(n)
     trees = naive.trees(n)
-    for _ in range(60):
+    for _ in range(120):
         scores = random.randint(-9, 10, (n + 1, n + 1)).astype(float)
         found = best_tree(scores)
         assert found in trees
@@ -110,12 +110,12 @@ def test_a_small_grammar_is_learned(rule):
         return tags, [first + len(tags) - 1] * (len(tags) - 1)
 
     X, Y = [], []
-    for _ in range(60):
+    for _ in range(120):
         subject, inner = phrase(1)
         verb = len(subject) + 1
         thing, others = phrase(verb + 1)
         tags = [*subject, "V", *thing]
         X.append([(random.choice(words[tag]), tag) for tag in tags])
         Y.append([*inner, verb, 0, *others, verb])
-    model = StructuredPerceptron(ProjectiveParsing(2**16), rule=rule, random_state=0).fit(X[:40], Y[:40])
-    assert model.converged_ and model.score(X[40:], Y[40:]) == 1.0 and model.n_search_errors_ == 0
+    model = StructuredPerceptron(ProjectiveParsing(2**16), rule=rule, random_state=0).fit(X[:100], Y[:100])
+    assert model.converged_ and model.score(X[100:], Y[100:]) == 1.0 and model.n_search_errors_ == 0

@@ -113,7 +113,7 @@ def table_of_passes(head: list[str], *columns: list[Any]) -> None:
 def proved(bound: float, radius: float, unit: str) -> str:
     """What a bound on the margin says.
 
-    >>> proved(0.0426, 21.3, "rows")
+    >>> proved(0.04261, 21.3, "rows")
     'the rows cannot be separated by a margin above 0.0427 (0.201 % of the longest row)'
     """
     longest = {"rows": "the longest row"}.get(unit, "the longest step")

@@ -379,7 +379,18 @@ class SequenceTagger(Online):
         return float(np.mean(right == codes))
 
     def report(self, X: Any, y: Any) -> EntityReport:
-        """Precision, recall and F1 by entity, as conlleval and seqeval count them; print it, or see its members."""
+        """Compute precision, recall and F1 by entity, as conlleval and seqeval count them.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+
+        Returns
+        -------
+        perceptrons.metrics.entities.EntityReport
+            Print it, or read its members.
+        """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))
         labels = self._labels(X, y)(bounds)

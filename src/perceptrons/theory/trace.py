@@ -76,7 +76,7 @@ def trace(
     task, fresh = model._prepare(X, y, sample_weight, X_val, y_val, model._start(coef_init, intercept_init))
     assert isinstance(task.material, InMemory) and isinstance(task.learner, LinearLearner)
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass
-    run = model._train(task, fresh, stacklevel=3)
+    run = model._train(task, fresh, stacklevel=2)
     best = best_separator(learner, examples)
     recorder = record(learner, examples, seed=task.passes.seed, n_passes=run.n_iter, star=best.w, limit=limit)
     return _assembled(model, task.classes, run, recorder, learner, examples, best)
