@@ -28,7 +28,7 @@ def chosen(first: int, n: int, share: float, seed: int) -> npt.NDArray[np.bool_]
     number = np.arange(first, first + n, dtype=U)
     run = number * part >> U(32)  # the examples i with ⌊i·share⌋ = k are run k
     begin, end = (((run + U(k)) * U(ONE) + part - U(1)) // part for k in (0, 1))
-    place = (mixed(run * GOLDEN + U(seed)) >> U(32)) * (end - begin) >> U(32)
+    place = (mixed((run + U(1)) * GOLDEN + U(seed)) >> U(32)) * (end - begin) >> U(32)
     return np.asarray(number == begin + place)
 
 
