@@ -21,8 +21,10 @@ from side_by_side import head, ratio, row, seconds
 
 from perceptrons import SequenceTagger
 from perceptrons.data import Tokens, read_conll
+from perceptrons.learn.fit import InMemory, Passes, fit
 from perceptrons.learn.sequence.labels import Labels, labels_in
-from perceptrons.learn.sequence.tagger import Corpus, Tagger
+from perceptrons.learn.sequence.learner import Corpus
+from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.rules import Margin
 
 PASSES = 10
@@ -110,8 +112,7 @@ def passes(prepared: tuple[Tagger, Corpus, SequenceTagger]) -> None:
     tagger, corpus, _ = prepared
     tagger.learner = tagger.new_learner(tagger.labels)
     tagger.learner.constrain("BIO")
-    for number in range(PASSES):
-        corpus.learn(tagger.learner, number, 1, 0, None, last=False)
+    fit(tagger.learner, InMemory(corpus), Passes(PASSES, seed=0))
 
 
 def searches(train: Tokens, test: Tokens, first: tuple[Tagger, Corpus, SequenceTagger]) -> None:
