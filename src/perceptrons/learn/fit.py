@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,7 @@ T = TypeVar("T")
 AnyLearner = Learner[Any]
 
 
-@dataclass(frozen=True)
-class Passes:
+class Passes(NamedTuple):
     """How passes are made, and when they end."""
 
     max_iter: int
@@ -34,7 +33,7 @@ class Passes:
     one_by_one: bool = False  # whether `report` must be called after every pass
 
 
-@dataclass
+@dataclass(eq=False, repr=False)  # commands start faster with what is needed only
 class Run:
     """What happened, pass by pass; filled while training goes on."""
 
@@ -216,8 +215,7 @@ def _judge(learner: AnyLearner, material: Material[Any], passes: Passes, run: Ru
         run.stop = "stalled"
 
 
-@dataclass(frozen=True)
-class Best:
+class Best(NamedTuple):
     """The hypothesis with the smallest held-out error so far; of equals the latest, which has learned most."""
 
     error: float

@@ -27,7 +27,7 @@ from perceptrons.learn.stream import Stream, Watched, check_features, labelled
 Beside = Callable[[Source], Source]  # a source of held-out rows, given the one to learn from as it is being read
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Request:
     """What training was asked for, besides the data."""
 
@@ -44,7 +44,7 @@ class Request:
     watch: Callable[[Source, int, int], None] | None = None  # called with rows and mistakes after each batch
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Task:
     """Training that is ready for its first pass."""
 
@@ -76,7 +76,7 @@ def _draw(request: Request, learner: ClassLearner) -> tuple[int, Passes]:
     held_out = int(random.randint(2**31)) if request.share is not None else 0
     if request.start is not None:
         request.start(learner, random)
-    return held_out, replace(request.passes, seed=int(random.randint(2**31)) if request.shuffle else None)
+    return held_out, request.passes._replace(seed=int(random.randint(2**31)) if request.shuffle else None)
 
 
 def _learner(request: Request, rows: Rows, classes: Array) -> tuple[ClassLearner, Array]:

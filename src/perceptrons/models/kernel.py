@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -246,7 +246,7 @@ class KernelPerceptron(Classifier):
 
     def _passes(self, seed: int | None = None) -> Passes:
         stall = None if self.budget is None else self.n_iter_no_change
-        return replace(super()._passes(seed), stall=stall)
+        return super()._passes(seed)._replace(stall=stall)
 
     # -- what has been learned --------------------------------------------------------------------------------
 
