@@ -360,13 +360,17 @@ def test_columns_that_are_not_there(folder, taggers, tmp_path, run):
     data = folder / "train.txt"
     train = ["tag", "train", data, "-m", tmp_path / "m", "--features", "chunking"]
     assert refused(run(*train, "--columns", "word,tag,chunk"), "templates need a column 'pos'", "word, tag, chunk")
-    assert refused(run(*train, "--target", "ner"), "column of labels 'ner' does not exist: the columns are word, pos, chunk")
+    assert refused(
+        run(*train, "--target", "ner"), "column of labels 'ner' does not exist: the columns are word, pos, chunk"
+    )
     assert refused(run(*train, "--target", "pos"), "features use the column 'pos', which has the labels")
     assert refused(run(*train, "--columns", "word,,chunk"), "expected names separated by commas")
     assert refused(run(*train[:-1], "chunkin"), "no built-in set and no file is called 'chunkin'", "chunking, pos, ner")
     universal = ["tag", "train", folder / "train.conllu", "-m", tmp_path / "m", "--features", "chunking"]
     assert refused(run(*universal, "--columns", "upos=pos"), "features use the column 'pos', which has the labels")
-    assert refused(run(*universal, "--columns", "word,pos"), "columns of CoNLL-U have fixed names", "--columns form=word")
+    assert refused(
+        run(*universal, "--columns", "word,pos"), "columns of CoNLL-U have fixed names", "--columns form=word"
+    )
     assert refused(run(*universal, "--target", "chunk"), "CoNLL-U has id, form")
     (tmp_path / "t").write_text("gender[0]")
     assert refused(run(*universal[:-1], tmp_path / "t"), "need a column 'gender'", "--columns feats=gender")

@@ -53,7 +53,12 @@ def test_kernels_of_ones_own(data, path):
 def test_random_states_and_odd_parameters(small, path):
     state = np.random.RandomState(0)
     refused(copy.deepcopy(small).set_params(random_state=state), path, ValueError, "is a RandomState")
-    refused(copy.deepcopy(small).set_params(class_weight={1: Decimal(1)}), path, ValueError, "class_weight=.* cannot be saved")
+    refused(
+        copy.deepcopy(small).set_params(class_weight={1: Decimal(1)}),
+        path,
+        ValueError,
+        "class_weight=.* cannot be saved",
+    )
     refused(copy.deepcopy(small).set_params(eta0=-1), path, ValueError, "eta0")
 
 

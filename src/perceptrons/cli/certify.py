@@ -52,7 +52,9 @@ def command(
     if check is None:
         context.exit(certified(data, given, not no_intercept, path, as_json))
     if path is not None or no_intercept:
-        raise click.UsageError("--check cannot be combined with --save or --no-intercept: the certificate has all settings")
+        raise click.UsageError(
+            "--check cannot be combined with --save or --no-intercept: the certificate has all settings"
+        )
     from perceptrons.cli.certificates import read
 
     verdict, about = read(check)
@@ -181,7 +183,9 @@ def checked(
         if columns != about["columns"]:
             raise CertificateError("these rows have other features than the rows of the certificate")
         if (y.dtype.kind == "U") != (verdict.classes.dtype.kind == "U"):
-            raise CertificateError("the rows and the certificate have different labels: numbers in one, text in the other")
+            raise CertificateError(
+                "the rows and the certificate have different labels: numbers in one, text in the other"
+            )
         verdict.check(X, y)
     except CertificateError as error:
         reason = str(error)

@@ -19,7 +19,9 @@ from perceptrons.store.saved import Saved
 )
 @click.argument("model", metavar="MODEL")
 @reading.ARGUMENT
-@click.option("--scores", is_flag=True, help="Print scores instead of labels; one column per class if there are three or more.")
+@click.option(
+    "--scores", is_flag=True, help="Print scores instead of labels; one column per class if there are three or more."
+)
 @click.option(
     *("-o", "--output", "path"),
     type=click.Path(dir_okay=False),

@@ -46,7 +46,9 @@ READING = [
     click.option("--no-header", is_flag=True, help="CSV: the first line is data; columns are called 0, 1, …"),
     click.option("--no-quotes", is_flag=True, help='CSV: treat " as an ordinary character.'),
 ]
-MISSING = click.option("--missing", callback=fills, metavar="NUMBER", help="Value for missing cells; or column=number,…")
+MISSING = click.option(
+    "--missing", callback=fills, metavar="NUMBER", help="Value for missing cells; or column=number,…"
+)
 LIKE_MODEL = [*READING, MISSING]  # the model knows everything else about columns
 ENCODING = [
     click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from.  [default: all]"),
@@ -138,7 +140,9 @@ def for_model(data: Any, given: dict[str, Any], saved: Any, labels: bool = True)
     like = saved.encoding
     if like is None and (given.get("format") or _kind(data, known)) not in ("svmlight", "numpy"):
         if saved.feature_names is None:
-            raise click.UsageError("the model cannot read tables: it was trained on numbered features, not on named columns")
+            raise click.UsageError(
+                "the model cannot read tables: it was trained on numbered features, not on named columns"
+            )
         from perceptrons.data.table.encoding import Encoding
 
         label = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}.get(saved.classes.dtype.kind, "str")
@@ -191,7 +195,9 @@ def share_of(validation: str | None) -> float | None:
             ) from None
         return None
     if not 0 < share < 1:
-        raise click.BadParameter(f"expected a share between 0 and 1, such as 0.1, got {share:g}", param_hint="--validation")
+        raise click.BadParameter(
+            f"expected a share between 0 and 1, such as 0.1, got {share:g}", param_hint="--validation"
+        )
     return share
 
 

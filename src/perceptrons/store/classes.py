@@ -26,9 +26,7 @@ def pack_classes(classes: Array) -> tuple[dict[str, Any], Tensors]:
         unit, step = np.datetime_data(classes.dtype)
         return {"kind": "dates", "unit": unit, "step": step}, {"classes": classes.astype("<M8").view(np.int64)}
     if classes.dtype.newbyteorder("<") not in TYPES.values():
-        raise ValueError(
-            f"classes of type {classes.dtype} cannot be saved: use numbers, booleans, text or dates"
-        )
+        raise ValueError(f"classes of type {classes.dtype} cannot be saved: use numbers, booleans, text or dates")
     return {"kind": "numbers"}, {"classes": classes}
 
 

@@ -97,9 +97,7 @@ def to_saved(model: Online) -> Saved | SavedTagger:
     check_is_fitted(model)
     params = model.get_params(deep=False)
     if isinstance(params["random_state"], np.random.RandomState):
-        raise ValueError(
-            "random_state is a RandomState, which cannot be saved: set it to an integer or None first"
-        )
+        raise ValueError("random_state is a RandomState, which cannot be saved: set it to an integer or None first")
     model._validate_params()  # refuse now what `load` would refuse later
     if name == TAGGER:
         return _to_saved_tagger(model, params)

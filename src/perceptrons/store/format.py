@@ -88,7 +88,9 @@ def _header(settings: dict[str, Any], tensors: Tensors) -> tuple[bytes, list[str
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > LARGEST_HEADER:
-        raise ValueError(f"the model cannot be saved: its settings take {len(text):,} bytes, at most {LARGEST_HEADER:,}")
+        raise ValueError(
+            f"the model cannot be saved: its settings take {len(text):,} bytes, but at most {LARGEST_HEADER:,} fit"
+        )
     return len(text).to_bytes(8, "little") + text, order
 
 

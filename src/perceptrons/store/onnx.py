@@ -145,9 +145,7 @@ def _expansion(graph: Graph, x: str, learner: Expansion, n_features: int) -> str
     else:
         size = 8 * len(used) * n_features
         if size > LARGEST:
-            raise ValueError(
-                f"the dense support rows take {size:,} bytes, more than an ONNX file holds: {LARGEST:,}"
-            )
+            raise ValueError(f"the dense support rows take {size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
         pieces = [piece.matrix() for piece in learner.support.take(used).pieces]
         members = np.vstack([piece.toarray() if hasattr(piece, "toarray") else piece for piece in pieces])
         coef = coef[used]

@@ -33,8 +33,8 @@ class Saved:
     """A classifier in the form that is saved: the estimator's name and parameters, and its trained learner.
 
     In `params`, a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``. `report` describes the last fit:
-    n_iter, converged, mistakes, validation_errors, and n_rows, the number of rows in a pass. `encoding` says how columns
-    of files became features. `trained` has any other facts, ready for JSON.
+    n_iter, converged, mistakes, validation_errors, and n_rows, the number of rows in a pass. `encoding` says how
+    columns of files became features. `trained` has any other facts, ready for JSON.
     """
 
     estimator: str

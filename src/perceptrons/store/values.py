@@ -42,9 +42,7 @@ def to_json(value: Any, name: str) -> Any:
     if isinstance(value, list | tuple):
         parts = [to_json(part, name) for part in value]
         return {"tuple": parts} if isinstance(value, tuple) else parts
-    raise ValueError(
-        f"{name}={value!r} cannot be saved: use numbers, text, None, and lists, tuples and dicts of them"
-    )
+    raise ValueError(f"{name}={value!r} cannot be saved: use numbers, text, None, and lists, tuples and dicts of them")
 
 
 def _plain(value: Any) -> Any:

@@ -108,7 +108,9 @@ def for_training(data: tuple[str, ...], given: dict[str, Any], needed: list[str]
         names = {column: name for column, name in asked or () if name != column}
         reading = Reading(columns, target or columns[-1], names, False, given["tabs"])
         if reading.target not in columns:
-            raise DataError(f"the column of labels {reading.target!r} does not exist: the columns are {', '.join(columns)}")
+            raise DataError(
+                f"the column of labels {reading.target!r} does not exist: the columns are {', '.join(columns)}"
+            )
         if asked is None:
             return checked(Text(tokens, reading, paths, files.display(paths)), needed)
     return checked(_read(paths, reading, needed, labels=True, more=False), needed)
@@ -251,9 +253,7 @@ def unknown(text: Text, saved: SavedTagger) -> np.ndarray[Any, np.dtype[np.bool_
     vocabulary = saved.tagger.vocabulary
     column = "word" if "word" in vocabulary.columns else vocabulary.columns[0]
     words = vocabulary.state()[1].get(column)
-    if (
-        words is None or saved.tagger.fitted.state["rows"].all()
-    ):  # words whose features have no weight were dropped
+    if words is None or saved.tagger.fitted.state["rows"].all():  # words whose features have no weight were dropped
         return None
     codes, types = text.tokens.column(column)
     known = set(words)

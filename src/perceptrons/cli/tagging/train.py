@@ -31,7 +31,10 @@ from perceptrons.store.taggers import SavedTagger
 )
 @reading.ARGUMENT
 @click.option(
-    "--features", required=True, metavar="SET|FILE", help="A built-in set (chunking, pos, ner, crf++), or a file of templates."
+    "--features",
+    required=True,
+    metavar="SET|FILE",
+    help="A built-in set (chunking, pos, ner, crf++), or a file of templates.",
 )
 @reading.COLUMNS
 @click.option("--target", metavar="COLUMN", help="Column with the labels.  [default: the last; upos in CoNLL-U]")
@@ -80,8 +83,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     Templates make features from columns: word[0] is the word, word[-1] & word[0] the word with the one before it,
     word[0].suffix(3) its last three letters. A file has one template per line; # starts a comment. Functions: lower(),
     prefix(n), suffix(n), shape(), short_shape(), digits(), has_digit(), has_hyphen(), has_upper(), is_title(),
-    is_caps(). The built-in sets need the columns word and pos, the set pos only word; crf++ has the templates of CRF++'s
-    chunking example. In CoNLL-U, word stands for form, and pos for upos, or for xpos if upos has the labels.
+    is_caps(). The built-in sets need the columns word and pos, the set pos only word; crf++ has the templates of the
+    chunking example of CRF++. In CoNLL-U, word stands for form, and pos for upos, or for xpos if upos has the labels.
 
     \b
       perceptrons tag train train.txt --columns word,pos,chunk --features chunking --model chunks.tagger
@@ -184,7 +187,10 @@ def check_scheme(text: reading.Text, scheme: str) -> None:
         number = int(np.argmin(legal))
         shown = " ".join(names[code] for code in codes[int(bounds[number]) : int(bounds[number + 1])].tolist())
         where = reading.line_of(text, number)
-        raise DataError(f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240] + "; correct them, or use --scheme none")
+        raise DataError(
+            f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240]
+            + "; correct them, or use --scheme none"
+        )
 
 
 def check(given: dict[str, Any]) -> None:
