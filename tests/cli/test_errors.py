@@ -57,7 +57,7 @@ def test_wrong_columns(models, files, tmp_path, run):
     assert refused(run("predict", models["mail"], tmp_path / "other.csv"), "no column 'job'", "'age', 'note'")
     (tmp_path / "bare.csv").write_text("1,fine\n")
     assert refused(run("predict", models["mail"], tmp_path / "bare.csv", "--no-header"), "identified by position")
-    assert refused(run("predict", models["two"], files / "mail.csv"), "features by their numbers")
+    assert refused(run("predict", models["two"], files / "mail.csv"), "numbered features")
     assert refused(run("evaluate", models["mail"], files / "two.npy"), "features")
     assert not (tmp_path / "m").exists()
 
@@ -90,7 +90,7 @@ def test_what_is_read_is_not_replaced(models, files, tmp_path, run):
     data.write_bytes((files / "two.svm").read_bytes())
     model.write_bytes(models["two"].read_bytes())
     before = data.read_bytes(), model.read_bytes()
-    why = "is read, and would be replaced"
+    why = "is an input file and would be overwritten"
     assert refused(run("train", "-m", data, f"{tmp_path}/*.svm"), why)
     assert refused(run("train", "-m", data, files / "two.svm", "--validation", data), why)
     assert refused(run("predict", model, data, "-o", data), why)

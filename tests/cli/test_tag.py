@@ -224,7 +224,7 @@ def test_words_of_lines(folder, taggers, tmp_path, run):
         {"tokens": ["Rome"], "labels": labels[1]},
     ]
     done = run("tag", "predict", taggers["chunks"], tmp_path / "raw.txt", "--tokens")
-    assert done.code == 2 and "--tokens reads words only, and the model needs the columns word, pos" in done.err
+    assert done.code == 2 and "--tokens reads only words, but the model needs the columns word, pos" in done.err
 
 
 def test_the_k_best(folder, taggers, run):
@@ -284,14 +284,14 @@ def test_inspect(folder, taggers, tmp_path, run, ask):
         "CoNLL-U, form=word, xpos=pos, upos; labels in 'upos'",
         "strongest transitions",
         "pos[-1] & pos[0]",
-        "mistakes of tokens",
+        "token mistakes",
     ):
         assert part in out
     named = SequenceTagger(max_iter=1).fit([[["a"], ["b"]]], [["X", "Y"]])
     perceptrons.save(named, tmp_path / "named.tagger")
     assert "given by name" in run("inspect", tmp_path / "named.tagger").out
     done = run("tag", "predict", tmp_path / "named.tagger", folder / "test.txt")
-    assert done.code == 2 and "files have none" in done.err
+    assert done.code == 2 and "cannot label files" in done.err
 
 
 def test_mistakes_are_drawn(taggers, tmp_path, run):
@@ -328,7 +328,7 @@ def test_verbs_for_the_other_kind_of_model(folder, taggers, models, files, tmp_p
     two = models["two"]
     assert refused(run("tag", "predict", two, rows), f"{two} holds a Perceptron: use perceptrons predict")
     assert refused(run("tag", "evaluate", two, rows), "holds a Perceptron: use perceptrons evaluate")
-    assert refused(run("tag", "predict", folder / "train.txt", rows), "is no perceptrons model")
+    assert refused(run("tag", "predict", folder / "train.txt", rows), "is not a perceptrons model")
     assert not list(tmp_path.iterdir())
 
 
@@ -360,21 +360,25 @@ def test_columns_that_are_not_there(folder, taggers, tmp_path, run):
     data = folder / "train.txt"
     train = ["tag", "train", data, "-m", tmp_path / "m", "--features", "chunking"]
     assert refused(run(*train, "--columns", "word,tag,chunk"), "templates need a column 'pos'", "word, tag, chunk")
-    assert refused(run(*train, "--target", "ner"), "no column 'ner' of labels: the columns are word, pos, chunk")
-    assert refused(run(*train, "--target", "pos"), "made of the column 'pos', which has the labels")
+    assert refused(
+        run(*train, "--target", "ner"), "column of labels 'ner' does not exist: the columns are word, pos, chunk"
+    )
+    assert refused(run(*train, "--target", "pos"), "features use the column 'pos', which has the labels")
     assert refused(run(*train, "--columns", "word,,chunk"), "expected names separated by commas")
-    assert refused(run(*train[:-1], "chunkin"), "neither a ready set nor a file called 'chunkin'", "chunking, pos, ner")
+    assert refused(run(*train[:-1], "chunkin"), "no built-in set and no file is called 'chunkin'", "chunking, pos, ner")
     universal = ["tag", "train", folder / "train.conllu", "-m", tmp_path / "m", "--features", "chunking"]
-    assert refused(run(*universal, "--columns", "upos=pos"), "made of the column 'pos', which has the labels")
-    assert refused(run(*universal, "--columns", "word,pos"), "columns of CoNLL-U have names", "--columns form=word")
+    assert refused(run(*universal, "--columns", "upos=pos"), "features use the column 'pos', which has the labels")
+    assert refused(
+        run(*universal, "--columns", "word,pos"), "columns of CoNLL-U have fixed names", "--columns form=word"
+    )
     assert refused(run(*universal, "--target", "chunk"), "CoNLL-U has id, form")
     (tmp_path / "t").write_text("gender[0]")
     assert refused(run(*universal[:-1], tmp_path / "t"), "need a column 'gender'", "--columns feats=gender")
     done = run("tag", "predict", taggers["chunks"], folder / "test.conllu")
-    assert refused(done, "with --target which column of CoNLL-U the labels are to be put into: id, form")
+    assert refused(done, "with --target which CoNLL-U column labels are written to: id, form")
     done = run("tag", "evaluate", taggers["chunks"], folder / "test.conllu")
-    assert refused(done, "with --target which column of CoNLL-U has the labels: id, form")
-    assert refused(run(*train, folder / "train.conllu"), "say what they are with --format")
+    assert refused(done, "with --target which CoNLL-U column has the labels: id, form")
+    assert refused(run(*train, folder / "train.conllu"), "choose the format with --format")
     assert refused(run(*train[:2], tmp_path / "none.txt", *train[3:]), "no such file")
     assert [each.name for each in tmp_path.iterdir()] == ["t"]
 
@@ -406,7 +410,7 @@ def test_labels_are_there_in_all_lines_or_in_none(taggers, tmp_path, run):
     assert refused(run("tag", "predict", taggers["words"], some), "4 columns, expected at most 3", "--tokens")
     some.write_text("the cat sleeps\nRome\n")
     done = run("tag", "predict", taggers["words"], some)
-    assert refused(done, f"{some}:2: 1 column, expected 3 as before", "read with --tokens")
+    assert refused(done, f"{some}:2: 1 column, expected 3 as before", "use --tokens")
 
 
 @pytest.mark.parametrize(

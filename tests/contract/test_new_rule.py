@@ -76,7 +76,7 @@ def test_wrong_and_idle_parameters_are_refused(folder):
     wrong = command(folder, *args, "--rule", "clipped", "--limit", -1)
     assert wrong.returncode == 2 and "limit must be > 0, got -1.0" in wrong.stderr
     idle = command(folder, *args, "--rule", "pa1", "--limit", 1)
-    assert idle.returncode == 2 and "--limit goes with --rule clipped" in idle.stderr
+    assert idle.returncode == 2 and "--limit needs --rule clipped" in idle.stderr
     assert not (folder / "n.perceptron").exists()
 
 

@@ -108,10 +108,10 @@ def test_every_truncation_and_addition_is_noticed(small, path):
 def test_messages_tell_damage_from_files_of_others(small, path):
     save(small, path)
     good = path.read_bytes()
-    refused(path, good[:-1] + bytes([good[-1] ^ 1]), "the digest of its content does not match.*restore it from a copy")
-    refused(path, good[:-3], "should take .* bytes, there are")
+    refused(path, good[:-1] + bytes([good[-1] ^ 1]), "its content does not match its digest.*restore it from a copy")
+    refused(path, good[:-3], "should take .* bytes, but there are")
     refused(path, good[:40], "it ends after 40 bytes")
-    refused(path, b"", "no perceptrons model: it is empty")
+    refused(path, b"", "not a perceptrons model: it is empty")
     for content in (
         pickle.dumps(small),
         foreign({"w": np.zeros(3)}),
@@ -120,15 +120,15 @@ def test_messages_tell_damage_from_files_of_others(small, path):
         b"1 3:0.5 7:2\n" * 100,
         os.urandom(1000),
     ):
-        refused(path, content, "is no perceptrons model: it begins with")
+        refused(path, content, "is not a perceptrons model: it begins with")
 
 
 def test_what_is_no_file(tmp_path):
-    with pytest.raises(ModelFileError, match="no regular file"):
+    with pytest.raises(ModelFileError, match="not a regular file"):
         load(tmp_path)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(ModelFileError, match="no regular file"):
+        with pytest.raises(ModelFileError, match="not a regular file"):
             load(tmp_path / "pipe")
 
 
@@ -145,8 +145,8 @@ def test_the_forger_can_forge(parts, models, data, path):
 
 def test_unknown_versions(parts, path):
     for version in ("2", "1.0", "", 1, None):
-        refused(path, forged(*parts("linear"), version=version), "version .* of the format .*this perceptrons knows 1")
-    refused(path, forged(*parts("linear"), first="formal"), "no perceptrons model")
+        refused(path, forged(*parts("linear"), version=version), "version .* of the model file format.*reads version 1")
+    refused(path, forged(*parts("linear"), first="formal"), "not a perceptrons model")
 
 
 def test_headers_that_lie_about_sizes(parts, path):
@@ -256,7 +256,7 @@ def test_every_array_may_be_missing_or_of_another_shape_or_type(name, parts, pat
                 continue
             assert free and other is not None, (key, other)
             assert len(model.predict(X)) == 60
-    refused(path, forged(settings, {**tensors, "more": np.zeros(1)}), "arrays that belong to nothing: more")
+    refused(path, forged(settings, {**tensors, "more": np.zeros(1)}), "unexpected arrays: more")
 
 
 @pytest.mark.parametrize("name", ["linear", "averaged", "voted", "sparse", "kernel", "budget"])
@@ -365,10 +365,10 @@ def test_classes_and_names(parts, path):
     refused(path, forged(settings, {**tensors, **backwards}), "classes must be sorted")
     for width in (3, 2**31, 2**62):
         wrong = changed(settings, ("classes", "width"), width)
-        refused(path, forged(wrong, tensors), "do not go with a width")
+        refused(path, forged(wrong, tensors), "do not fit a width")
     named = changed(settings, ("named",), True)
     names = {"feature_names.bytes": np.zeros(3, np.uint8), "feature_names.ends": np.arange(1, 4, dtype=np.uint64)}
-    refused(path, forged(named, {**tensors, **names}), "3 names of 5 features")
+    refused(path, forged(named, {**tensors, **names}), "3 names for 5 features")
 
 
 def test_parameters_that_the_estimator_refuses(parts, path):

@@ -36,10 +36,10 @@ def refused(model, path, error, text):
 
 
 def test_rules_of_ones_own(small, path, monkeypatch):
-    refused(copy.deepcopy(small).set_params(rule=Mine()), path, ValueError, "rule Mine is none of this package's")
+    refused(copy.deepcopy(small).set_params(rule=Mine()), path, ValueError, "rule Mine cannot be saved")
     model = copy.deepcopy(small)
     model._learner.rule = Mine()
-    refused(model, path, ValueError, "holds no code")
+    refused(model, path, ValueError, "hold no code")
     monkeypatch.setitem(RULES, "mine", Mine)
     refused(copy.deepcopy(small).set_params(rule="mine"), path, ValueError, "rule must be one of perceptron, margin")
     assert issubclass(RULES["perceptron"], Plain)
@@ -53,7 +53,12 @@ def test_kernels_of_ones_own(data, path):
 def test_random_states_and_odd_parameters(small, path):
     state = np.random.RandomState(0)
     refused(copy.deepcopy(small).set_params(random_state=state), path, ValueError, "is a RandomState")
-    refused(copy.deepcopy(small).set_params(class_weight={1: Decimal(1)}), path, ValueError, "holds no class_weight=")
+    refused(
+        copy.deepcopy(small).set_params(class_weight={1: Decimal(1)}),
+        path,
+        ValueError,
+        "class_weight=.* cannot be saved",
+    )
     refused(copy.deepcopy(small).set_params(eta0=-1), path, ValueError, "eta0")
 
 
@@ -68,7 +73,7 @@ def test_odd_classes_and_numbers(small, path):
     for classes in (np.array([b"a", b"b"]), np.array([1, "a"], dtype=object), np.array([1, 2], dtype=complex)):
         model = copy.deepcopy(small)
         model.classes_ = classes
-        refused(model, path, ValueError, "classes of the type .* cannot be saved")
+        refused(model, path, ValueError, "classes of type .* cannot be saved")
     model = copy.deepcopy(small)
     model._learner.state["w"][1] = np.nan
     refused(model, path, ValueError, "NaN or infinite numbers in 'w'")

@@ -166,7 +166,7 @@ def test_what_cannot_be_saved(models, path):
     path.write_bytes(b"old")
     structured = StructuredPerceptron(Problem())
     for model, error, text in (
-        (structured, TypeError, "its problem is code, and a model file holds none. Keep its weights_"),
+        (structured, TypeError, "its problem is code, and model files hold no code. Save its weights_"),
         (SequenceTagger(), ValueError, "not fitted"),
         (Mine(), TypeError, "got Mine"),
         (SequenceTagger(TEMPLATES).partial_fit([], []), ValueError, "not fitted"),
@@ -204,10 +204,10 @@ def test_damage_is_noticed(models, path):
     good = path.read_bytes()
     for at in range(0, len(good), 7):
         path.write_bytes(good[:at] + bytes([good[at] ^ 0x20]) + good[at + 1 :])
-        refused(path, "damaged|cannot be read|no perceptrons model")
+        refused(path, "damaged|cannot be read|not a perceptrons model")
     for end in range(0, len(good), 97):
         path.write_bytes(good[:end])
-        refused(path, "damaged|no perceptrons model")
+        refused(path, "damaged|not a perceptrons model")
 
 
 @pytest.mark.parametrize("name", ["templates", "named"])
@@ -252,7 +252,7 @@ def test_every_array_may_be_missing_or_of_another_shape_or_type(name, parts, mod
             assert free and other is not None, (key, other)
             assert len(model.predict(X)) == 5
     write_file(path, settings, {**tensors, "more": np.zeros(1)})
-    refused(path, "arrays that belong to nothing: more")
+    refused(path, "unexpected arrays: more")
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_giant_weights_do_no_harm(parts, models, path):
     settings, tensors = parts("templates")
     giant = {"w": np.full(len(tensors["index"]), 1.7e308), "kept": np.zeros(len(tensors["index"]))}
     write_file(path, settings, {**tensors, **giant})
-    refused(path, "leave the range of floats")
+    refused(path, "exceed the range of floats")
     settings, tensors = parts("last")
     sizes = np.where(np.arange(len(tensors["index"])) % 2, 1.7e308, -1.7e308)
     write_file(path, settings, {**tensors, "w": sizes})

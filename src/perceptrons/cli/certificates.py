@@ -1,7 +1,7 @@
-"""Certificates in files: JSON with every number exact, read with suspicion.
+"""Certificates in files: JSON in which every number is exact.
 
-Rationals are text, "3/4", with parts in hexadecimal where they are long; floats are written so that they are read back
-to the last bit. Nothing in a file is believed: `Separability.check` proves it for the rows, or does not.
+Rationals are text such as "3/4", with long parts in hexadecimal; floats are read back to the last bit. Reading trusts
+nothing in a file: it checks types and lengths, and `Separability.check` verifies the proof for the rows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
 class CertificateFileError(ValueError):
-    """A file that is no certificate, or no sound one."""
+    """Raised if a file is not a certificate, or is damaged."""
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
 
 
 def write(verdict: Separability, path: str, about: dict[str, Any]) -> None:
-    """Save what proves a verdict, and what it is about; the file is there whole, or as it was."""
+    """Save the proof of a verdict and what it is about; the file is replaced only when complete."""
     content: dict[str, Any] = {
         **{"format": FORMAT, "version": VERSION, "perceptrons": __version__, **about},
         "separable": verdict.separable,
@@ -66,7 +66,7 @@ def write(verdict: Separability, path: str, about: dict[str, Any]) -> None:
 
 
 def _number(value: Any) -> float | str:
-    """A number for JSON, exact.
+    """An exact number for JSON.
 
     >>> _number(0.1), _number(Fraction(3, 4)), _number(Fraction(1, 2**70))
     (0.1, '3/4', '1/0x400000000000000000')
@@ -89,18 +89,18 @@ def _numbers(values: Any) -> list[float | str]:
 
 
 def read(path: str) -> tuple[Separability, dict[str, Any]]:
-    """A verdict as it was saved, not checked yet, and what it is about."""
+    """Read a saved verdict, not yet checked, and what it is about."""
     with open(path, "rb") as file:
         content = file.read()
     try:
         found = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise CertificateFileError(f"{path} is no certificate, or damaged: it is no JSON ({error})") from None
+        raise CertificateFileError(f"{path} is not a certificate, or is damaged: it is not JSON ({error})") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise CertificateFileError(f"{path} is no certificate that `perceptrons certify --save` has written")
+        raise CertificateFileError(f"{path} is not a certificate written by `perceptrons certify --save`")
     if found.get("version") != VERSION:
         raise CertificateFileError(
-            f"{path} has version {found.get('version')!r} of the format of certificates, {VERSION} is known here"
+            f"{path} has version {found.get('version')!r} of the certificate format, expected {VERSION}"
         )
     try:
         columns = found.get("columns")
@@ -108,21 +108,21 @@ def read(path: str) -> tuple[Separability, dict[str, Any]]:
             columns = [_whole(column, "columns", MOST) for column in _list(columns)]
         return _verdict(found), {"options": dict(found.get("options", {})), "columns": columns}
     except (KeyError, ValueError, TypeError, OverflowError) as error:
-        missing = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        missing = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise CertificateFileError(f"{path} is damaged: {missing}"[:300]) from None
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _verdict(found: dict[str, Any]) -> Separability:
-    """The verdict that was saved, its parts of the right types and lengths."""
+    """The saved verdict, with types and lengths checked."""
     n_rows, n_features = (_whole(found[name], name, MOST) for name in ("n_rows", "n_features"))
     separable, fit_intercept = _flag(found["separable"]), _flag(found["fit_intercept"])
     classes = _labels(found["classes"], "classes")
     if len(set(classes.tolist())) < len(classes) or not (classes[1:] > classes[:-1]).all():
-        raise ValueError("classes must be sorted, each once")
+        raise ValueError("classes must be sorted and distinct")
     facts: dict[str, Any] = {
         "support": np.array([_whole(row, "support", n_rows) for row in _list(found["support"])], dtype=np.intp),
         "rivals": _labels(found["rivals"], "rivals") if found["rivals"] != [] else np.empty(0),
@@ -170,10 +170,10 @@ def _list(value: Any, length: int | None = None) -> list[Any]:
 
 
 def _labels(value: Any, name: str) -> Any:
-    """Labels of one type."""
+    """Check that labels have one type."""
     kinds = {type(label) for label in _list(value)}
     if len(kinds) != 1 or kinds - {int, float, bool, str}:
-        raise ValueError(f"{name} must be numbers or texts, got {value!r:.60}")
+        raise ValueError(f"{name} must be all numbers or all text, got {value!r:.60}")
     return np.array(value)
 
 
@@ -183,7 +183,7 @@ def _exact(value: Any) -> float | Fraction:
         return value
     match = RATIONAL.fullmatch(value) if isinstance(value, str) else None
     if match is None or int(match[2], 0) == 0:
-        raise ValueError(f"{value!r:.60} is no exact number")
+        raise ValueError(f"{value!r:.60} is not an exact number")
     return Fraction(int(match[1], 0), int(match[2], 0))
 
 
@@ -192,7 +192,7 @@ def _float(value: Any) -> float:
     if isinstance(value, str) and value in INFINITE:
         return INFINITE[value]
     if type(value) is not float or not math.isfinite(value):
-        raise ValueError(f"{value!r:.60} is no number with a point")
+        raise ValueError(f"{value!r:.60} is not a float")
     return value
 
 

@@ -1,4 +1,4 @@
-"""`perceptrons certify`: whether classes can be separated, proved; and proofs checked."""
+"""`perceptrons certify`: prove whether classes can be separated, and check such proofs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from perceptrons.cli.main import NO, UNDECIDED
 COLOURS = {True: "green", False: "red", None: "yellow"}
 
 
-@click.command("certify", epilog="Exit codes: 0 separable, or the certificate holds; 1 not; 2 trouble; 3 undecided.")
-@reading.ARGUMENT
-@click.option("--no-intercept", is_flag=True, help="Ask for a hyperplane through the origin.")
-@click.option(
-    *("--save", "path"), type=click.Path(dir_okay=False), callback=output.target, help="Keep the proof in this file."
+@click.command(
+    "certify",
+    epilog="Exit codes: 0 separable, or the certificate holds; 1 not separable, or it does not hold; 2 error; "
+    "3 undecided.",
 )
-@click.option("--check", type=click.Path(dir_okay=False), help="Verify a proof that was saved, for these rows.")
+@reading.ARGUMENT
+@click.option("--no-intercept", is_flag=True, help="Consider only hyperplanes through the origin.")
+@click.option(
+    *("--save", "path"), type=click.Path(dir_okay=False), callback=output.target, help="Save the proof to this file."
+)
+@click.option("--check", type=click.Path(dir_okay=False), help="Check this saved proof against DATA.")
 @output.JSON
 @reading.options(reading.READING, reading.ENCODING)
 @click.pass_context
@@ -37,9 +41,9 @@ def command(
 ) -> None:
     """Prove that a hyperplane separates the classes of DATA, or that none does.
 
-    The verdict is that of exact arithmetic: with the largest margin and a bound on the mistakes of a perceptron, or
-    with a few rows (counted from 0) that cannot be separated already. All rows are read into memory. A proof that was
-    saved is verified in rational arithmetic, by code that shares nothing with the solver.
+    The verdict is exact. If the classes are separable, it comes with the largest margin and a bound on the mistakes of
+    a perceptron; if not, with a few rows (counted from 0) that already cannot be separated. All rows are read into
+    memory. A saved proof is checked in rational arithmetic, by code that shares nothing with the solver.
 
     \b
       perceptrons certify train.svm --save proof.json
@@ -48,18 +52,20 @@ def command(
     if check is None:
         context.exit(certified(data, given, not no_intercept, path, as_json))
     if path is not None or no_intercept:
-        raise click.UsageError("--check takes all but the rows from the certificate: no --save, no --no-intercept")
+        raise click.UsageError(
+            "--check cannot be combined with --save or --no-intercept: the certificate has all settings"
+        )
     from perceptrons.cli.certificates import read
 
     verdict, about = read(check)
-    for name, value in about["options"].items():  # tables are read as they were, unless something else is said
+    for name, value in about["options"].items():  # read tables as then, unless options say otherwise
         if name in given and context.get_parameter_source(name) is ParameterSource.DEFAULT:
             given[name] = value
     context.exit(checked(verdict, about, check, data, given, as_json))
 
 
 class Examples(NamedTuple):
-    """All rows of a source in memory, with the columns that occur in them."""
+    """All rows of a source in memory, and the columns that occur in them."""
 
     name: str
     X: Any
@@ -69,7 +75,7 @@ class Examples(NamedTuple):
 
     @classmethod
     def of(cls, source: Any) -> Examples:
-        """Columns of zeros have no weight in any proof: of sparse rows they are left out, there may be a great many."""
+        """Read a source; sparse rows lose columns of zeros, which may be many and have no weight in any proof."""
         X, y = source.arrays()
         if y is None:
             raise ValueError(f"{source.name} has no labels: name their column with --target")
@@ -85,7 +91,7 @@ class Examples(NamedTuple):
 def certified(
     data: tuple[str, ...], given: dict[str, Any], fit_intercept: bool, path: str | None, as_json: bool
 ) -> int:
-    """Decide and say so; returns the exit code."""
+    """Decide, print the verdict and return the exit code."""
     from perceptrons.cli.certificates import write
     from perceptrons.theory import mistake_bound, separability
 
@@ -95,7 +101,7 @@ def certified(
     why = "there is one class only" if len(verdict.classes) == 1 else ""
     try:
         bound = mistake_bound(X, y, fit_intercept=fit_intercept) if not why else None
-    except ValueError as error:  # rows may be too long for floats, for instance
+    except ValueError as error:  # for instance, rows too long for floats
         why = str(error)
     saved = path if verdict.separable is not None else None
     if saved is not None:
@@ -111,12 +117,12 @@ def certified(
         if saved is not None:
             click.echo(f"\ncertificate: {saved}")
     if path is not None and saved is None:
-        click.echo("nothing is proved: there is no certificate to save", err=True)
+        click.echo("nothing was proved: no certificate was saved", err=True)
     return {True: 0, False: NO, None: UNDECIDED}[verdict.separable]
 
 
 def told(given: dict[str, Any]) -> dict[str, Any]:
-    """Options of reading that were given, and change something."""
+    """The reading options that were given and have an effect."""
     usual = {"ngrams": 1, "text_bits": 18}
     return {
         k: value for k, value in given.items() if value is not None and value is not False and value != usual.get(k)
@@ -124,7 +130,7 @@ def told(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(text: str, verdict: bool | None) -> None:
-    """A report whose first line is the verdict."""
+    """Print a report whose first line is the verdict."""
     first, *others = text.splitlines()
     head, _, rest = first.partition(" with")
     click.echo(click.style(head, fg=COLOURS[verdict], bold=True) + (f" with{rest}" if rest else ""))
@@ -133,7 +139,7 @@ def show(text: str, verdict: bool | None) -> None:
 
 
 def described(verdict: Any) -> dict[str, Any]:
-    """A verdict for machines."""
+    """A verdict for --json."""
     bounds = verdict.margin_bounds if verdict.separable else None
     return {
         "rows": verdict.n_rows,
@@ -168,20 +174,22 @@ def _finite(value: float | None) -> float | None:
 def checked(
     verdict: Any, about: dict[str, Any], path: str, data: tuple[str, ...], given: dict[str, Any], as_json: bool
 ) -> int:
-    """Verify a certificate for these rows and say so; returns the exit code."""
+    """Check a certificate against these rows, print the result and return the exit code."""
     from perceptrons.theory import CertificateError
 
     name, X, y, columns, _ = Examples.of(reading.opened(data, given))
     reason = None
     try:
         if columns != about["columns"]:
-            raise CertificateError("other features occur in these rows than in those of the certificate")
+            raise CertificateError("these rows have other features than the rows of the certificate")
         if (y.dtype.kind == "U") != (verdict.classes.dtype.kind == "U"):
-            raise CertificateError("the certificate is about other labels: numbers and texts are not the same")
+            raise CertificateError(
+                "the rows and the certificate have different labels: numbers in one, text in the other"
+            )
         verdict.check(X, y)
     except CertificateError as error:
         reason = str(error)
-    except (ValueError, TypeError, ArithmeticError, LookupError) as error:  # parts that contradict each other
+    except (ValueError, TypeError, ArithmeticError, LookupError) as error:  # the certificate contradicts itself
         raise ValueError(f"{path} cannot be checked: {error or type(error).__name__}") from error
     if as_json:
         content = {"separable": verdict.separable, "intercept": verdict.fit_intercept}
@@ -196,7 +204,7 @@ def checked(
 
 
 def claim(verdict: Any) -> str:
-    """What a certificate proves, in a sentence."""
+    """Say in a sentence what a certificate proves."""
     from perceptrons.theory.rounding import down, up
 
     how = "with a bias" if verdict.fit_intercept else "without a bias"
@@ -204,6 +212,6 @@ def claim(verdict: Any) -> str:
         return "there is one class only"
     if not verdict.separable:
         rows = len(set(verdict.support.tolist()))
-        return f"the classes are not separable {how}, by {rows:,} rows already"
+        return f"the classes are not separable {how}: {rows:,} rows already cannot be separated"
     low, high = verdict.margin_bounds
     return f"the classes are separable {how}; the largest margin is between {down(low, 10)} and {up(high, 10)}"

@@ -1,6 +1,6 @@
-"""The main job on a real data set: train, say how well it went and what is proved, and draw it.
+"""`perceptrons demo`: train on real data, print errors and proofs, and draw pictures.
 
-Wisconsin breast cancer, which ships with scikit-learn: 569 tumours, 30 measurements each.
+The data comes with scikit-learn: breast cancer in Wisconsin, 569 tumours with 30 measurements each.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ FOLDER = Path("demo")
 
 @click.command("demo")
 def command() -> None:
-    """Train on data that is built in, say what is proved, and draw it.
+    """Train on built-in data, print what is proved, and draw it.
 
-    569 tumours of Wisconsin, 30 measurements each, benign or malignant: three quarters to learn from, the others held
-    out. Pictures are written to the folder demo.
+    The data are 569 tumours with 30 measurements each, benign or malignant. Three quarters are for training, the rest
+    is held out. Pictures are written to the folder demo.
     """
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import train_test_split
@@ -36,20 +36,20 @@ def command() -> None:
     y = data.target_names[data.target]
     train, test, y_train, y_test = train_test_split(data.data, y, test_size=0.25, random_state=0, stratify=y)
     output.heading(
-        f"Breast cancer (Wisconsin): {len(train)} rows to learn from, {len(test)} held out, {train.shape[1]} features"
+        f"Breast cancer (Wisconsin): {len(train)} training rows, {len(test)} held out, {train.shape[1]} features"
     )
-    click.echo("The first run compiles each pass once; later runs do not.\n")
+    click.echo("The first run takes longer, because it compiles.\n")
     scaler = StandardScaler().fit(train)
     train, test = scaler.transform(train), scaler.transform(test)
     compare(train, test, y_train, y_test)
 
-    output.heading("\nCan the rows to learn from be separated at all?")
+    output.heading("\nCan the training rows be separated at all?")
     verdict = separability(train, y_train)
     show(str(verdict), verdict.separable)
     verdict.check(train, y_train)
     click.echo("  checked           the certificate holds in exact rational arithmetic")
 
-    output.heading("\nHow many mistakes may the perceptron make, and how many did it make?")
+    output.heading("\nHow many mistakes can the perceptron make, and how many did it make?")
     click.echo(str(mistake_bound(train, y_train)))
     run = trace(Perceptron(), train, y_train)
     click.echo(f"  made: {run.n_updates:,} in {run.n_passes} passes")
@@ -57,7 +57,7 @@ def command() -> None:
 
 
 def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
-    """A table of spaces, rules and readouts: errors in training and held out, passes, updates, time."""
+    """Print a table of spaces, rules and readouts with errors, passes, updates and time."""
     from sklearn.exceptions import ConvergenceWarning
 
     from perceptrons import KernelPerceptron, Perceptron
@@ -89,7 +89,7 @@ def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
 
 
 def draw(run: Any, X: Any, y: Any) -> None:
-    """Write the boundary and the proof as pictures."""
+    """Draw the boundary and the proof."""
     try:
         import matplotlib
 

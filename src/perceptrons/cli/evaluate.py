@@ -1,4 +1,4 @@
-"""`perceptrons evaluate`: predictions compared with labels."""
+"""`perceptrons evaluate`: compare predictions with labels."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
 
-WIDEST = 12  # classes of which a whole table is printed
-MOST = 15  # lines of longer lists
+WIDEST = 12  # maximum number of classes in a full table
+MOST = 15  # lines shown of longer lists
 
 
 @dataclass
 class Confusion:
-    """How often each label met each prediction; labels that the model does not know come after its classes."""
+    """Counts of pairs of label and prediction; labels that the model does not know come after its classes."""
 
     classes: list[Any]
     strangers: list[Any] = field(default_factory=list)
-    pairs: Counter[tuple[int, int]] = field(default_factory=Counter)  # of the numbers of label and prediction
+    pairs: Counter[tuple[int, int]] = field(default_factory=Counter)  # by number of label and of prediction
     n_rows: int = 0
 
     def __post_init__(self) -> None:
@@ -32,7 +32,7 @@ class Confusion:
         self.known = len(self.classes)
 
     def add(self, y: Any, codes: Any) -> None:
-        """Count a batch of labels and the numbers of the classes predicted."""
+        """Count a batch of labels with the predicted class numbers."""
         labels, where = np.unique(y, return_inverse=True)
         for label in labels.tolist():
             if label not in self.numbers:
@@ -46,7 +46,7 @@ class Confusion:
 
     @property
     def labels(self) -> list[Any]:
-        """All labels, as in the files."""
+        """All labels, as they stand in the files."""
         return [output.label(label) for label in [*self.classes, *self.strangers]]
 
     @property
@@ -54,7 +54,7 @@ class Confusion:
         return sum(count for (truth, guess), count in self.pairs.items() if truth != guess)
 
     def summary(self) -> dict[str, Any]:
-        """Everything, for machines: precision and recall are null where they are 0/0."""
+        """All facts, for --json: precision and recall are null where they are 0/0."""
         labels = self.labels
         rows: Counter[int] = Counter()
         guessed: Counter[int] = Counter()
@@ -85,17 +85,17 @@ class Confusion:
         }
 
 
-@click.command("evaluate", epilog="Rows are read as those were that the model was trained on.")
+@click.command("evaluate", epilog="Rows are read in the same way as the training data.")
 @click.argument("model", metavar="MODEL")
 @reading.ARGUMENT
 @output.JSON
 @reading.options(reading.LIKE_MODEL)
 def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """Compare what MODEL predicts for the rows of DATA with their labels.
+    """Compare the predictions of MODEL with the labels of the rows of DATA.
 
-    Prints the error, which classes were taken for which, and of each class: precision, the share that is right of
-    what was predicted as it; recall, the share of its rows that were found; F1, the harmonic mean of both. Labels that
-    the model does not know count as wrong.
+    Prints the error, the confusions, and for each class: precision, the share of its predictions that are right;
+    recall, the share of its rows that are found; F1, the harmonic mean of both. Rows with labels that the model does
+    not know count as wrong.
 
     \b
       perceptrons evaluate spam.perceptron test.csv
@@ -115,7 +115,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
 
 
 def compared(saved: Saved, source: Source, bar: output.Bar) -> Confusion:
-    """Count what is predicted, batch by batch."""
+    """Count predictions, batch by batch."""
     confusion = Confusion(saved.classes.tolist())
     wrong = 0
     for rows, y in source.batches():
@@ -131,12 +131,13 @@ def compared(saved: Saved, source: Source, bar: output.Bar) -> Confusion:
 
 
 def show(confusion: Confusion, summary: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the same facts for people."""
     labels, known = confusion.labels, confusion.known
     output.heading(f"{summary['data']}: {summary['rows']:,} rows, {known} classes")
     error = click.style(output.percent(summary["error"]), bold=True)
     click.echo(f"error {error}: {summary['wrong']:,} of {summary['rows']:,} rows wrong")
-    click.echo(f"by always saying the most frequent label: {output.percent(summary['error_of_most_frequent_class'])}")
+    usual = max(summary["classes"], key=lambda each: each["rows"])["label"]
+    click.echo(f"baseline (always {usual!r}): {output.percent(summary['error_of_most_frequent_class'])}")
     if confusion.strangers:
         listed = ", ".join(map(str, labels[known : known + 6])) + (", …" if len(confusion.strangers) > 6 else "")
         click.echo(click.style(f"labels that the model does not know: {listed}", fg="yellow"))
@@ -168,11 +169,11 @@ def show(confusion: Confusion, summary: dict[str, Any]) -> None:
 
 
 def share(value: float | None) -> str:
-    """A share for people; a dash where there is nothing to divide by."""
+    """Format a share, or a dash for 0/0."""
     return "–" if value is None else output.percent(value)
 
 
 def more(number: int) -> None:
-    """Say that a list goes on."""
+    """Say how many entries of a list are not shown."""
     if number > 0:
         click.echo(f"… and {number:,} more; --json has all")

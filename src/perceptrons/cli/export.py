@@ -1,4 +1,4 @@
-"""`perceptrons export`: a model in another format."""
+"""`perceptrons export`: write a model in another format."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from perceptrons.cli.report import size
     required=True,
     type=click.Path(dir_okay=False),
     callback=output.target,
-    help="The ONNX file to write.",
+    help="ONNX file to write.",
 )
 def command(model: str, path: str) -> None:
-    """Write MODEL for programs without Python.
+    """Write MODEL as an ONNX file, for programs without Python.
 
-    The ONNX graph takes X, float32 of shape (rows, features), and gives label and scores, as predict does. Voted
-    models and taggers cannot be exported.
+    The graph takes X, float32 of shape (rows, features), and returns label and scores, like predict. Voted models and
+    taggers cannot be exported.
 
     \b
       perceptrons export spam.perceptron --onnx spam.onnx
@@ -39,5 +39,5 @@ def command(model: str, path: str) -> None:
 
 
 def _names(encoded: bool) -> str:
-    """What is to be known about columns of tables: the graph does not read them."""
-    return ": what columns of tables become, as `perceptrons inspect` names them" if encoded else ""
+    """Explain the features of models of tables: the graph does not encode columns."""
+    return ": encoded columns of tables, named as in `perceptrons inspect`" if encoded else ""

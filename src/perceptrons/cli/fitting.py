@@ -1,4 +1,4 @@
-"""How `perceptrons train` learns: the driver of all training, fed by a source. Linear models need no scikit-learn."""
+"""Training for `perceptrons train`, from a source. Linear models need no scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ ESTIMATORS = {
     "passive-aggressive": "PassiveAggressiveClassifier",
     "kernel": "KernelPerceptron",
 }
-OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget")  # options that only the kernel estimator has
+OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget")  # options of the kernel estimator only
 
 
 @dataclass
 class Result:
-    """A model, and what is said about its training."""
+    """A model and facts about its training."""
 
     saved: Saved
     run: Run
-    n_rows: int  # learned from in each pass
-    training: float | None  # error of the final model on the rows learned from, where that is cheap
+    n_rows: int  # rows learned from in each pass
+    training: float | None  # error of the final model on those rows, if it is cheap to compute
 
 
 def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
-    """Train what the options ask for."""
+    """Train the model that the options describe."""
     share = reading.share_of(given["validation"])
     beside = None
     if given["validation"] is not None and share is None:
@@ -73,7 +73,7 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
         run = task.run(report)
     else:
         task, run = train_on_source(request, source, beside, report)
-    if not run.learned:  # a model that is there is better
+    if not run.learned:  # keep an older model file
         run.resume_interrupt()
     error = run.afterwards(lambda: training_error(task))
     return Result(saved(task, run, given), run, task.material.n_rows, error)
@@ -84,7 +84,7 @@ def _stall(given: dict[str, Any]) -> int | None:
 
 
 def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
-    """What makes a learner for rows and a number of classes."""
+    """Return a function that makes a learner for rows and a number of classes."""
     if given["estimator"] == "kernel":
         from perceptrons.models import KernelPerceptron
 
@@ -105,13 +105,13 @@ def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
 
 
 def rule_of(given: dict[str, Any]) -> Any:
-    """The rule that was asked for; the passive-aggressive estimator is PA-I."""
+    """The chosen rule; the passive-aggressive estimator always uses PA-I."""
     passive = given["estimator"] == "passive-aggressive"
     return training.rule_of({**given, "rule": "pa1"} if passive else given)
 
 
 def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
-    """The parameters of an estimator that learns like this."""
+    """The parameters of the estimator that would learn the same."""
     found: dict[str, Any] = {
         **training.params(given, reading.share_of(given["validation"])),
         "fit_intercept": not given["no_intercept"],
@@ -127,7 +127,7 @@ def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
 
 
 def by_label(class_weight: Any, classes: Array) -> Any:
-    """Weights by labels of the type that the data has; on the command line all of them are text."""
+    """Class weights with labels of the data's type; on the command line, all labels are text."""
     if not isinstance(class_weight, dict) or classes.dtype.kind == "U":
         return class_weight
     spelled = {str(form): label for label in classes.tolist() for form in (label, output.label(label), f"+{label:g}")}
@@ -135,7 +135,7 @@ def by_label(class_weight: Any, classes: Array) -> Any:
 
 
 def training_error(task: Task) -> float | None:
-    """The error of the readout on the rows learned from; None where the file would have to be parsed again."""
+    """The readout's error on the rows learned from; None if the file would have to be parsed again."""
     learner, material = task.learner, task.material
     if isinstance(material, Stream):
         assert isinstance(learner, LinearLearner)
@@ -148,7 +148,7 @@ def training_error(task: Task) -> float | None:
 
 
 def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
-    """The model as it is saved."""
+    """The model in the form that is saved."""
     assert task.source is not None
     encoding, width = task.source.encoding, task.n_features
     named = encoding.feature_names[:width] if encoding is not None and encoding.named else None

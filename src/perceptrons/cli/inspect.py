@@ -1,4 +1,4 @@
-"""`perceptrons inspect`: what a model file holds."""
+"""`perceptrons inspect`: show what a model file holds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.store.saved import Saved, read
 from perceptrons.store.values import rule_from, to_json
 
-SHOWN = 10  # classes whose features are printed
-# Parameters that are shown by themselves, or tell nothing about what was learned.
+SHOWN = 10  # maximum number of classes that are printed
+# Parameters that are shown on lines of their own, or do not affect what is learned.
 ELSEWHERE = {"rule", "readout", "kernel", "gamma", "degree", "coef0", "budget", "max_memory", "verbose", "n_jobs"}
 EARLY = {"n_iter_no_change", "validation_fraction"}  # with early stopping only
 BUDGET = {"policy", "threshold"}  # with a budget only
@@ -26,14 +26,16 @@ LONGEST = 48  # characters of a feature's name in a table
 
 @click.command("inspect")
 @click.argument("model", metavar="MODEL")
-@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Number of features of each class.")
+@click.option(
+    "--top", type=click.IntRange(0), default=10, show_default=True, help="Number of features to show for each class."
+)
 @output.JSON
 def command(model: str, top: int, as_json: bool) -> None:
-    """Show what MODEL is, how it was trained, and which features weigh most.
+    """Show what MODEL is, how it was trained, and which features have the largest weights.
 
-    Of two classes, a feature with a positive weight speaks for the second; of several, each class has weights of its
-    own. Kernels have no weights of features; support rows are counted instead. Of taggers, each label has weights,
-    and each label after another.
+    With two classes, a positive weight speaks for the second; with three or more, each class has its own weights.
+    Kernel models have support rows instead of weights. Taggers have weights for each label and for each pair of
+    consecutive labels.
 
     \b
       perceptrons inspect spam.perceptron --top 20
@@ -52,7 +54,7 @@ def command(model: str, top: int, as_json: bool) -> None:
 
 
 def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
-    """All that is known of a model, for machines."""
+    """All facts about a model, for --json."""
     learner, report = saved.learner, saved.report
     summary: dict[str, Any] = {
         **facts_of(saved, learner, path),
@@ -78,7 +80,7 @@ def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
 
 
 def facts_of(saved: Any, learner: AnyLearner, path: str) -> dict[str, Any]:
-    """What is known of every model."""
+    """The facts that every model has."""
     report, totals = saved.report, learner.totals
     return {
         "model": path,
@@ -100,13 +102,13 @@ def facts_of(saved: Any, learner: AnyLearner, path: str) -> dict[str, Any]:
 
 
 def _columns(encoding: Any) -> dict[str, Any]:
-    """The columns of tables, by what they are."""
+    """The columns of tables, by type."""
     kinds = {"target": encoding.target, "numbers": encoding.numbers, "categories": encoding.categories}
     return {**kinds, "texts": encoding.texts, "hash_bits": encoding.hash_bits if encoding.categories else None}
 
 
 def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
-    """Weights: how many there are, and the heaviest of each class."""
+    """The number of weights, and the largest ones of each class."""
     weights = learner.current if learner.readout.by_vote else learner.weights
     table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1)
     heaviest = []
@@ -131,7 +133,7 @@ def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
 
 
 def name_of(saved: Saved, j: int) -> str:
-    """A feature by its name, or by its number."""
+    """The name of a feature, or its number."""
     if saved.feature_names is not None:
         return saved.feature_names[j]
     encoding = saved.encoding
@@ -139,7 +141,7 @@ def name_of(saved: Saved, j: int) -> str:
 
 
 def show(saved: Saved, summary: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the same facts for people."""
     classes = summary["classes"]
     output.heading(f"{summary['model']}: {summary['estimator']}, {size(summary['bytes'])}")
     listed = ", ".join(map(str, classes[:SHOWN])) + (", …" if len(classes) > SHOWN else "")
@@ -172,7 +174,7 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
 
 
 def _told(columns: dict[str, Any] | None) -> str:
-    """Columns of tables in a few words."""
+    """Describe the columns of tables in a few words."""
     if columns is None:
         return ""
     kinds = {"numbers": "numbers", "categories": "categories", "texts": "text"}
@@ -185,7 +187,7 @@ def _text(value: Any) -> str:
 
 
 def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any]]:
-    """How it was trained, and what came of it. `what`: what examples are called."""
+    """How the model was trained, with the results. `what`: what its examples are called."""
     trained, mistakes, rows = summary["trained"], summary["mistakes_of_passes"], summary.get("rows_of_passes")
     facts: list[tuple[str, Any]] = []
     if trained.get("files"):
@@ -194,18 +196,18 @@ def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any
         facts.append(("trained on", f"{first}{more}" + (f", {rows:,} {what}" if rows else "")))
     when = [str(trained["date"])] if "date" in trained else []
     when += [f"in {output.seconds(trained['seconds'])}"] if "seconds" in trained else []
-    when += [f"by perceptrons {trained['version']}"] if "version" in trained else []
+    when += [f"with perceptrons {trained['version']}"] if "version" in trained else []
     if when:
         facts.append(("when", ", ".join(when)))
     if mistakes:
         state = "converged" if summary["converged"] else "not converged"
         reason = WHY.get(summary["stopped"] or "")
         facts.append(("passes", f"{summary['passes']:,}, {state}" + (f": {reason}" if reason else "")))
-        unit = "" if what == "rows" else f" of {what}"
-        facts.append((f"mistakes{unit}", _listed([f"{count:,}" for count in mistakes])))
+        title = "mistakes" if what == "rows" else f"{what.removesuffix('s')} mistakes"
+        facts.append((title, _listed([f"{count:,}" for count in mistakes])))
     if summary.get("token_mistakes_of_passes"):
         wrong = [f"{count:,}" for count in summary["token_mistakes_of_passes"]]
-        facts.append(("mistakes of tokens", _listed(wrong)))
+        facts.append(("token mistakes", _listed(wrong)))
     if not mistakes and summary["stopped"] == "interrupted":
         facts.append(("passes", "interrupted in pass 1"))
     errors = summary["held_out_errors"]
@@ -217,19 +219,19 @@ def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any
         (summary["updates"], "update"),
     ]
     seen, wrong_ones, updates = (output.count(*each) for each in counts)
-    facts.append(("in all", f"{seen} seen, {wrong_ones}, {updates}"))
+    facts.append(("total", f"{seen} seen, {wrong_ones}, {updates}"))
     if summary["margin_bound"] is not None:
         facts.append(("proved", proved(summary["margin_bound"], summary["radius"], what)))
     return facts
 
 
 def _listed(texts: list[str]) -> str:
-    """One entry a pass, or the first and the last ones."""
+    """One entry per pass, or the first and last ones."""
     numbers = chosen(len(texts))
     parts = [
         texts[number] + (", …" if number + 1 < len(texts) and number + 1 not in numbers else "") for number in numbers
     ]
-    return ", ".join(parts) + (" in the passes" if len(texts) > 1 else " in the pass")
+    return ", ".join(parts) + (" (by pass)" if len(texts) > 1 else "")
 
 
 def print_facts(facts: list[tuple[str, Any]]) -> None:
@@ -239,10 +241,10 @@ def print_facts(facts: list[tuple[str, Any]]) -> None:
 
 
 def _features(summary: dict[str, Any]) -> None:
-    """The heaviest features of each class."""
+    """Print the features with the largest weights of each class."""
     found, other = summary["heaviest"], summary["other_class"]
     kept = f"{summary['weights_not_0']:,} of {summary['weights']:,} weights are not 0"
-    click.echo(f"\nheaviest features of {summary['weights_of']}; {kept}")
+    click.echo(f"\nlargest weights of {summary['weights_of']}; {kept}")
     for entry in found[:SHOWN]:
         if other is None:
             click.echo(click.style(f"\nclass {entry['class']}", bold=True))

@@ -1,4 +1,4 @@
-"""The command `perceptrons`: its verbs, imported when they are called, and what becomes of errors."""
+"""The command `perceptrons`: it imports each verb when it is called, and prints errors as one line."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ import click
 from perceptrons import __version__
 from perceptrons.cli.streams import NamedStream, abandon, guard
 
-# Verbs and what `perceptrons --help` says of them: that must not import them.
+# Verbs and their one-line help, which `perceptrons --help` prints without importing them.
 VERBS = {
     "train": "Learn a model from files.",
-    "predict": "Label rows, or score them.",
+    "predict": "Predict labels or scores for rows.",
     "evaluate": "Compare predictions with labels.",
-    "certify": "Prove that classes can be separated, or that they cannot.",
+    "certify": "Prove that the classes can be separated, or that they cannot.",
     "plot": "Draw a model: boundary, mistakes, margins, proof.",
     "inspect": "Show what a model file holds.",
-    "export": "Write a model in another format.",
-    "tag": "Learn to label the tokens of sentences, and do it.",
-    "demo": "See it work, on data that is built in.",
+    "export": "Write a model as an ONNX file.",
+    "tag": "Train and use taggers, which label the tokens of sentences.",
+    "demo": "Run an example on built-in data.",
 }
 NO, TROUBLE, UNDECIDED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141  # exit codes beside 0
-OPTIONS = {  # that settings of sources are on the command line
+OPTIONS = {  # command-line spelling of settings of sources
     r"\bwith target\b": "with --target",
     r"\bmissing=0\b": "--missing 0",
     r"\bcategorical=\['([^']*)'\]": r"--categorical '\1'",
@@ -38,7 +38,7 @@ OPTIONS = {  # that settings of sources are on the command line
 
 
 class Verbs(click.Group):
-    """A group whose commands are imported when they are called: `command` of the module of that name in `folder`."""
+    """A group that imports a command when it is called: `command` in the module of the same name in `folder`."""
 
     def __init__(self, *args: Any, verbs: dict[str, str], folder: str, **others: Any) -> None:
         super().__init__(*args, **others)
@@ -54,7 +54,7 @@ class Verbs(click.Group):
         if not isinstance(command, click.Group):
             from perceptrons.core.jit import native
 
-            native.enable(announce)  # kernels that have been compiled before are called without importing Numba
+            native.enable(announce)  # call code that earlier runs compiled, without importing Numba
         return command
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
@@ -63,14 +63,14 @@ class Verbs(click.Group):
         except click.UsageError as error:
             close = get_close_matches(args[0], self.verbs, 1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
-            if args[0] in VERBS and args[0] not in self.verbs:  # of the group above
+            if args[0] in VERBS and args[0] not in self.verbs:  # a verb of the main command
                 meant = f" Use `perceptrons {args[0]}`."
             raise click.UsageError(error.message + meant, context) from None
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except BrokenPipeError:  # the reader of our output has gone, as `head` does; click would say 1, which is no
+        except BrokenPipeError:  # the reader has gone, as with `head`; click would exit with 1, which means no
             abandon()
             sys.exit(UNREAD)
 
@@ -84,31 +84,31 @@ class Verbs(click.Group):
     verbs=VERBS,
     folder="perceptrons.cli",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, or yes; 1 no (certify); 2 trouble, with a message; 3 undecided (certify); "
-    "130 interrupted, with what was finished kept; 141 nobody reads the output any more.",
+    epilog="Exit codes: 0 success, or yes; 1 no (certify); 2 error; 3 undecided (certify); "
+    "130 interrupted (what was learned is saved); 141 the reader of the output has gone.",
 )
 @click.version_option(__version__, "-V", "--version", package_name="perceptrons")
 def group() -> None:
-    """Every perceptron: train from files of any size, predict, and prove.
+    """Every kind of perceptron: train on files of any size, predict, and prove.
 
     \b
       perceptrons train train.svm --model spam.perceptron
       perceptrons evaluate spam.perceptron test.svm
       perceptrons certify train.svm
 
-    Each command tells more with --help.
+    Run a command with --help to see its options.
     """
 
 
 @cache
 def announce() -> None:
-    """Tell, once, why the first run on a machine takes seconds longer."""
+    """Say once why the first run on a machine takes longer."""
     if sys.stderr.isatty():
-        click.echo(click.style("compiling for this machine; later runs will not …", dim=True), err=True)
+        click.echo(click.style("compiling for this machine (first run only) …", dim=True), err=True)
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run the command; errors that a user can do something about are one line, without a traceback."""
+    """Run the command; print errors that a user can fix as one line, without a traceback."""
     colours = False if os.environ.get("NO_COLOR") else None  # None: on terminals
     guard()
     try:
@@ -129,13 +129,13 @@ def main(args: list[str] | None = None) -> NoReturn:
 
 
 def _line(error: Exception) -> str:
-    """What an error says, as the system's errors are told by other commands."""
+    """The text of an error; errors of the system look as in other commands."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     text = " ".join(str(error).split()) or type(error).__name__
     from perceptrons.data import DataError
 
-    if isinstance(error, DataError):  # which tells what to do by settings of `perceptrons.data.source`
+    if isinstance(error, DataError):  # it names settings of `perceptrons.data.source`
         for setting, option in OPTIONS.items():
             text = re.sub(setting, option, text)
     return text

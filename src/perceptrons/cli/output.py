@@ -1,4 +1,4 @@
-"""What is printed: tables for people, JSON for machines, and a bar while something long goes on."""
+"""Printing: tables for people, JSON for programs, and a progress bar."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ import numpy as np
 from perceptrons.data.atomic import replaced
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-EVERY = 0.1  # seconds between two states of the bar
-FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # what only writing runs into, and the system names no file for
+EVERY = 0.1  # seconds between updates of the bar
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # errors of writing for which the system names no file
 
 
 def target(context: Any, parameter: Any, path: str | None) -> str | None:
-    """A file that can be written when the work is done: that is known before it begins."""
+    """Check that a file can be written, before any work is done."""
     folder = os.path.dirname(os.path.realpath(path)) if path is not None else ""
     if folder and not os.path.isdir(folder):
-        raise click.BadParameter(f"there is no folder {folder}")
+        raise click.BadParameter(f"the folder {folder} does not exist")
     if folder and not os.access(folder, os.W_OK):
-        raise click.BadParameter(f"{folder} cannot be written")
+        raise click.BadParameter(f"the folder {folder} cannot be written to")
     return path
 
 
 def spare(path: str | None, *inputs: str) -> None:
-    """Refuse to write to a file that is read."""
+    """Refuse to overwrite an input file."""
     if path is None or not os.path.exists(path):
         return
     for each in inputs:
         if os.path.exists(each) and os.path.samefile(path, each):
-            raise click.UsageError(f"{path} is read, and would be replaced: write to another file")
+            raise click.UsageError(f"{path} is an input file and would be overwritten: write to another file")
 
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Where there is no room left for a file, say for which."""
+    """Name the file in errors such as a full disk."""
     try:
         yield
     except OSError as error:
@@ -54,7 +54,7 @@ def naming(path: str) -> Iterator[None]:
 
 @contextmanager
 def written(path: str | None) -> Iterator[BinaryIO]:
-    """The file to write results to, there whole or not at all; without a path standard output."""
+    """Open the file for results, which appears only when complete; without a path, standard output."""
     if path is not None:
         with naming(path), replaced(path) as file:
             yield file
@@ -66,19 +66,19 @@ def written(path: str | None) -> Iterator[BinaryIO]:
 
 
 def as_json(content: dict[str, Any]) -> None:
-    """One object for machines."""
+    """Print one JSON object."""
     click.echo(json.dumps(content, default=plain, allow_nan=False, indent=2))
 
 
 def plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as Python's."""
+    """Convert NumPy's numbers and arrays to Python's."""
     if isinstance(value, np.ndarray):
         return [label(each) for each in value.tolist()]
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def label(value: Any) -> Any:
-    """A label as it was in the file: whole numbers without a fraction."""
+    """A label as it stood in the file: whole numbers without a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
@@ -87,7 +87,7 @@ def heading(text: str) -> None:
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[Any]], left: int = 1) -> None:
-    """Columns, the first `left` of them aligned left, all others right."""
+    """Print columns, the first `left` of them aligned left, the others right."""
     cells = [[str(cell) for cell in line] for line in [head, *lines]]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
     for number, line in enumerate(cells):
@@ -99,7 +99,7 @@ def table(head: Sequence[str], lines: Sequence[Sequence[Any]], left: int = 1) ->
 
 
 def count(n: int, what: str) -> str:
-    """So many of something.
+    """Format a count with its noun.
 
     >>> count(1, "sentence"), count(1500, "pass")
     ('1 sentence', '1,500 passes')
@@ -108,7 +108,7 @@ def count(n: int, what: str) -> str:
 
 
 def aligned(weights: Sequence[float]) -> list[str]:
-    """Numbers with their signs, all with as many decimals: 6 digits of the largest, 3 of the smallest.
+    """Format numbers with signs and the same number of decimals: 6 digits of the largest, 3 of the smallest.
 
     >>> aligned([12.5, -0.125]), aligned([3.0, -2.0]), aligned([1e-20, 0.0])
     (['+12.5000', '-0.1250'], ['+3', '-2'], ['+1e-20', '+0'])
@@ -128,7 +128,7 @@ def percent(share: float) -> str:
 
 
 def seconds(duration: float) -> str:
-    """A time for people.
+    """Format a duration.
 
     >>> seconds(3.14159), seconds(200)
     ('3.14 s', '3 min 20 s')
@@ -137,19 +137,19 @@ def seconds(duration: float) -> str:
 
 
 class Bar:
-    """One line on the terminal's error stream: how far, how fast, mistakes so far, time left. Nothing elsewhere."""
+    """A line of progress on standard error, if that is a terminal: position, speed, mistakes, time left."""
 
     def __init__(self, source: Any, quiet: bool = False) -> None:
         self.source, self.shown = source, not quiet and sys.stderr.isatty()
-        self.drawn, self.next = False, time.perf_counter() + 3 * EVERY  # what is short needs no bar
+        self.drawn, self.next = False, time.perf_counter() + 3 * EVERY  # short work needs no bar
         self.begin("")
 
     def begin(self, title: str) -> None:
-        """Start from the left again."""
+        """Start a new bar."""
         self.title, self.begun = title, time.perf_counter()
 
     def __call__(self, rows: int, mistakes: float | None = None) -> None:
-        """After so many rows."""
+        """Show the state after this many rows."""
         now = time.perf_counter()
         if not self.shown or now < self.next:
             return
@@ -168,7 +168,7 @@ class Bar:
         self.drawn = True
 
     def clear(self) -> None:
-        """Leave no trace."""
+        """Erase the bar."""
         if self.drawn:
             click.echo("\r\x1b[2K", nl=False, err=True)
             self.drawn = False

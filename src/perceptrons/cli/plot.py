@@ -1,4 +1,4 @@
-"""`perceptrons plot`: pictures of a model."""
+"""`perceptrons plot`: draw a model."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ ENDINGS = ["png", "svg", "pdf"]
 
 
 def ending(context: Any, parameter: Any, path: str) -> str:
-    """A file whose name tells the format, and that can be written."""
+    """Check that a file can be written and that its name gives the format."""
     output.target(context, parameter, path)
     if os.path.splitext(path)[1].lower().lstrip(".") not in ENDINGS:
         raise click.BadParameter(f"expected a name that ends in .{', .'.join(ENDINGS)}, got {path!r}")
     return path
 
 
-@click.command("plot", epilog='Pictures are drawn by matplotlib: pip install "perceptrons[plots]"')
+@click.command("plot", epilog='This command needs matplotlib: pip install "perceptrons[plots]"')
 @click.argument("model", metavar="MODEL")
 @click.argument("data", nargs=-1, metavar="[DATA...]")
 @click.option("--kind", type=click.Choice(KINDS), default="boundary", show_default=True, help="What to draw.")
 @click.option(
-    *("-o", "--output", "path"), required=True, callback=ending, help="The picture: a .png, .svg or .pdf file."
+    *("-o", "--output", "path"), required=True, callback=ending, help="Picture to write: a .png, .svg or .pdf file."
 )
 @reading.options(reading.LIKE_MODEL)
 def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: Any) -> None:
-    """Draw MODEL with the rows of DATA, all of which are read into memory.
+    """Draw MODEL with the rows of DATA, which are all read into memory.
 
     \b
-      boundary   where predictions change, in the plane of the weights, and the rows
-      mistakes   mistakes pass by pass in training; needs no DATA; all that taggers have
+      boundary   where predictions change, in the plane of the weights, with the rows
+      mistakes   mistakes in each pass of training; needs no DATA; the only kind for taggers
       margins    how far rows are on the right side
-      proof      why training must stop: it is run again on DATA, and each update noted
+      proof      why training must stop: trains again on DATA and records every update
 
     \b
       perceptrons plot m.perceptron test.svm -o boundary.png
     """
     saved = read(model) if kind == "mistakes" else reading.classifier_in(model, "taggers have --kind mistakes only")
     if kind != "mistakes" and not data:
-        raise click.UsageError(f"a picture of the kind {kind} needs rows: name files of data")
+        raise click.UsageError(f"--kind {kind} needs rows: name the files as DATA")
     try:
         import matplotlib
     except ImportError:
@@ -67,12 +67,12 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
 
 
 def drawn(kind: str, model: Any, source: Source | None) -> Any:
-    """The figure of an estimator."""
+    """Draw an estimator."""
     from perceptrons.plots import BoundaryDisplay, MarginsDisplay, MistakesDisplay, ProofDisplay
 
     if source is None:
         if len(model.mistakes_) == 0:
-            raise ValueError("the model does not know its mistakes pass by pass: it was not trained by fit or train")
+            raise ValueError("the model has no mistakes by pass to draw: train it with fit or `perceptrons train`")
         return MistakesDisplay.from_estimator(model).figure_
     rows, y = source.joined()
     if y is None:
@@ -80,7 +80,7 @@ def drawn(kind: str, model: Any, source: Source | None) -> Any:
     if model.classes_.dtype.kind == "f" and y.dtype.kind == "f" and not (y % 1).any():  # legends say 1, not 1.0
         model.classes_, y = model.classes_.astype(np.int64), y.astype(np.int64)
     X = fitting(rows, model.n_features_in_).matrix()
-    # Rows come without names of columns: scikit-learn would complain about that.
+    # These rows have no column names; scikit-learn would warn about that.
     names = vars(model).pop("feature_names_in_", None)
     if kind == "boundary":
         display: Any = BoundaryDisplay.from_estimator(model, X, y)

@@ -1,4 +1,4 @@
-"""`perceptrons predict`: labels or scores of rows, batch by batch."""
+"""`perceptrons predict`: print labels or scores of rows, batch by batch."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from perceptrons.store.saved import Saved
 
 
 @click.command(
-    "predict", epilog="Rows are read as those were that the model was trained on; labels may be missing in tables."
+    "predict", epilog="Rows are read in the same way as the training data; tables may lack the column of labels."
 )
 @click.argument("model", metavar="MODEL")
 @reading.ARGUMENT
-@click.option("--scores", is_flag=True, help="Print scores in place of labels; of several classes, a column each.")
+@click.option(
+    "--scores", is_flag=True, help="Print scores instead of labels; one column per class if there are three or more."
+)
 @click.option(
     *("-o", "--output", "path"),
     type=click.Path(dir_okay=False),
     callback=output.target,
-    help="Write to a file, complete or not at all.",
+    help="Write to this file; it appears only when complete.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, with label and scores.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row, with label and scores.")
 @reading.options(reading.LIKE_MODEL)
 def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, as_json: bool, **given: Any) -> None:
-    """Print what MODEL predicts for each row of DATA, one line a row.
+    """Print the prediction of MODEL for each row of DATA, one per line.
 
-    A score above 0 speaks for the second of two classes; of several, the highest wins, and a first line has their
-    names. Voted models give shares of votes.
+    With two classes, a score above 0 means the second. With three or more, the highest score wins, and the first line
+    of scores has the names of the classes. Scores of voted models are shares of votes.
 
     \b
       perceptrons predict spam.perceptron new.csv
@@ -53,11 +55,11 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
     finally:
         bar.clear()
     if path is not None and not as_json:
-        click.echo(f"{'scores' if scores else 'labels'} of {output.count(done, 'row')}: {path}", err=True)
+        click.echo(f"{'scores' if scores else 'labels'} of {output.count(done, 'row')} written to {path}", err=True)
 
 
 def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator[tuple[str, int]]:
-    """Lines of text with how many rows they are about, batch by batch."""
+    """Yield lines of text and how many rows they cover, batch by batch."""
     classes = [output.label(label) for label in saved.classes.tolist()]
     write = _objects if as_json else _scores if scores else _labels
     n_rows = 0

@@ -1,4 +1,4 @@
-"""How data and models are read: options that verbs share, the source that they stand for, models of the right kind."""
+"""Reading data and models: options that verbs share, the source they describe, models of the right kind."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def names(context: Any, parameter: Any, text: str | None) -> list[str] | None:
-    """A list of names, separated by commas."""
+    """Parse names separated by commas."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, float] | None:
-    """A number, or numbers of columns: 0, or age=40,income=0."""
+    """Parse a number, or numbers by column: 0, or age=40,income=0."""
     if text is None:
         return None
     try:
@@ -39,33 +39,52 @@ def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, f
 
 ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 READING = [
-    click.option("--format", type=click.Choice(FORMATS), help="Format of the files; by default told by their names."),
-    click.option("--target", metavar="COLUMN", help="Column of the labels. Models know theirs."),
-    click.option("--one-based", is_flag=True, help="svmlight: index 1 is the first column."),
-    click.option("--delimiter", metavar="CHAR", help="CSV: what separates cells."),
-    click.option("--no-header", is_flag=True, help="CSV: the first line is data; columns are named 0, 1, …"),
-    click.option("--no-quotes", is_flag=True, help='CSV: a " is a character like others, as in raw text.'),
+    click.option("--format", type=click.Choice(FORMATS), help="File format.  [default: detected]"),
+    click.option("--target", metavar="COLUMN", help="Column with the labels. Models remember theirs."),
+    click.option("--one-based", is_flag=True, help="svmlight: indices start at 1."),
+    click.option("--delimiter", metavar="CHAR", help="CSV: character between cells."),
+    click.option("--no-header", is_flag=True, help="CSV: the first line is data; columns are called 0, 1, …"),
+    click.option("--no-quotes", is_flag=True, help='CSV: treat " as an ordinary character.'),
 ]
-MISSING = click.option("--missing", callback=fills, metavar="NUMBER", help="Fill missing values; column=number,… too.")
-LIKE_MODEL = [*READING, MISSING]  # all else about columns is known by the model
+MISSING = click.option(
+    "--missing", callback=fills, metavar="NUMBER", help="Value for missing cells; or column=number,…"
+)
+LIKE_MODEL = [*READING, MISSING]  # the model knows everything else about columns
 ENCODING = [
-    click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from; default all."),
-    click.option("--drop", callback=names, metavar="A,B,…", help="Tables: columns to leave out."),
-    click.option("--categorical", callback=names, metavar="A,B,…", help="Columns of categories; default: of text."),
-    click.option("--hash-bits", type=click.IntRange(1, 28), help="Hash categories into 2^BITS features."),
-    click.option("--text", callback=names, metavar="A,B,…", help="Columns of text, as hashed words."),
-    click.option("--ngrams", type=click.IntRange(1, 8), default=1, show_default=True, help="Up to so many words each."),
-    click.option("--text-bits", type=click.IntRange(1, 28), default=18, show_default=True, help="2^BITS features."),
+    click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from.  [default: all]"),
+    click.option("--drop", callback=names, metavar="A,B,…", help="Tables: columns to ignore."),
+    click.option(
+        "--categorical", callback=names, metavar="A,B,…", help="Columns of categories.  [default: columns of strings]"
+    ),
+    click.option(
+        "--hash-bits", type=click.IntRange(1, 28), metavar="BITS", help="Hash categories into 2^BITS features."
+    ),
+    click.option("--text", callback=names, metavar="A,B,…", help="Columns of text, whose words are hashed."),
+    click.option(
+        "--ngrams",
+        type=click.IntRange(1, 8),
+        default=1,
+        show_default=True,
+        help="Text: maximum number of consecutive words in a feature.",
+    ),
+    click.option(
+        "--text-bits",
+        type=click.IntRange(1, 28),
+        metavar="BITS",
+        default=18,
+        show_default=True,
+        help="Text: hash words into 2^BITS features.",
+    ),
     MISSING,
 ]
 CACHING = [
-    click.option("--cache", metavar="FOLDER", help="Keep the parsed copy for later passes here, not beside the file."),
+    click.option("--cache", metavar="FOLDER", help="Folder for the parsed copy.  [default: beside the file]"),
     click.option("--no-cache", is_flag=True, help="Parse the files again in every pass."),
 ]
 
 
 def options(*groups: list[Any]) -> Callable[[F], F]:
-    """Decorate a command with all of these options."""
+    """Decorate a command with these options."""
 
     def decorate(function: F) -> F:
         for option in reversed([each for group in groups for each in group]):
@@ -76,10 +95,10 @@ def options(*groups: list[Any]) -> Callable[[F], F]:
 
 
 def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, Any] | None = None) -> Source:
-    """The source that arguments and options stand for.
+    """Make the source that arguments and options describe.
 
-    like: how a model's tables were read. known: format and settings of the files that a model was trained on, used
-    where nothing else is said.
+    like: how a model's tables were encoded. known: format and settings of the files that a model was trained on, which
+    are the defaults.
     """
     known = known or {}
     kind = given.get("format") or _kind(data, known)
@@ -115,24 +134,26 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
 
 
 def for_model(data: Any, given: dict[str, Any], saved: Any, labels: bool = True) -> Source:
-    """The source of rows for a model, read as those were that it learned from; of tables without labels, if so said."""
+    """Make the source of rows for a model, read like its training data; labels=False ignores labels in tables."""
     found = saved.trained.get("source")
     known = {**(found if isinstance(found, dict) else {}), "n_features": saved.n_features}
     like = saved.encoding
     if like is None and (given.get("format") or _kind(data, known)) not in ("svmlight", "numpy"):
         if saved.feature_names is None:
-            raise click.UsageError("the model knows features by their numbers, not the names of columns of a table")
+            raise click.UsageError(
+                "the model cannot read tables: it was trained on numbered features, not on named columns"
+            )
         from perceptrons.data.table.encoding import Encoding
 
         label = {"f": "float64", "i": "int64", "u": "int64", "b": "bool"}.get(saved.classes.dtype.kind, "str")
         like = Encoding(given["target"], label, list(saved.feature_names), [], [], [])
     if like is not None and not labels and given["target"] is None:
-        like = replace(like, target=None)  # cells of labels may be empty, or hold anything
+        like = replace(like, target=None)  # cells of labels may be empty or hold anything
     return opened(data, given, like, known)
 
 
 def _kind(data: Any, known: dict[str, Any]) -> str:
-    """The format of files by their names or beginnings, or the one that a model was trained on."""
+    """The format of files by name or content, else the one that a model was trained on."""
     from perceptrons.data.files import DataError, expand
     from perceptrons.data.source import detect_format
 
@@ -146,45 +167,47 @@ def _kind(data: Any, known: dict[str, Any]) -> str:
 
 
 def _unlabelled(data: Any, settings: dict[str, Any], n_features: int) -> bool:
-    """Whether an array in a file has the features of a model and no column of labels."""
+    """Tell whether the array in a file has a model's features but no column of labels."""
     from perceptrons.data.files import expand, is_stream
 
     first = expand(data)[0]
-    if is_stream(first):  # which cannot be read again
+    if is_stream(first):  # a stream cannot be read twice
         return False
     batch = next(source(first, format="numpy", **settings).batches(), None)
     return batch is not None and batch.rows.indices is None and batch.rows.n_features == n_features - 1
 
 
 def _refuse(given: dict[str, Any], kind: str, *others: str) -> None:
-    """Options of tables say nothing about other files."""
+    """Refuse options for tables if the files are not tables."""
     for name in others:
         if given.get(name):
-            raise click.UsageError(f"--{name.replace('_', '-')} is for tables, and these files are of format {kind}")
+            raise click.UsageError(f"--{name.replace('_', '-')} is for tables, but these files have the format {kind}")
 
 
 def share_of(validation: str | None) -> float | None:
-    """The share to hold out, if --validation is one, and no file."""
+    """The share to hold out, or None if --validation is not a number."""
     try:
         share = float(validation or "")
     except ValueError:
         if validation is not None and validation.endswith("%") and not os.path.exists(validation):
             raise click.BadParameter(
-                f"a share is a number between 0 and 1, such as 0.1, got {validation}", param_hint="--validation"
+                f"expected a share between 0 and 1, such as 0.1, got {validation}", param_hint="--validation"
             ) from None
         return None
     if not 0 < share < 1:
-        raise click.BadParameter(f"a share must lie between 0 and 1, got {share:g}", param_hint="--validation")
+        raise click.BadParameter(
+            f"expected a share between 0 and 1, such as 0.1, got {share:g}", param_hint="--validation"
+        )
     return share
 
 
 def kind(made: Source) -> str:
-    """The format of a source, as it is told on the command line."""
+    """The name of a source's format on the command line."""
     return str(made.signature()["format"])
 
 
 def known_of(made: Source, given: dict[str, Any]) -> dict[str, Any]:
-    """How a source was read, beyond its encoding: what `opened` takes as known."""
+    """How a source was read, besides its encoding: `opened` takes this as `known`."""
     return {
         "format": kind(made),
         "zero_based": not given["one_based"],
@@ -196,7 +219,7 @@ def known_of(made: Source, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def classifier_in(path: str, instead: str) -> Saved:
-    """The model in a file, which labels rows. `instead`: what is to be done with a tagger, or why nothing is."""
+    """Read a classifier from a file. `instead`: what to do if the file holds a tagger."""
     saved = read(path)
     if isinstance(saved, Saved):
         return saved
@@ -204,7 +227,7 @@ def classifier_in(path: str, instead: str) -> Saved:
 
 
 def tagger_in(path: str, instead: str) -> SavedTagger:
-    """The tagger in a file. `instead` is the verb for other models."""
+    """Read a tagger from a file. `instead`: the verb for other models."""
     saved = read(path)
     if isinstance(saved, Saved):
         raise ModelFileError(f"{path} holds a {saved.estimator}: use perceptrons {instead}")

@@ -1,4 +1,4 @@
-"""What `perceptrons train` says when it is done."""
+"""The report of `perceptrons train`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from perceptrons.learn.learner import at_most
 from perceptrons.rules import RULES
 from perceptrons.store.values import to_json
 
-SHOWN = 12  # passes of which a line is printed, at most
+SHOWN = 12  # maximum number of passes that are printed
 WHY = {
     "converged": "the last pass made no mistake",
     "margin": "the margin is proved to be below tol",
-    "stuck": "no step is possible along the rows that are wrong",
+    "stuck": "no step can correct the rows that are still wrong",
     "validation": "the held-out error stopped falling",
     "max_iter": "all passes were made",
     "stalled": "the mistakes of a pass stopped falling",
@@ -27,7 +27,7 @@ WHY = {
 
 
 def describe(result: Any, source: Any, path: str, learning: float, total: float) -> dict[str, Any]:
-    """All that is known of a training, for machines."""
+    """All facts about a training, for --json."""
     saved, mistakes = result.saved, result.run.mistakes
     visits = max(1, len(mistakes)) * result.n_rows
     return {
@@ -44,7 +44,7 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
 
 
 def outcome(result: Any, learner: AnyLearner, path: str, seconds: float) -> dict[str, Any]:
-    """How a training ended, whatever was trained."""
+    """How training ended, for every kind of model."""
     run: Run = result.run
     return {
         "params": settings(result.saved.params),
@@ -64,12 +64,12 @@ def outcome(result: Any, learner: AnyLearner, path: str, seconds: float) -> dict
 
 
 def finite(bound: float) -> float | None:
-    """A bound, or None where nothing is bounded: JSON has no infinity."""
+    """A bound, or None if it is infinite: JSON has no infinity."""
     return bound if math.isfinite(bound) else None
 
 
 def show(result: Any, summary: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the same facts for people."""
     classes, mistakes = summary["classes"], summary["mistakes"]
     listed = ", ".join(str(label) for label in classes[:6]) + (", …" if len(classes) > 6 else "")
     output.heading(
@@ -89,15 +89,15 @@ def show(result: Any, summary: dict[str, Any]) -> None:
         click.echo("final model: " + ", ".join(told))
     click.echo(ending(summary) + kept_text(summary))
     if summary["converged"] and summary["training_error"]:
-        click.echo("the last hypothesis separates the rows, but the readout that predicts does not: try --readout last")
+        click.echo("the last weight vector separates the rows, but the readout does not: try --readout last")
     if summary["margin_bound"] is not None:
         click.echo("proved: " + proved(summary["margin_bound"], result.saved.learner.radius, "rows"))
-    click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in all")
+    click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in total")
     click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
 
 
 def table_of_passes(head: list[str], *columns: list[Any]) -> None:
-    """Print a line for each pass, or the first and the last ones; the last column, of held-out errors, may be short."""
+    """Print a line for each pass, or for the first and last ones; held-out errors, the last column, may be fewer."""
     *counts, held = columns
     n, lines = len(counts[0]), []
     for number in chosen(n):
@@ -105,13 +105,13 @@ def table_of_passes(head: list[str], *columns: list[Any]) -> None:
         lines.append([f"{number + 1}", *(column[number] for column in counts), *errors])
         if number + 1 < n and number + 1 not in chosen(n):
             lines.append(["…"] + [""] * (len(head) - 1))
-    if lines:  # none where the first pass was interrupted
+    if lines:  # none if the first pass was interrupted
         output.table(head, lines, left=0)
         click.echo()
 
 
 def proved(bound: float, radius: float, unit: str) -> str:
-    """What a bound on the margin says.
+    """Say what a bound on the margin means.
 
     >>> proved(0.04261, 21.3, "rows")
     'the rows cannot be separated by a margin above 0.0427 (0.201 % of the longest row)'
@@ -122,7 +122,7 @@ def proved(bound: float, radius: float, unit: str) -> str:
 
 
 def ending(summary: dict[str, Any]) -> str:
-    """How training ended."""
+    """Say how training ended."""
     if summary["stopped"] == "interrupted":
         return f"interrupted in pass {summary['passes'] + 1}"
     word = click.style("converged", fg="green") if summary["converged"] else "not converged"
@@ -135,7 +135,7 @@ def kept_text(summary: dict[str, Any]) -> str:
 
 
 def settings(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of an estimator for machines; weights of classes by their labels.
+    """An estimator's parameters for JSON, with class weights by label.
 
     >>> settings({"tol": None, "class_weight": {1.0: 2, -1.0: 1}})
     {'tol': None, 'class_weight': {'1': 2, '-1': 1}}
@@ -148,7 +148,7 @@ def settings(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def rule_text(value: Any) -> str:
-    """A rule by its name and parameters; other settings as they are.
+    """Format a rule with its parameters; other settings stay as they are.
 
     >>> from perceptrons.rules import PA1
     >>> rule_text(PA1(C=0.5)), rule_text("rbf")
@@ -162,12 +162,12 @@ def rule_text(value: Any) -> str:
 
 
 def chosen(n: int) -> list[int]:
-    """Numbers of passes to show: all, or the first ones, and the last ones."""
+    """Which passes to show: all, or the first and last ones."""
     return list(range(n)) if n <= SHOWN else [*range(SHOWN // 2), *range(n - SHOWN // 2, n)]
 
 
 def size(n_bytes: int) -> str:
-    """Bytes for people.
+    """Format a number of bytes.
 
     >>> size(1234), size(5_000_000)
     ('1.2 kB', '5.0 MB')

@@ -1,4 +1,4 @@
-"""Standard output that is written whole, or not without an error."""
+"""Standard output that is written completely, or fails with an error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class NamedStream(io.FileIO):
-    """A file of the system whose errors say which it is."""
+    """A file whose errors carry its name."""
 
     told = "standard output"
 
@@ -24,13 +24,13 @@ class NamedStream(io.FileIO):
 def guard() -> None:
     """Buffer standard output, whatever PYTHONUNBUFFERED says, unless it is a terminal.
 
-    The system may write a part only, where a disk is full or a reader has gone. Buffers go on with the rest, and so
-    come to the error; without them the rest would be lost, and nobody told. What is printed is flushed by who prints.
+    The system may write only a part, because a disk is full or the reader has gone. A buffer then tries to write the
+    rest and meets the error; without it, the rest would be lost silently. Code that prints must flush.
     """
     out = sys.stdout
     try:
         number = out.fileno() if out is not None and not out.isatty() else -1
-    except (OSError, ValueError):  # none of the system: that of a test, for instance
+    except (OSError, ValueError):  # not a file of the system, for instance in a test
         return
     if number >= 0 and not isinstance(getattr(out.buffer, "raw", None), NamedStream):
         out.flush()
@@ -39,7 +39,7 @@ def guard() -> None:
 
 
 def abandon() -> None:
-    """Have nothing more come of standard output: what could not be written is not tried again when Python ends."""
+    """Discard what is still to be written to standard output, so that Python does not try again when it exits."""
     try:
         number = sys.stdout.fileno()
     except (AttributeError, OSError, ValueError):

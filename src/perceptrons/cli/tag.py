@@ -1,4 +1,4 @@
-"""`perceptrons tag`: taggers of sequences, from files of sentences with one token a line."""
+"""`perceptrons tag`: taggers of sequences, from files with one token per line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ VERBS = {
 def command() -> None:
     """Label the tokens of sentences: parts of speech, chunks, names.
 
-    Files have one token a line and blank lines between sentences: columns as the CoNLL tasks have them, or CoNLL-U.
+    Files have one token per line and blank lines between sentences, in columns as in the CoNLL tasks, or in CoNLL-U.
 
     \b
       perceptrons tag train train.txt --columns word,pos,chunk --features chunking --model chunks.tagger
       perceptrons tag evaluate chunks.tagger test.txt
       perceptrons tag predict chunks.tagger new.txt -o labelled.txt
 
-    What a model holds is shown by `perceptrons inspect`, its mistakes in training by `perceptrons plot`.
+    Use `perceptrons inspect` to see what a tagger holds, and `perceptrons plot` to draw its mistakes in training.
     """

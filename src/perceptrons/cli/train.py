@@ -1,4 +1,4 @@
-"""`perceptrons train`: from files to a model, in one command."""
+"""`perceptrons train`: learn a model from files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNELS = ["rbf", "poly", "linear", "sigmoid", "cosine", "laplacian"]
 
 
 def weights(context: Any, parameter: Any, text: str | None) -> Any:
-    """Parse weights of classes: balanced, or label=weight,…"""
+    """Parse class weights: balanced, or label=weight,…"""
     if text is None or text == "balanced":
         return text
     try:
@@ -36,7 +36,9 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 
 
 @click.command(
-    "train", epilog="Files: svmlight, CSV, TSV, Parquet, Arrow, NumPy; plain, gzip, bzip2 or zstd; globs; - is stdin."
+    "train",
+    epilog="DATA: svmlight, CSV, TSV, Parquet, Arrow or NumPy files, plain or compressed (gzip, bzip2, zstd); "
+    "patterns such as '*.csv'; - for standard input.",
 )
 @reading.ARGUMENT
 @click.option(
@@ -44,7 +46,7 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
     type=click.Choice(list(ESTIMATORS)),
     default="perceptron",
     show_default=True,
-    help="What learns: a linear model with any rule, the one of scikit-learn's name, or one with a kernel.",
+    help="Linear with any rule; linear as in scikit-learn's PassiveAggressiveClassifier; or with a kernel.",
 )
 @click.option(
     "--readout",
@@ -56,23 +58,23 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
     "--tol",
     type=click.FloatRange(0),
     default=0.0,
-    help="Stop when the margin is proved to be below TOL times the longest row.  [default: never]",
+    help="Stop when the margin is proved to be below TOL times the length of the longest row.  [default: never]",
 )
-@click.option("--class-weight", callback=weights, metavar="W", help='Weights of classes: "balanced", or label=weight,…')
-@click.option("--no-intercept", is_flag=True, help="Learn no bias.")
+@click.option("--class-weight", callback=weights, metavar="W", help='Class weights: "balanced", or label=weight,…')
+@click.option("--no-intercept", is_flag=True, help="Learn without a bias.")
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True, help="Kernel function.")
 @click.option(
     "--gamma", default="scale", show_default=True, callback=width, help="Kernel parameter: a number, scale or auto."
 )
-@click.option("--degree", type=click.IntRange(0), default=3, show_default=True, help="Degree of the kernel poly.")
-@click.option("--coef0", type=float, default=0.0, show_default=True, help="Constant of the kernels poly and sigmoid.")
+@click.option("--degree", type=click.IntRange(0), default=3, show_default=True, help="Degree of the poly kernel.")
+@click.option("--coef0", type=float, default=0.0, show_default=True, help="Constant of the poly and sigmoid kernels.")
 @click.option("--budget", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
 @reading.options(reading.READING, reading.ENCODING, reading.CACHING)
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
 
-    Rows are read in batches: memory is bounded by the batches and the weights, whatever the size of the files. With
-    several passes, rows are parsed once and a binary copy is kept beside the first file.
+    Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
+    several passes, files are parsed once, and a binary copy is kept beside the first file.
 
     \b
       perceptrons train train.svm --model m.perceptron --passes 1
@@ -102,11 +104,11 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
 
 
 def check(given: dict[str, Any]) -> None:
-    """Refuse options that would change nothing, and what does not go together."""
+    """Refuse options that have no effect, and combinations that do not work."""
     idle = {} if given["estimator"] == "kernel" else dict.fromkeys(OF_KERNELS, "--estimator kernel")
     passive = given["estimator"] == "passive-aggressive"
     if passive:
-        idle["rule"] = "--estimator perceptron or kernel: passive-aggressive is the rule pa1"
+        idle["rule"] = "--estimator perceptron or kernel: passive-aggressive always uses the rule pa1"
     training.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")
     if passive and given["readout"] in READOUTS and not READOUTS[given["readout"]].over_structures:
-        raise click.UsageError(f"--readout {given['readout']} goes with --estimator perceptron or kernel")
+        raise click.UsageError(f"--readout {given['readout']} needs --estimator perceptron or kernel")

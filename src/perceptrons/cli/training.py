@@ -1,4 +1,4 @@
-"""What `train` and `tag train` share: options, checks of them, the rule, and what is noted about a training."""
+"""What `train` and `tag train` share: options and their checks, the rule, the record of a training."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ def _dashed(name: str) -> str:
 
 
 def _users(parameter: str) -> dict[str, Any]:
-    """The rules that have a parameter of this name."""
+    """The rules that have this parameter."""
     return {name: rule for name, rule in rules.RULES.items() if parameter in rule._fields}
 
 
 def _parameters() -> list[str]:
-    """Names of the parameters of all rules."""
+    """The names of all parameters of rules."""
     return list(dict.fromkeys(name for rule in rules.RULES.values() for name in rule._fields))
 
 
 def _parameter(name: str) -> Any:
-    """The option for a parameter of rules; its default is that of the rule."""
+    """The option for a parameter of rules; the rule supplies the default."""
     told = "; ".join(f"{rule}: {kind.parameters[name]}" for rule, kind in _users(name).items())
     defaults = {kind._field_defaults.get(name) for kind in _users(name).values()}
     shown = f"  [default: {defaults.pop():g}]" if len(defaults) == 1 and None not in defaults else ""
-    return click.option(_dashed(name), name, type=float, help=f"Of the rule {told}.{shown}")
+    return click.option(_dashed(name), name, type=float, help=f"For rule {told}.{shown}")
 
 
 def options(unit: str) -> list[Any]:
-    """Options about training on examples that are called `unit`."""
+    """Options for training on examples, which are called `unit`."""
     return [
         click.option(
             *("-m", "--model", "path"),
@@ -52,7 +52,7 @@ def options(unit: str) -> list[Any]:
             type=click.Choice(list(rules.RULES)),
             default="perceptron",
             show_default=True,
-            help="How far a step goes.",
+            help="Rule that decides how far each step goes.",
         ),
         *map(_parameter, _parameters()),
         click.option(
@@ -65,7 +65,7 @@ def options(unit: str) -> list[Any]:
         click.option(
             "--validation",
             metavar="SHARE|FILE",
-            help=f"Measure the error on a share (0.1) of the {unit}, or on a file.",
+            help=f"Measure the held-out error: on a share of the {unit}, such as 0.1, or on a file.",
         ),
         click.option(
             "--patience",
@@ -77,20 +77,20 @@ def options(unit: str) -> list[Any]:
             "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed for shuffling."
         ),
         click.option("--no-shuffle", is_flag=True, help=f"Keep the order of the {unit}."),
-        click.option("--drop-zeros", is_flag=True, help="Save only what has weights: a smaller file, nothing lost."),
-        click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors."),
+        click.option("--drop-zeros", is_flag=True, help="Do not save zero weights: a smaller file, same predictions."),
+        click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
         output.JSON,
     ]
 
 
 def rule_of(given: dict[str, Any]) -> Any:
-    """The rule with its parameters: those given, else its own defaults."""
+    """The rule with the parameters given; the others keep their defaults."""
     make = rules.RULES[given["rule"]]
     return rules.resolve(make(**{name: given[name] for name in make._fields if given.get(name) is not None}))
 
 
 def params(given: dict[str, Any], share: float | None) -> dict[str, Any]:
-    """Parameters of an estimator that trains like this, as far as all estimators have them."""
+    """Parameters that every estimator has, for one that would learn the same."""
     return {
         "max_iter": given["passes"],
         "shuffle": not given["no_shuffle"],
@@ -102,7 +102,7 @@ def params(given: dict[str, Any], share: float | None) -> dict[str, Any]:
 
 
 def check_idle(given: dict[str, Any], idle: dict[str, str], unit: str) -> None:
-    """Refuse options that would change nothing. `idle`: further ones, and what they go with."""
+    """Refuse options that have no effect. `idle`: more of them, with what each needs."""
     needed = {
         name: f"--rule {' or '.join(_users(name))}" for name in _parameters() if given["rule"] not in _users(name)
     }
@@ -112,15 +112,15 @@ def check_idle(given: dict[str, Any], idle: dict[str, str], unit: str) -> None:
 
 
 def refuse_given(idle: dict[str, str]) -> None:
-    """Refuse options that were given although they do not go together with the others."""
+    """Refuse options that were given without what they need."""
     context = click.get_current_context()
     for name, needed in idle.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{_dashed(name)} goes with {needed}")
+            raise click.UsageError(f"{_dashed(name)} needs {needed}")
 
 
 def noted(paths: Iterable[str], seconds: float, **facts: Any) -> dict[str, Any]:
-    """What a model file says about its training."""
+    """The record of a training in a model file."""
     return {
         "files": [os.path.abspath(name) if name != STDIN else name for name in paths],
         **facts,

@@ -1,6 +1,6 @@
-"""Model files: saved without code, loaded without executing any; and export to ONNX.
+"""Model files, which hold no code and execute none when they are loaded; and export to ONNX.
 
-Names are imported when they are first used, so that each costs what it needs only.
+Names are imported when they are first used, so that each loads only what it needs.
 """
 
 from __future__ import annotations

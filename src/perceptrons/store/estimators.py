@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn's kind to and from model files."""
+"""Save scikit-learn estimators to model files, and load them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,25 @@ if TYPE_CHECKING:
 def save(model: Online, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
     """Save a fitted model.
 
-    The file is a safetensors file with settings in JSON: `load` executes nothing in it. It is replaced in one step, so
-    that at every moment the old or the new one is there, whole; and it carries a digest, so that damage is noticed.
+    The file is in the safetensors format, with settings in JSON; `load` executes nothing in it. It is replaced in one
+    step, so that a complete file, old or new, exists at every moment. A digest in the file reveals damage.
 
     Parameters
     ----------
     model : Perceptron, PassiveAggressiveClassifier, KernelPerceptron or SequenceTagger
-        Fitted. Rules and kernels of one's own are code, and cannot be saved; nor can a RandomState.
+        The fitted model. It must not use rules or kernels of your own, which are code, or a RandomState.
     path : str or path
-        For instance ``"spam.perceptron"``.
+        The file to write, for instance ``"spam.perceptron"``.
     drop_zeros : bool, default=False
-        Store the weights of linear models that are not zero, with their positions, where that is shorter. Of taggers,
-        leave out the features that have no weight; predictions and later learning are the same.
+        Make the file smaller where possible: linear models store only weights that are not zero, with their
+        positions; taggers leave out features without weights. Predictions and later learning stay the same.
+
+    Raises
+    ------
+    TypeError
+        If the model is not one of these estimators.
+    ValueError
+        If a parameter, a class or a weight of the model cannot be saved.
 
     Examples
     --------
@@ -49,19 +56,32 @@ def save(model: Online, path: str | os.PathLike[str], *, drop_zeros: bool = Fals
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load a model that was saved: it predicts as it did, and goes on learning where it stopped.
+    """Load a saved model. It predicts exactly as before and can continue learning.
 
-    A file that is no model, or is damaged, or holds what no model can be raises `perceptrons.store.ModelFileError`.
+    Parameters
+    ----------
+    path : str or path
+        A file written by `save` or by ``perceptrons train``.
+
+    Returns
+    -------
+    model : Perceptron, PassiveAggressiveClassifier, KernelPerceptron or SequenceTagger
+        The fitted model.
+
+    Raises
+    ------
+    perceptrons.store.ModelFileError
+        If the file is not a model file, is damaged, or has content that does not fit together.
     """
     saved = read(path)
     try:
         return from_saved(saved) if isinstance(saved, Saved) else from_saved_tagger(saved)
-    except Exception as error:  # parameters that the estimator itself refuses
+    except Exception as error:  # for instance, parameters that the estimator refuses
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
 
 
 def to_saved(model: Online) -> Saved | SavedTagger:
-    """What is saved of a fitted estimator."""
+    """The parts of a fitted estimator that are saved."""
     from sklearn.utils.validation import check_is_fitted
 
     from perceptrons import models
@@ -69,18 +89,16 @@ def to_saved(model: Online) -> Saved | SavedTagger:
     name, known = type(model).__name__, [*LEARNERS, TAGGER]
     if isinstance(model, models.StructuredPerceptron):
         raise TypeError(
-            "a StructuredPerceptron cannot be saved: its problem is code, and a model file holds none. Keep its "
-            "weights_, which are numbers"
+            "a StructuredPerceptron cannot be saved: its problem is code, and model files hold no code. Save its "
+            "weights_ instead, which are numbers"
         )
     if name not in known or type(model) is not getattr(models, name):
-        raise TypeError(f"{', '.join(known)} can be saved, got {name}; of a pipeline, save the last step")
+        raise TypeError(f"expected one of {', '.join(known)}, got {name}; of a pipeline, save the last step")
     check_is_fitted(model)
     params = model.get_params(deep=False)
     if isinstance(params["random_state"], np.random.RandomState):
-        raise ValueError(
-            "random_state is a RandomState, whose state is not saved: set it to a whole number or None first"
-        )
-    model._validate_params()  # what is refused now is not refused when it is too late
+        raise ValueError("random_state is a RandomState, which cannot be saved: set it to an integer or None first")
+    model._validate_params()  # refuse now what `load` would refuse later
     if name == TAGGER:
         return _to_saved_tagger(model, params)
     model._settings()
@@ -104,7 +122,7 @@ def to_saved(model: Online) -> Saved | SavedTagger:
 
 
 def from_saved(saved: Saved) -> Any:
-    """The estimator that was saved, its parameters checked."""
+    """Restore an estimator, and check its parameters."""
     from perceptrons import models
 
     params = dict(saved.params)
@@ -145,7 +163,7 @@ def _to_saved_tagger(model: SequenceTagger, params: dict[str, Any]) -> SavedTagg
 
 
 def from_saved_tagger(saved: SavedTagger) -> Any:
-    """The tagger that was saved, its parameters checked."""
+    """Restore a tagger, and check its parameters."""
     from perceptrons.models import SequenceTagger
 
     params, report = dict(saved.params), saved.report

@@ -1,4 +1,4 @@
-"""Learners in a kernel's feature space as settings and arrays: with all support rows, and with a budget."""
+"""Kernel learners as settings and arrays, with and without a budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perceptrons.store.rows import pack_rows, unpack_rows
 from perceptrons.store.values import MOST, Settings, check_range, take, to_json
 
 Expanded = KernelLearner | BudgetLearner
-# Positions of what policies remembered in older files, which have it among the settings.
+# Older files have the memory of policies in the settings; these are the positions of its entries.
 MEMORY = {
     "damage": budget.DAMAGE,
     "radius": budget.RADIUS,
@@ -32,20 +32,20 @@ MEMORY = {
 
 
 def kind_of(learner: object) -> str:
-    """Which of the two it is."""
+    """The kind of a kernel learner: budget or kernel."""
     return "budget" if isinstance(learner, BudgetLearner) else "kernel"
 
 
 def pack_expansion(learner: Expanded) -> tuple[dict[str, Any], Tensors]:
-    """A learner in a kernel's feature space as settings and arrays."""
+    """Convert a kernel learner to settings and arrays."""
     kernel = learner.fixed["kernel"]
     if not isinstance(kernel, str):
         raise ValueError(
-            f"kernel={kernel!r} is a function, and a model file holds no code: it cannot be saved. Kernels that can "
-            f"be: {', '.join(KERNELS)}, and a precomputed one"
+            f"kernel={kernel!r} cannot be saved: it is a function, and model files hold no code. Use one of "
+            f"{', '.join(KERNELS)}, or a precomputed kernel"
         )
     learner = copy.copy(learner)
-    learner.seal()  # of the copy: the learner itself stays as it is
+    learner.seal()  # seals the copy; the learner itself does not change
     settings = pack_common(learner)
     gamma = learner.fixed["gamma"]
     settings |= {"kernel": kernel, "gamma": gamma if isinstance(gamma, str) else to_json(float(gamma), "gamma")}
@@ -76,7 +76,7 @@ def pack_expansion(learner: Expanded) -> tuple[dict[str, Any], Tensors]:
 
 
 def unpack_kernel(settings: Settings, tensors: Tensors, n_features: int) -> KernelLearner:
-    """The learner with all support rows that `pack_expansion` was given."""
+    """Restore a learner without a budget from `pack_expansion`."""
     learner = KernelLearner(**_shared(settings), max_memory=settings.whole("max_memory", high=2**200))
     size = _set_support(learner, settings, tensors, n_features)
     for name in ("alpha", "kept"):
@@ -89,16 +89,16 @@ def unpack_kernel(settings: Settings, tensors: Tensors, n_features: int) -> Kern
 
 
 def _classes(learner: Expanded) -> tuple[int, ...]:
-    """The axes of coefficients behind that of rows."""
+    """The shape of coefficients after the axis of rows."""
     return learner.zeros(0).shape[1:]
 
 
 def unpack_budget(settings: Settings, tensors: Tensors, n_features: int) -> BudgetLearner:
-    """The learner with a budget that `pack_expansion` was given."""
+    """Restore a learner with a budget from `pack_expansion`."""
     policy = settings.choice("policy", list(POLICIES))
     shared = _shared(settings)
     if shared["readout"] != "last":
-        raise ValueError(f"a budget goes with readout 'last', got {shared['readout']!r}")
+        raise ValueError(f"a budget needs readout 'last', got {shared['readout']!r}")
     if policy == "forgetron" and shared["n_classes"] > 2:
         raise ValueError(f"policy 'forgetron' is for two classes, got {shared['n_classes']}")
     learner = BudgetLearner(
@@ -112,7 +112,7 @@ def unpack_budget(settings: Settings, tensors: Tensors, n_features: int) -> Budg
     if size > learner.budget:
         raise ValueError(f"there are {size} support rows, more than the budget of {learner.budget}")
     state["slots"] = slots = take(tensors, "slots", "i8", (size,)).astype(np.intp, copy=False)
-    if not np.array_equal(np.sort(slots), np.arange(size)):  # compiled code looks into all of them
+    if not np.array_equal(np.sort(slots), np.arange(size)):  # compiled code uses them as indices, unchecked
         raise ValueError(f"slots must be the numbers from 0 to {size - 1}")
     table, factor = (0 if policy == "random" else size), (size if learner.projects else 0)
     state["born"] = take(tensors, "born", "f8", (size,))
@@ -132,7 +132,7 @@ def unpack_budget(settings: Settings, tensors: Tensors, n_features: int) -> Budg
 
 
 def _shared(settings: Settings) -> dict[str, Any]:
-    """What the constructors of both learners take. γ is the number that was worked out from rows of the time."""
+    """Arguments for the constructors of both learners. γ is the number computed from the first rows."""
     return {
         **unpack_common(settings),
         "kernel": settings.choice("kernel", [*KERNELS, "precomputed"]),
@@ -144,7 +144,7 @@ def _shared(settings: Settings) -> dict[str, Any]:
 
 
 def _set_support(learner: Expanded, settings: Settings, tensors: Tensors, n_features: int) -> int:
-    """Give a learner its support rows and what is known about them; returns how many there are."""
+    """Give a learner its support rows and their facts; returns the number of support rows."""
     unpack_totals(settings, learner.totals)
     gamma = settings.any("gamma")
     learner.fixed["gamma"] = gamma if gamma in ("scale", "auto") else settings.number("gamma")
@@ -159,7 +159,7 @@ def _set_support(learner: Expanded, settings: Settings, tensors: Tensors, n_feat
         piece = unpack_rows(Settings(entry), tensors, f"pieces.{number}", 1 if precomputed else n_features)
         if len(piece) == 0:
             raise ValueError(f"pieces.{number} has no rows")
-        if precomputed:  # rows are numbers of columns
+        if precomputed:  # each row is the number of a column
             check_range(f"pieces.{number}", piece.values, n_features)
         learner.sealed.pieces.append(piece)
     size = len(learner.sealed)

@@ -1,4 +1,4 @@
-"""Learners of classes as settings and arrays: what all have in common, and the linear one."""
+"""Class learners as settings and arrays: what all of them share, and the linear one."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LIMITS = {"sum_tau": (0.0, LARGEST), "sq_norm": (-LARGEST, LARGEST), "sq_radius"
 
 
 def pack_totals(totals: Totals) -> dict[str, Any]:
-    """What a learner has counted."""
+    """Convert the totals of a learner to settings."""
     return {name: to_json(getattr(totals, name), name) for name in Totals.names()}
 
 
 def unpack_totals(settings: Settings, totals: Entries) -> None:
-    """Give a learner its counts. Older files have the radius beside the counts, and tokens only for taggers."""
+    """Restore a learner's totals. Older files have the radius beside the counts, and tokens only for taggers."""
     counts = settings.part("counts")
     for name in Totals.names():
         where = settings if name == "sq_radius" and name not in counts.found else counts
@@ -37,7 +37,7 @@ def unpack_totals(settings: Settings, totals: Entries) -> None:
 
 
 def pack_common(learner: ClassLearner) -> dict[str, Any]:
-    """The settings that every learner of classes has."""
+    """The settings that every class learner has."""
     return {
         "rule": to_json(learner.rule, "rule"),
         "readout": learner.readout.name,
@@ -50,7 +50,7 @@ def pack_common(learner: ClassLearner) -> dict[str, Any]:
 
 
 def unpack_common(settings: Settings) -> dict[str, Any]:
-    """What the constructor of every learner of classes takes."""
+    """Arguments for the constructor of every class learner."""
     eta = settings.number("eta")
     if eta == 0.0:
         raise ValueError("eta must be > 0")
@@ -65,7 +65,7 @@ def unpack_common(settings: Settings) -> dict[str, Any]:
 
 
 def checked_log(log: Array, name: str, n_rows: int, n_classes: int) -> Array:
-    """A log of updates whose rows and classes exist: compiled code trusts them."""
+    """Check that the rows and classes of a log exist: compiled code trusts them."""
     check_range(f"{name}, rows", log[:, markers.ROW], n_rows)
     check_range(f"{name}, classes", log[:, [markers.UP, markers.DOWN]], max(2, n_classes))
     check_range(f"{name}, examples", log[:, markers.AT], MOST)
@@ -78,14 +78,14 @@ def checked_log(log: Array, name: str, n_rows: int, n_classes: int) -> Array:
 
 
 def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
-    """A linear learner as settings and arrays."""
+    """Convert a linear learner to settings and arrays."""
     dense = learner.state.layout == "F"
     settings = pack_common(learner)
     settings |= {"n_features": learner.n_features, "dense": dense, "burn_in": int(learner.burn_in), "steps": []}
     tensors: Tensors = {}
     for name in learner.state:
         tensors |= pack_weights(learner.state[name], name, drop_zeros)
-    readout = learner.readout.with_features(learner.n_features)  # a copy: the learner's own stays as it is
+    readout = learner.readout.with_features(learner.n_features)  # a copy; the learner does not change
     for number, (rows, log) in enumerate(readout.since(0)):
         described, arrays = pack_rows(rows, f"steps.{number}")
         settings["steps"].append(described)
@@ -94,13 +94,13 @@ def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any
 
 
 def unpack_linear(settings: Settings, tensors: Tensors, n_features: int) -> LinearLearner:
-    """The learner that `pack_linear` was given."""
+    """Restore a learner from `pack_linear`."""
     common, dense = unpack_common(settings), settings.flag("dense")
     n_classes = common["n_classes"]
     if settings.whole("n_features") != n_features:
         raise ValueError(f"n_features must be {n_features}, got {settings.whole('n_features')}")
     shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
-    learner = LinearLearner(**common, n_features=0, dense=dense)  # weights follow: no room is made for them yet
+    learner = LinearLearner(**common, n_features=0, dense=dense)  # weights follow; allocate nothing yet
     state = learner.state
     check_memory(tuple(state.kinds), tensors, shape)
     for name, kind in list(state.kinds.items()):
@@ -114,7 +114,7 @@ def unpack_linear(settings: Settings, tensors: Tensors, n_features: int) -> Line
 
 
 def _steps(described: Any, tensors: Tensors, n_features: int, n_classes: int) -> list[Step]:
-    """The updates of a voted readout."""
+    """Restore the updates of a voted readout."""
     if not isinstance(described, list):
         raise ValueError("steps must be a list")
     steps: list[Step] = []
@@ -123,6 +123,6 @@ def _steps(described: Any, tensors: Tensors, n_features: int, n_classes: int) ->
         rows = unpack_rows(Settings(entry), tensors, name, n_features)
         log = take(tensors, f"{name}.log", "f8", (None, markers.COLUMNS))
         if len(log) == 0 or (steps and log[0, markers.AT] < steps[-1].log[-1, markers.AT]):
-            raise ValueError(f"{name}.log must have updates, after those before it")
+            raise ValueError(f"{name}.log must have updates that follow those of the step before")
         steps.append(Step(rows, checked_log(log, f"{name}.log", len(rows), n_classes)))
     return steps

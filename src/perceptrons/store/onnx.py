@@ -1,7 +1,7 @@
-"""Export to ONNX: the graph that computes scores and labels of dense rows, for programs without Python.
+"""Export to ONNX: a graph that computes scores and labels of dense rows, for programs without Python.
 
-All arithmetic is in float64, whatever the rows are, as it is for linear models here; a kernel of float32 rows is
-computed in float32 by `predict`, and differs by its roundings.
+The graph computes in float64, like linear models here. `predict` computes kernels of float32 rows in float32, so these
+scores differ by rounding errors.
 """
 
 from __future__ import annotations
@@ -20,32 +20,41 @@ if TYPE_CHECKING:
     from perceptrons.learn.kernel.expansion import Expansion
     from perceptrons.models.classifier import Classifier
 
-OPSET, IR = 15, 8  # old enough for runtimes in use
-LARGEST = 2**31 - 2**20  # bytes: a message of protocol buffers ends there
+OPSET, IR = 15, 8  # old enough for the runtimes in use
+LARGEST = 2**31 - 2**20  # bytes: the limit of a protocol buffers message
 
 
 def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None:
     """Write a fitted model as an ONNX file. Needs the package onnx: ``pip install 'perceptrons[onnx]'``.
 
-    The graph takes ``X``, float32 of shape (n_rows, n_features), and gives
+    The graph takes ``X``, float32 of shape (n_rows, n_features), and returns
 
-    - ``label``, of shape (n_rows,): the classes as `predict` gives them; text, numbers or truth values;
-    - ``scores``, float64, as `decision_function` gives them: of shape (n_rows,) for two classes, positive for the
-      second one, else (n_rows, n_classes).
+    - ``label``, of shape (n_rows,): the classes that `predict` returns; text, numbers or booleans;
+    - ``scores``, float64, as from `decision_function`: of shape (n_rows,) for two classes, positive for the second,
+      else of shape (n_rows, n_classes).
 
     Parameters
     ----------
     model : estimator or Saved
-        With the readout "last", "averaged" or "pocket"; its kernel, if any, is one known by name. For a model that was
-        trained from tables, X are its features, after the encoding of columns.
+        A fitted model with readout "last", "averaged" or "pocket" and, if it has a kernel, one with a name. If the
+        model was trained on tables, X holds the encoded features, not the columns.
     path : str or path
-        The file at `path` is replaced when the new one is on the disk, whole.
+        The file to write. An existing file is replaced only when the new one is complete.
+
+    Raises
+    ------
+    TypeError
+        If the model is a SequenceTagger or not an estimator of this package.
+    ValueError
+        If the readout, the kernel or the classes cannot be exported, or the model is too large for ONNX.
+    ImportError
+        If the package onnx is not installed.
     """
     saved = model if isinstance(model, Saved) else _saved(model)
     learner = saved.learner
     if learner.readout.by_vote:
         raise ValueError(
-            "readout='voted' cannot be exported: many hypotheses vote. Use readout='averaged', which is close to it"
+            "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is similar"
         )
     content = _model(saved).SerializeToString()
     with replaced(path) as file:
@@ -62,7 +71,7 @@ def _saved(model: Classifier) -> Saved:
 
 
 def _model(saved: Saved) -> Any:
-    """The whole graph, checked."""
+    """Make the graph, and check it."""
     try:
         import onnx
     except ImportError as error:
@@ -108,11 +117,11 @@ def _model(saved: Saved) -> Any:
 
 
 def _labels(classes: Array) -> Array:
-    """Classes as ONNX knows them: text as objects."""
+    """Classes in types that ONNX has: text becomes objects."""
     if classes.dtype.kind in "UO" and all(isinstance(label, str) for label in classes.tolist()):
         return classes.astype(object)
     if classes.dtype.kind not in "biuf":
-        raise ValueError(f"classes of the type {classes.dtype} cannot be exported to ONNX: use numbers or text")
+        raise ValueError(f"classes of type {classes.dtype} cannot be exported to ONNX: use numbers or text")
     return classes
 
 
@@ -128,17 +137,15 @@ def _expansion(graph: Graph, x: str, learner: Expansion, n_features: int) -> str
     """Scores Σ_j coef_j·(k(x, x_j) + bias)."""
     space, coef = learner.space, _two(learner.weights)
     if not isinstance(space.kernel, str) or space.kernel == "precomputed":
-        raise ValueError(f"kernel={space.kernel!r} cannot be exported: ONNX has no formula of it")
+        raise ValueError(f"kernel={space.kernel!r} cannot be exported: ONNX has no formula for it")
     bias = coef.sum(axis=0, keepdims=True) * space.bias
     used = np.flatnonzero(coef.any(axis=1))
-    if len(used) == 0:  # a graph with empty arrays is asking for trouble
+    if len(used) == 0:  # runtimes may not handle empty arrays
         members, coef = np.zeros((1, n_features)), np.zeros((1, coef.shape[1]))
     else:
         size = 8 * len(used) * n_features
         if size > LARGEST:
-            raise ValueError(
-                f"the support rows take {size:,} bytes when dense, more than an ONNX file holds: {LARGEST:,}"
-            )
+            raise ValueError(f"the dense support rows take {size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
         pieces = [piece.matrix() for piece in learner.support.take(used).pieces]
         members = np.vstack([piece.toarray() if hasattr(piece, "toarray") else piece for piece in pieces])
         coef = coef[used]
@@ -152,7 +159,7 @@ def _kernel(graph: Graph, x: str, members: Array, space: Any) -> str:
     if space.kernel == "laplacian":
         return graph.node("Exp", graph.node("Mul", graph.distances(x, members), -gamma))
     if space.kernel in ("poly", "sigmoid"):
-        # γ goes into the constants: onnxruntime would join a product and a factor after it, which it rounds to float32.
+        # γ is part of the constants: onnxruntime would fuse a product with a later factor, and round it to float32.
         product = graph.node("MatMul", x, (gamma * wide).T)
         inner = graph.node("Add", product, np.float64(space.coef0))
         if space.kernel == "sigmoid":
@@ -175,7 +182,7 @@ def _kernel(graph: Graph, x: str, members: Array, space: Any) -> str:
 
 
 class Graph:
-    """Nodes and constants in the order in which they are made, under names by number."""
+    """Nodes and constants in the order in which they are made, named by number."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
@@ -184,7 +191,7 @@ class Graph:
         self.size = 0
 
     def constant(self, array: Any) -> str:
-        """The name of a constant."""
+        """Add a constant; returns its name."""
         array = np.asarray(array)
         name = f"constant_{len(self.initializers)}"
         self.size += array.nbytes
@@ -199,19 +206,19 @@ class Graph:
         return name
 
     def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
-        """The name of what a node gives; inputs are names, or numbers and arrays."""
+        """Add a node; returns the name of its output. Inputs are names, numbers or arrays."""
         name = output or f"value_{len(self.nodes)}"
         names = [entry if isinstance(entry, str) else self.constant(entry) for entry in inputs]
         self.nodes.append(self.onnx.helper.make_node(kind, names, [name], **attributes))
         return name
 
     def double(self, array: Array) -> str:
-        """A constant in float64 that is stored as it is."""
+        """Add a constant that is stored in its own type and used in float64."""
         name = self.constant(array)
         return name if array.dtype == np.float64 else self.node("Cast", name, to=self.onnx.TensorProto.DOUBLE)
 
     def squeeze(self, name: str, output: str) -> str:
-        """The only column."""
+        """Add a node that takes the only column."""
         return self.node("Squeeze", name, np.array([1], dtype=np.int64), output=output)
 
     def squares(self, x: str) -> str:
@@ -219,7 +226,7 @@ class Graph:
         return self.node("ReduceSum", self.node("Mul", x, x), np.array([1], dtype=np.int64), keepdims=1)
 
     def distances(self, x: str, members: Array) -> str:
-        """‖x − x_j‖₁ of all pairs, row by row: all differences at once would take too much memory."""
+        """‖x − x_j‖₁ of all pairs, row by row, because all differences at once would take too much memory."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         others, axis = self.double(members), self.constant(np.array([1], dtype=np.int64))
         n, width = members.shape

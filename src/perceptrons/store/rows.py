@@ -1,4 +1,4 @@
-"""Rows as arrays of a model file, and weights of which only those that are not zero are stored."""
+"""Rows and weights as arrays of a model file; weights may be stored without zeros."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perceptrons.store.values import Settings, check_range, take
 
 
 def pack_rows(rows: Rows, name: str) -> tuple[dict[str, Any], Tensors]:
-    """Rows as settings and arrays."""
+    """Convert rows to settings and arrays."""
     tensors = {f"{name}.values": rows.values, f"{name}.sq_norm": rows.sq_norm}
     if rows.indices is not None and rows.indptr is not None:
         tensors |= {f"{name}.indices": rows.indices, f"{name}.indptr": rows.indptr}
@@ -22,7 +22,7 @@ def pack_rows(rows: Rows, name: str) -> tuple[dict[str, Any], Tensors]:
 
 
 def unpack_rows(settings: Settings, tensors: Tensors, name: str, n_features: int) -> Rows:
-    """The rows that `pack_rows` was given, with so many features: compiled code trusts their indices."""
+    """Restore rows from `pack_rows`, and check their indices, which compiled code trusts."""
     n = settings.whole("n_rows")
     kind = "f4" if f"{name}.values" in tensors and tensors[f"{name}.values"].dtype == np.float32 else "f8"
     sq_norm = take(tensors, f"{name}.sq_norm", "f8", (n,))
@@ -45,24 +45,24 @@ def unpack_rows(settings: Settings, tensors: Tensors, name: str, n_features: int
 
 
 def _sealed(array: Array) -> Array:
-    """Passes are compiled for rows that cannot be written."""
+    """Make an array read-only: passes are compiled for read-only rows."""
     array.flags.writeable = False
     return array
 
 
 def pack_weights(array: Array, name: str, drop_zeros: bool) -> Tensors:
-    """Weights, or pairs of position and value of those that are not zero, if that is shorter."""
+    """Convert weights to arrays: all of them, or positions and values of the non-zeros if that is shorter."""
     if drop_zeros:
         flat = array.reshape(-1)
         kind = np.uint32 if flat.size <= 1 << 32 else np.uint64
-        index = np.flatnonzero(flat.view(np.uint64))  # by their bits: −0 is kept
+        index = np.flatnonzero(flat.view(np.uint64))  # compares bits, so that −0 is kept
         if len(index) * (8 + np.dtype(kind).itemsize) < array.nbytes:
             return {f"{name}.index": index.astype(kind), f"{name}.value": flat[index]}
     return {name: array}
 
 
 def unpack_weights(tensors: Tensors, name: str, shape: tuple[int, ...]) -> Array:
-    """The weights that `pack_weights` was given."""
+    """Restore weights from `pack_weights`."""
     if name in tensors or f"{name}.index" not in tensors:
         return take(tensors, name, "f8", shape)
     wide = tensors[f"{name}.index"].dtype == np.uint64
@@ -76,7 +76,7 @@ def unpack_weights(tensors: Tensors, name: str, shape: tuple[int, ...]) -> Array
 
 
 def check_memory(names: Sequence[str], tensors: Tensors, shape: tuple[int, ...]) -> None:
-    """Refuse weights that are stored without their zeros and would not fit in memory with them."""
+    """Refuse weights stored without zeros that would not fit in memory with them."""
     sparse = sum(f"{name}.index" in tensors for name in names)
     needed = sparse * 8 * int(np.prod([float(n) for n in shape]))
     if needed > memory():
@@ -84,7 +84,7 @@ def check_memory(names: Sequence[str], tensors: Tensors, shape: tuple[int, ...])
 
 
 def memory() -> int:
-    """Bytes of memory of this machine, or a guess."""
+    """The memory of this machine in bytes, or a guess."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""What a model file holds, and how it is written and read. It needs no scikit-learn."""
+"""The content of a model file, and how to write and read it. Needs no scikit-learn."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from perceptrons.store.values import Settings, from_json, pack, rule_from, take,
 if TYPE_CHECKING:
     from perceptrons.store.taggers import SavedTagger
 
-# The kinds of learners that each estimator is around.
+# The kinds of learners that each estimator can have.
 LEARNERS = {
     "Perceptron": ("linear",),
     "PassiveAggressiveClassifier": ("linear",),
     "KernelPerceptron": ("kernel", "budget"),
 }
-TAGGER = "SequenceTagger"  # what it is made of is in `taggers`, which is imported when it is needed
+TAGGER = "SequenceTagger"  # handled in `taggers`, which is imported when needed
 
 
 @dataclass
 class Saved:
-    """A model as it is saved: an estimator's name and parameters, and the learner that has learned.
+    """A classifier in the form that is saved: the estimator's name and parameters, and its trained learner.
 
-    In `params` a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``. `report` says what happened in the
-    last fit: n_iter, converged, mistakes, validation_errors and n_rows, the number of rows in a pass. `encoding` is how
-    columns of files became features; `trained` is anything else worth knowing, ready for JSON.
+    In `params`, a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``. `report` describes the last fit:
+    n_iter, converged, mistakes, validation_errors, and n_rows, the number of rows in a pass. `encoding` says how
+    columns of files became features. `trained` has any other facts, ready for JSON.
     """
 
     estimator: str
@@ -49,10 +49,22 @@ class Saved:
 
 
 def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
-    """Write a model file; the one that is there is replaced when the new one is on the disk, whole.
+    """Write a model file. An existing file is replaced only when the new one is complete.
 
-    drop_zeros: store the weights that are not zero, with their positions, where that is shorter; of taggers, only the
-    features that have weights.
+    Parameters
+    ----------
+    saved : Saved or SavedTagger
+        The model.
+    path : str or path
+        The file to write.
+    drop_zeros : bool, default=False
+        Store only weights that are not zero, with their positions, if that is shorter; for taggers, only features with
+        weights.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a class or a weight of the model cannot be saved.
     """
     if isinstance(saved, Saved):
         content = _packed(saved, drop_zeros)
@@ -64,9 +76,22 @@ def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zero
 
 
 def read(path: str | os.PathLike[str]) -> Saved | SavedTagger:
-    """Read a model file. Nothing in it is executed, and what it says is checked before it is used.
+    """Read a model file. Nothing in it is executed, and everything is checked before it is used.
 
-    A file that is none, or damaged, or of which something does not fit raises `ModelFileError`.
+    Parameters
+    ----------
+    path : str or path
+        The file to read.
+
+    Returns
+    -------
+    saved : Saved or SavedTagger
+        The model, without scikit-learn's estimator around it.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, is damaged, or has content that does not fit together.
     """
     try:
         found, tensors = read_file(path)
@@ -77,16 +102,16 @@ def read(path: str | os.PathLike[str]) -> Saved | SavedTagger:
         return taggers.unpacked(found, tensors)
     except (ModelFileError, OSError):
         raise
-    except Exception as error:  # whatever a hostile file brings about
+    except Exception as error:  # a hostile file may raise anything
         what = str(error) or type(error).__name__
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {what}") from error
 
 
 def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
-    """A model as settings and arrays."""
+    """Convert a model to settings and arrays."""
     kind, learner, tensors = _packed_learner(saved.learner, drop_zeros)
     if kind not in LEARNERS.get(saved.estimator, ()):
-        raise ValueError(f"{saved.estimator} with a learner of the kind {kind!r} cannot be saved")
+        raise ValueError(f"a {saved.estimator} with a learner of kind {kind!r} cannot be saved")
     params = {name: to_json(value, name) for name, value in saved.params.items()}
     if "rule" in params:
         _check_rule(params["rule"])
@@ -117,7 +142,7 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
 
 
 def _packed_learner(learner: ClassLearner, drop_zeros: bool) -> tuple[str, dict[str, Any], Tensors]:
-    """The kind of a learner, its settings and arrays."""
+    """Convert a learner to its kind, settings and arrays."""
     if isinstance(learner, LinearLearner):
         return "linear", *pack_linear(learner, drop_zeros)
     from perceptrons.store import expansions  # kernels take long to import
@@ -127,7 +152,7 @@ def _packed_learner(learner: ClassLearner, drop_zeros: bool) -> tuple[str, dict[
 
 
 def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_features: int) -> ClassLearner:
-    """The learner that `_packed_learner` was given."""
+    """Restore a learner from `_packed_learner`."""
     if kind == "linear":
         return unpack_linear(settings, tensors, n_features)
     from perceptrons.store import expansions
@@ -137,7 +162,7 @@ def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_feature
 
 
 def _unpacked(found: dict[str, Any], tensors: Tensors) -> Saved:
-    """The model that `_packed` was given."""
+    """Restore a model from `_packed`."""
     settings = Settings(found)
     estimator = settings.choice("estimator", list(LEARNERS))
     learner = settings.part("learner")
@@ -147,7 +172,7 @@ def _unpacked(found: dict[str, Any], tensors: Tensors) -> Saved:
         raise ValueError("params must be an object")
     if "rule" in params:
         _check_rule(params["rule"])
-    # Classes first: that there are so many is known before room is made for their weights.
+    # Classes first: their number is checked before weights are allocated.
     classes = unpack_classes(settings.part("classes"), tensors, learner.whole("n_classes", 1, 2**31 - 1))
     saved = Saved(estimator, params, _unpacked_learner(kind, learner, tensors, n_features), classes, n_features)
     saved.report = {name: from_json(value) for name, value in settings.part("report").found.items()}
@@ -157,11 +182,11 @@ def _unpacked(found: dict[str, Any], tensors: Tensors) -> Saved:
     if settings.flag("named"):
         saved.feature_names = unpack(tensors, "feature_names")
         if len(saved.feature_names) != n_features:
-            raise ValueError(f"there are {len(saved.feature_names)} names of {n_features} features")
+            raise ValueError(f"there are {len(saved.feature_names)} names for {n_features} features")
     if "encoding" in found:
         saved.encoding = _encoding(settings.part("encoding"), tensors, n_features)
     if tensors:
-        raise ValueError(f"it has arrays that belong to nothing: {', '.join(sorted(tensors))}"[:200])
+        raise ValueError(f"it has unexpected arrays: {', '.join(sorted(tensors))}"[:200])
     return saved
 
 
@@ -171,19 +196,19 @@ def _check_rule(rule: Any) -> None:
 
 
 def _encoding(settings: Settings, tensors: Tensors, n_features: int) -> Any:
-    """How columns become features."""
+    """Restore how columns become features."""
     from perceptrons.data.table.encoding import Encoding  # seldom needed
     from perceptrons.data.table.encoding import Settings as Asked
 
     names = settings.any("lists")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("lists must be names")
+        raise ValueError("lists must be a list of names")
     lists = {name: unpack(tensors, f"encoding.{number}") for number, name in enumerate(names)}
     state = settings.part("state")
     for name in ("numbers", "categories", "flags", "texts"):
         columns = state.any(name)
         if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
-            raise ValueError(f"{name} must be names of columns, got {columns!r}"[:200])
+            raise ValueError(f"{name} must be a list of column names, got {columns!r}"[:200])
     state.choice("label", ("int64", "float64", "bool", "str"))
     encoding = Encoding.from_state(state.found, lists)
     bits = None if encoding.hash_bits is None else state.whole("hash_bits")
@@ -191,7 +216,7 @@ def _encoding(settings: Settings, tensors: Tensors, n_features: int) -> Any:
         hash_bits=bits, ngrams=state.whole("ngrams"), text_bits=state.whole("text_bits"), missing=encoding.missing
     ).check()
     if not isinstance(encoding.target, str | None) or not set(encoding.flags) <= set(encoding.categories):
-        raise ValueError("the columns of labels or flags are none")
-    if encoding.n_features < n_features:  # more if Ctrl-C came before a batch with new ones was learned from
-        raise ValueError(f"its columns have {encoding.n_features} features, the model has {n_features}")
+        raise ValueError("target must be the name of a column, and flags must be among the categories")
+    if encoding.n_features < n_features:  # it has more if Ctrl-C came before a batch with new features was learned
+        raise ValueError(f"its columns give {encoding.n_features} features, but the model has {n_features}")
     return encoding

@@ -1,4 +1,4 @@
-"""Taggers of sequences as settings and arrays of a model file. It needs no scikit-learn."""
+"""Taggers as settings and arrays of a model file. Needs no scikit-learn."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ LISTS = {"mistakes": np.int64, "token_mistakes": np.int64, "validation_errors": 
 
 
 class Reading(NamedTuple):
-    """How tokens were read from files: what is needed to read others in the same way."""
+    """How tokens were read from files, so that other files can be read in the same way."""
 
-    columns: list[str]  # as they stand in a line; of CoNLL-U those that were read
-    target: str  # the one that has the labels
-    names: dict[str, str]  # what templates call columns, where that is something else
+    columns: list[str]  # in the order of a line; for CoNLL-U, those that were read
+    target: str  # the column with the labels
+    names: dict[str, str]  # names of columns in templates, if different
     conllu: bool
-    tabs: bool  # whether columns are separated by tabs only, so that there may be blanks in them
+    tabs: bool  # whether only tabs separate columns, so that they may contain spaces
 
 
 @dataclass
 class SavedTagger:
-    """A tagger as it is saved, with the parameters of a `SequenceTagger`.
+    """A tagger in the form that is saved, with the parameters of a `SequenceTagger`.
 
-    In `params` a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``, and features are texts. `report`
-    says what happened in the last fit: n_iter, converged, mistakes, token_mistakes, validation_errors. `reading` is
-    there if it was trained on files; `trained` is anything else worth knowing, ready for JSON.
+    In `params`, a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``, and features are text. `report`
+    describes the last fit: n_iter, converged, mistakes, token_mistakes, validation_errors. `reading` is set if the
+    tagger was trained on files. `trained` has any other facts, ready for JSON.
     """
 
     estimator: ClassVar[str] = "SequenceTagger"
@@ -54,11 +54,11 @@ class SavedTagger:
 
 
 def packed(saved: SavedTagger, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
-    """A tagger as settings and arrays."""
+    """Convert a tagger to settings and arrays."""
     tagger = saved.tagger
     learner, plan = tagger.learner, tagger.plan
     if learner is None or not learner.labels:
-        raise ValueError("the tagger has seen no labels: there is nothing to save")
+        raise ValueError("the tagger has seen no labels: fit it before saving")
     params = {name: to_json(value, name) for name, value in saved.params.items()}
     _check_rule(params)
     labels, tensors = pack_classes(_array_of(learner.labels))
@@ -94,7 +94,7 @@ def _check_rule(params: dict[str, Any]) -> None:
 
 
 def _array_of(labels: list[Any]) -> Array:
-    """Labels as an array that `pack_classes` takes."""
+    """Convert labels to an array for `pack_classes`."""
     if all(isinstance(label, str) for label in labels):
         return np.array([str(label) for label in labels], dtype=object)
     array = np.array(labels)
@@ -104,11 +104,11 @@ def _array_of(labels: list[Any]) -> Array:
 
 
 def _pack_weights(tagger: Tagger, drop_zeros: bool) -> tuple[Any, Tensors]:
-    """The vocabulary, and weights that are not zero with their positions.
+    """The vocabulary, and the weights that are not zero with their positions.
 
-    Lines are what rows of weights are without padding: histories, then features in the order of their rows. `rows` has
-    1 + the line of each feature among those of features, 0 for none. Without zeros, features that no step has left a
-    weight of are left out, and nothing is lost: a feature that is not known has no weight either.
+    Lines are the rows of weights without padding: first histories, then features in the order of their rows. `rows` has
+    for each feature 1 + its line among the lines of features, or 0 if it has none. drop_zeros leaves out features
+    without weights; nothing is lost, because unknown features have no weight either.
     """
     learner, vocabulary = tagger.fitted, tagger.vocabulary
     used, width, size, averaged = learner.used, learner.width, len(learner.labels), learner.readout.sums
@@ -126,7 +126,7 @@ def _pack_weights(tagger: Tagger, drop_zeros: bool) -> tuple[Any, Tensors]:
     at, label = np.nonzero(filled)
     there = lines[at] >= 0
     at, label = at[there], label[there]
-    positions = lines[at] * size + label  # these increase: lines are in the order of rows
+    positions = lines[at] * size + label  # increasing, because lines are in the order of rows
     wide = (len(histories) + len(features)) * size > 2**32
     tensors = {
         "rows": np.where(rows != 0, lines[rows] - len(histories) + 1, 0).astype(np.uint32),
@@ -137,7 +137,7 @@ def _pack_weights(tagger: Tagger, drop_zeros: bool) -> tuple[Any, Tensors]:
 
 
 def narrow(values: Array) -> Array:
-    """The same numbers in the narrowest type that has them all: many rules make whole ones only.
+    """Convert numbers to the narrowest type that holds them exactly; many rules make only whole numbers.
 
     >>> narrow(np.array([1.0, -3.0])).dtype, narrow(np.array([0.1])).dtype
     (dtype('int8'), dtype('float64'))
@@ -147,14 +147,14 @@ def narrow(values: Array) -> Array:
             cast = values.astype(kind)
         if np.array_equal(cast, values):
             return cast
-    return values  # NaN, which is refused when it is written
+    return values  # NaN; writing refuses it
 
 
 # -- unpacking --------------------------------------------------------------------------------------------------------
 
 
 def unpacked(found: dict[str, Any], tensors: Tensors) -> SavedTagger:
-    """The tagger that `packed` was given; everything is checked before it is used."""
+    """Restore a tagger from `packed`; everything is checked before it is used."""
     settings = Settings(found)
     settings.choice("estimator", [SavedTagger.estimator])
     params = settings.any("params")
@@ -176,7 +176,7 @@ def unpacked(found: dict[str, Any], tensors: Tensors) -> SavedTagger:
     if "reading" in found:
         saved.reading = _reading(settings.part("reading"))
     if tensors:
-        raise ValueError(f"it has arrays that belong to nothing: {', '.join(sorted(tensors))}"[:200])
+        raise ValueError(f"it has unexpected arrays: {', '.join(sorted(tensors))}"[:200])
     return saved
 
 
@@ -186,13 +186,13 @@ def _vocabulary(settings: Settings, tensors: Tensors) -> Any:
     arrays = {}
     for name in named["arrays"]:
         if f"vocabulary.{name}" not in tensors:
-            raise ValueError(f"there is no array 'vocabulary.{name}'"[:200])
+            raise ValueError(f"the array 'vocabulary.{name}' is missing"[:200])
         arrays[name] = tensors.pop(f"vocabulary.{name}")
     return from_state(settings.part("state").found, lists, arrays)
 
 
 def _plan(settings: Settings) -> Plan:
-    """How it learns and searches."""
+    """Restore the plan of learning and search."""
     scheme, beam = settings.any("scheme"), settings.any("beam")
     eta = settings.number("eta", high=LARGEST)
     if eta == 0.0:
@@ -218,12 +218,12 @@ def _schemes(found: Any) -> list[str]:
 def _learner(
     tagger: Tagger, labels: list[Any], scheme: str | None, settings: Settings, tensors: Tensors
 ) -> SequenceLearner:
-    """The learner with these labels: compiled code trusts rows and positions."""
+    """Restore the learner, and check rows and positions, which compiled code trusts."""
     plan, averaged = tagger.plan, READOUTS[tagger.plan.readout].sums
     rows = take(tensors, "rows", "u4", (tagger.vocabulary.n_features,)).copy()
     features = int(np.count_nonzero(rows))
     if rows.max(initial=0) != features or (np.bincount(rows, minlength=1)[1:] != 1).any():
-        raise ValueError(f"rows must have each number from 1 to {features} once, and zeros")
+        raise ValueError(f"rows must have each number from 1 to {features} once, and otherwise zeros")
     size, width = len(labels), padded(len(labels))
     first = 1 + n_links(plan.order, width)
     used, height = first + features, n_links(plan.order, size) + features
@@ -249,12 +249,12 @@ def _learner(
     tagger.adopt(learner)
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(learner.reading()[0]).all():
-            raise ValueError("its weights leave the range of floats")
+            raise ValueError("its weights exceed the range of floats")
     return learner
 
 
 def _floats(tensors: Tensors, name: str, length: int) -> Array:
-    """Numbers of any of the types that `narrow` makes."""
+    """Read numbers of any type that `narrow` returns."""
     kind = tensors[name].dtype if name in tensors else NARROW[-1]
     return take(tensors, name, kind.str if kind in NARROW else "f8", (length,)).astype(np.float64)
 
@@ -265,12 +265,12 @@ def _reading(settings: Settings) -> Reading:
         raise ValueError("names of columns must be text")
     columns = texts_of(settings, "columns")
     if target not in columns:
-        raise ValueError(f"there is no column {target!r} of labels among {', '.join(columns)}"[:200])
+        raise ValueError(f"the column of labels {target!r} is not among {', '.join(columns)}"[:200])
     return Reading(columns, target, names, settings.flag("conllu"), settings.flag("tabs"))
 
 
 def texts_of(settings: Settings, name: str) -> list[str]:
-    """A list of text among settings."""
+    """Read a list of text from settings."""
     texts = settings.any(name)
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name} must be a list of text, got {texts!r}"[:200])

@@ -1,4 +1,4 @@
-"""Parameters as JSON and back, lists of text as arrays and back, and settings read with suspicion."""
+"""Conversion of parameters to JSON and of text to arrays, and back; and settings, which are checked when read."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from perceptrons import rules
 from perceptrons.store.format import Array, Tensors
 
-MOST = 2**53  # counts are whole numbers that float64 holds
+MOST = 2**53  # the largest count: float64 holds whole numbers up to here
 LARGEST = sys.float_info.max
 
 # -- parameters -----------------------------------------------------------------------------------------------
 
 
 def to_json(value: Any, name: str) -> Any:
-    """A parameter for JSON: numbers of NumPy become plain ones, what JSON does not have is spelled out.
+    """Convert a parameter to JSON. NumPy numbers become plain ones; types that JSON lacks become objects.
 
     >>> to_json({1: 0.5, "b": float("inf")}, "class_weight")
     {'dict': [[1, 0.5], ['b', {'float': 'inf'}]]}
@@ -42,18 +42,16 @@ def to_json(value: Any, name: str) -> Any:
     if isinstance(value, list | tuple):
         parts = [to_json(part, name) for part in value]
         return {"tuple": parts} if isinstance(value, tuple) else parts
-    raise ValueError(
-        f"a model file holds no {name}={value!r}: it takes numbers, text, None and lists, tuples and dicts of them"
-    )
+    raise ValueError(f"{name}={value!r} cannot be saved: use numbers, text, None, and lists, tuples and dicts of them")
 
 
 def _plain(value: Any) -> Any:
-    """Objects of subclasses, such as enumerations, as what they are at heart."""
+    """Convert an object of a subclass, such as an enumeration, to its basic type."""
     return str(value) if isinstance(value, str) else int(value)
 
 
 def from_json(value: Any) -> Any:
-    """What `to_json` was given; a rule stays a dict."""
+    """Restore a parameter from `to_json`; a rule stays a dict."""
     if isinstance(value, list):
         return [from_json(part) for part in value]
     if not isinstance(value, dict):
@@ -68,13 +66,13 @@ def from_json(value: Any) -> Any:
 
 
 def rule_name(rule: Any) -> str:
-    """The name of a rule of this package; others cannot be saved, because their formula is code."""
+    """The name of a rule of this package; other rules cannot be saved, because their formula is code."""
     for name, kind in rules.RULES.items():
         if type(rule) is kind and kind.__module__ == rules.__name__:
             return name
     raise ValueError(
-        f"the rule {type(rule).__name__} is none of this package's, and a model file holds no code: it cannot be saved."
-        f" Rules that can be: {', '.join(_own_rules())}"
+        f"the rule {type(rule).__name__} cannot be saved: it is not part of perceptrons, and model files hold no code."
+        f" Use one of {', '.join(_own_rules())}"
     )
 
 
@@ -83,7 +81,7 @@ def _own_rules() -> list[str]:
 
 
 def rule_from(value: Any) -> Any:
-    """The rule that `to_json` was given, or that a name stands for, its parameters checked."""
+    """Restore a rule from `to_json`, or from a name, and check its parameters."""
     name = value.get("rule") if isinstance(value, dict) else value
     if not isinstance(name, str) or name not in _own_rules():
         raise ValueError(f"rule must be one of {', '.join(_own_rules())} with its parameters, got {value!r}"[:300])
@@ -92,7 +90,7 @@ def rule_from(value: Any) -> Any:
         return rules.resolve(kind())
     parameters = {key: part for key, part in value.items() if key != "rule"}
     if set(parameters) != set(kind._fields):
-        raise ValueError(f"the rule {name} has the parameters {list(kind._fields)}, got {list(parameters)}")
+        raise ValueError(f"the rule {name} must have the parameters {list(kind._fields)}, got {list(parameters)}")
     return rules.resolve(kind(**parameters))
 
 
@@ -100,7 +98,7 @@ def rule_from(value: Any) -> Any:
 
 
 def pack(texts: Sequence[str], name: str) -> Tensors:
-    """Texts as two arrays: their bytes one after the other, and where each ends.
+    """Convert texts to two arrays: all their bytes, and where each text ends.
 
     >>> pack(["ab", "", "c"], "names")["names.ends"]
     array([2, 2, 3], dtype=uint64)
@@ -111,10 +109,10 @@ def pack(texts: Sequence[str], name: str) -> Tensors:
 
 
 def unpack(tensors: Tensors, name: str) -> list[str]:
-    """The texts that `pack` was given."""
+    """Restore texts from `pack`."""
     content, ends = take(tensors, f"{name}.bytes", "u1", (None,)), take(tensors, f"{name}.ends", "u8", (None,))
     if len(content) != (ends[-1] if len(ends) else 0) or (ends[1:] < ends[:-1]).any():
-        raise ValueError(f"the texts {name!r} do not fill their bytes")
+        raise ValueError(f"the ends of the texts {name!r} do not match their bytes")
     whole, stops = content.tobytes(), ends.tolist()
     return [whole[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *stops], stops, strict=False)]
 
@@ -123,9 +121,9 @@ def unpack(tensors: Tensors, name: str) -> list[str]:
 
 
 def take(tensors: Tensors, name: str, kind: str, shape: tuple[int | None, ...]) -> Array:
-    """An array that must be there, with this type and shape (None: any length); it is removed from `tensors`."""
+    """Remove an array from `tensors` and return it; it must have this type and shape (None: any length)."""
     if name not in tensors:
-        raise ValueError(f"there is no array {name!r}")
+        raise ValueError(f"the array {name!r} is missing")
     array = tensors.pop(name)
     fits = array.ndim == len(shape) and all(b is None or a == b for a, b in zip(array.shape, shape, strict=True))
     if array.dtype != np.dtype(kind) or not fits:
@@ -135,7 +133,7 @@ def take(tensors: Tensors, name: str, kind: str, shape: tuple[int | None, ...]) 
 
 
 def check_range(name: str, array: Array, below: float) -> None:
-    """Refuse numbers that are not whole, negative, or not below a limit: they are used as indices without a look."""
+    """Check that all numbers are whole, >= 0 and below a limit: they are used as indices, unchecked."""
     whole = array.dtype.kind != "f" or bool((array == np.floor(array)).all())
     if array.size and not (whole and bool((array >= 0).all()) and bool((array < below).all())):
         raise ValueError(f"{name} must be whole numbers from 0 to {below - 1}")
@@ -145,7 +143,7 @@ def check_range(name: str, array: Array, below: float) -> None:
 
 
 class Settings:
-    """Settings as they were found in a file: each is asked for with its type and range."""
+    """Settings found in a file; each method checks the type and range of the one it returns."""
 
     def __init__(self, found: Any) -> None:
         if not isinstance(found, dict):

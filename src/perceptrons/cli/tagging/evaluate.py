@@ -1,4 +1,4 @@
-"""`perceptrons tag evaluate`: predictions compared with labels, by token, sentence and entity."""
+"""`perceptrons tag evaluate`: compare predictions with labels, by token, sentence and entity."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from perceptrons.store.taggers import SavedTagger
 CONFUSIONS = 10
 
 
-@click.command("evaluate", epilog="Files are read as those were that the model was trained on.")
+@click.command("evaluate", epilog="Files are read in the same way as the training files.")
 @click.argument("model", metavar="MODEL")
 @reading.ARGUMENT
-@click.option("--target", metavar="COLUMN", help="Column of the labels.  [default: as trained]")
+@click.option("--target", metavar="COLUMN", help="Column with the labels.  [default: as trained]")
 @options(reading.OPTIONS)
 @output.JSON
 def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> None:
-    """Compare what MODEL predicts for the tokens of FILE with their labels.
+    """Compare the predictions of MODEL with the labels of the tokens of FILE.
 
-    Where labels mark entities, such as B-NP and I-NP, an entity is right if its first token, its last one and its type
-    are, as conlleval counts. Precision is the share that is right of what was predicted, recall the share that was
-    found, F1 the harmonic mean of both.
+    If labels mark entities, such as B-NP and I-NP, an entity is right if its first token, its last token and its type
+    are right, as in conlleval. Precision is the share of predicted entities that are right, recall the share of
+    entities that are found, F1 the harmonic mean of both.
 
     \b
       perceptrons tag evaluate chunks.tagger test.txt
@@ -48,7 +48,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
 
 
 def compared(saved: SavedTagger, text: reading.Text) -> dict[str, Any]:
-    """All that is known, for machines."""
+    """All facts, for --json."""
     tagger = saved.tagger
     gold, names = text.labels(text.tokens.bounds)
     predicted, bounds = tagger.predict(text.tokens)
@@ -85,7 +85,7 @@ def compared(saved: SavedTagger, text: reading.Text) -> dict[str, Any]:
 
 
 def _unknown(saved: SavedTagger, text: reading.Text, wrong: Any) -> dict[str, Any] | None:
-    """How words were labelled that were not in the training files."""
+    """How many words were not in the training files, and how well they were labelled."""
     new = reading.unknown(text, saved)
     if new is None:
         return None
@@ -94,7 +94,7 @@ def _unknown(saved: SavedTagger, text: reading.Text, wrong: Any) -> dict[str, An
 
 
 def show(summary: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the same facts for people."""
     sizes = f"{output.count(summary['sentences'], 'sentence')}, {output.count(summary['tokens'], 'token')}"
     output.heading(f"{summary['data']}: {sizes}")
     facts = [("tokens right", f"{_bold(summary['token_accuracy'])}, {summary['wrong_tokens']:,} wrong")]
@@ -123,7 +123,7 @@ def show(summary: dict[str, Any]) -> None:
     lines = [_line(name, scores) for name, scores in listed_types]
     if summary["scheme"]:
         lines += [_line(f"({name})", summary[name]) for name in ("micro", "macro", "weighted")]
-    head = ["entity" if summary["scheme"] else "label", "precision", "recall", "F1", "there", "predicted", "right"]
+    head = ["entity" if summary["scheme"] else "label", "precision", "recall", "F1", "actual", "predicted", "right"]
     output.table(head, lines)
     more(len(types) - len(listed_types))
     mixed = summary["confusions"]

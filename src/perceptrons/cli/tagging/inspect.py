@@ -1,4 +1,4 @@
-"""What `perceptrons inspect` says of a tagger."""
+"""What `perceptrons inspect` shows of a tagger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perceptrons.store.values import to_json
 
 
 def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
-    """All that is known of a tagger, for machines."""
+    """All facts about a tagger, for --json."""
     tagger, report = saved.tagger, saved.report
     learner, vocabulary = tagger.fitted, tagger.vocabulary
     features, labels, weights = learner.state_weights()
@@ -42,7 +42,7 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
 
 
 def _templates(vocabulary: TemplateVocabulary, weighty: Any) -> list[dict[str, Any]]:
-    """How many features each template has made, and of how many a weight is not 0."""
+    """The number of features that each template made, and how many of them have a weight."""
     made_by = vocabulary.state()[2]["keys"][:, 0]
     n = len(vocabulary.templates)
     made, heavy = (np.bincount(each, minlength=n).tolist() for each in (made_by, made_by[np.unique(weighty)]))
@@ -53,7 +53,7 @@ def _templates(vocabulary: TemplateVocabulary, weighty: Any) -> list[dict[str, A
 
 
 def _strongest(tagger: Tagger, top: int, features: Any, labels: Any, weights: Any) -> list[dict[str, Any]]:
-    """Of each label the features whose weights are largest, whatever their sign."""
+    """The features with the largest weights of each label, by absolute value."""
     found = []
     for number, label in enumerate(tagger.labels):
         here = np.flatnonzero(labels == number)
@@ -65,7 +65,7 @@ def _strongest(tagger: Tagger, top: int, features: Any, labels: Any, weights: An
 
 
 def _transitions(tagger: Tagger, top: int) -> list[dict[str, Any]]:
-    """The weights of labels after others that are largest, whatever their sign; None: the start, or the end."""
+    """The largest weights of transitions, by absolute value; None stands for the start or the end."""
     labels = [*(output.label(label) for label in tagger.labels), None]
     weights = tagger.fitted.transition_weights()
     before, after = np.nonzero(weights)
@@ -75,7 +75,7 @@ def _transitions(tagger: Tagger, top: int) -> list[dict[str, Any]]:
 
 
 def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the same facts for people."""
     from perceptrons.cli.inspect import LONGEST, SHOWN, facts_of_training, print_facts, short
 
     labels, templates = summary["labels"], summary["templates"]
@@ -90,7 +90,7 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
         kind = "CoNLL-U, " if saved.reading.conllu else ""
         facts.append(("columns", f"{kind}{', '.join(columns)}; labels in {saved.reading.target!r}"))
     counted = f"{summary['features']:,}, of which {summary['features_with_weights']:,} have weights"
-    by = f"by {output.count(len(templates), 'template')}" if templates else "given by name"
+    by = f"from {output.count(len(templates), 'template')}" if templates else "given by name"
     facts += [("features", f"{counted}; {by}"), ("learning", how(tagger_settings(saved)))]
     print_facts(facts + facts_of_training(summary, "sentences"))
     if templates:
@@ -121,11 +121,11 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
 
 
 def _with_weights(lines: list[tuple[Any, Any, float]]) -> list[list[Any]]:
-    """Lines whose last column has weights, as text with points below each other."""
+    """Format the weights in the last column with aligned decimal points."""
     weights = output.aligned([line[-1] for line in lines])
     return [[*line[:-1], weight] for line, weight in zip(lines, weights, strict=True)]
 
 
 def tagger_settings(saved: SavedTagger) -> dict[str, Any]:
-    """Rule, readout and search in force."""
+    """The rule, readout and search that the tagger uses."""
     return saved.tagger.plan._asdict()

@@ -1,4 +1,4 @@
-"""`perceptrons tag predict`: the labels of tokens, added to the files that have them."""
+"""`perceptrons tag predict`: label the tokens of files."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.store.taggers import SavedTagger
 
 
-@click.command("predict", epilog="Files are read as those were that the model was trained on; labels may be missing.")
+@click.command("predict", epilog="Files are read in the same way as the training files; they may lack labels.")
 @click.argument("model", metavar="MODEL")
 @reading.ARGUMENT
 @click.option(
     *("-o", "--output", "path"),
     type=click.Path(dir_okay=False),
     callback=output.target,
-    help="Write to a file, complete or not at all.",
+    help="Write to this file; it appears only when complete.",
 )
-@click.option("--tokens", "plain", is_flag=True, help="Read a sentence a line, its words separated by blanks.")
-@click.option("--k-best", type=click.IntRange(1, 1000), help="Print the K best labellings, each below its score.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a sentence, with tokens and labels.")
-@click.option("--target", metavar="COLUMN", help="CoNLL-U: the column to put labels into.  [default: as trained]")
+@click.option("--tokens", "plain", is_flag=True, help="Read one sentence per line, with spaces between words.")
+@click.option("--k-best", type=click.IntRange(1, 1000), help="Number of best labellings to print, with their scores.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per sentence, with tokens and labels.")
+@click.option("--target", metavar="COLUMN", help="CoNLL-U: column to write labels to.  [default: as trained]")
 @options(reading.OPTIONS)
 def command(
     model: str, data: tuple[str, ...], path: str | None, plain: bool, k_best: int | None, as_json: bool, **given: Any
 ) -> None:
-    """Label the tokens of FILE by MODEL.
+    """Label the tokens of FILE with MODEL.
 
-    Each line is printed with the label as a further column, after that of known labels if there is one, as conlleval
-    reads it. In CoNLL-U the label takes the place of what is in its column; all else stays as it is.
+    Prints each line with the predicted label as a new last column, which is the format that conlleval reads. In
+    CoNLL-U, labels replace the content of their column, and everything else stays as it is.
 
     \b
       perceptrons tag predict chunks.tagger new.txt -o labelled.txt
@@ -62,13 +62,13 @@ def command(
         for piece in pieces(saved.tagger, tokens, column, k_best, as_json):
             file.write(piece)
     if path is not None and not as_json:
-        click.echo(f"labels of {told(tokens)}: {path}", err=True)
+        click.echo(f"labels of {told(tokens)} written to {path}", err=True)
 
 
 def _columns(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger) -> reading.Text:
-    """A token a line; where a model takes words only, lines that are sentences are told to be so."""
+    """Read one token per line; if the model needs only words, errors suggest --tokens."""
     known, words = saved.reading, len(saved.tagger.vocabulary.columns) == 1
-    hint = "lines of words, a sentence each, are read with --tokens"
+    hint = "if each line is a sentence, use --tokens"
     try:
         text = reading.for_model(data, given, saved, labels=False)
     except ColumnsError as error:
@@ -84,16 +84,16 @@ def _columns(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger) -
 
 
 def told(tokens: Tokens) -> str:
-    """How much there is of them."""
+    """Format the number of sentences and tokens."""
     return f"{output.count(tokens.n_sequences, 'sentence')}, {output.count(tokens.n_tokens, 'token')}"
 
 
 def _words(data: tuple[str, ...], saved: SavedTagger) -> Tokens:
-    """A sentence a line; blank lines are passed over."""
+    """Read one sentence per line, and skip blank lines."""
     needed = saved.tagger.vocabulary.columns
     if len(needed) != 1:
-        what = f"the columns {', '.join(needed)}" if needed else "features that no file has"
-        raise click.UsageError(f"--tokens reads words only, and the model needs {what}")
+        what = f"the columns {', '.join(needed)}" if needed else "features that files do not have"
+        raise click.UsageError(f"--tokens reads only words, but the model needs {what}")
     sentences = []
     for path in files.expand(data):
         name = files.display([path])
@@ -110,7 +110,7 @@ def _words(data: tuple[str, ...], saved: SavedTagger) -> Tokens:
 
 
 def pieces(tagger: Tagger, tokens: Tokens, column: int | None, k: int | None, as_json: bool) -> Iterator[bytes]:
-    """What is written, sentence by sentence or all at once."""
+    """Yield the output, sentence by sentence or all at once."""
     names = [str(label) for label in tagger.labels]
     lines = tokens.lines or _lines(tokens)
     if k is None:
@@ -153,7 +153,7 @@ def _column(tokens: Tokens) -> list[str]:
 
 
 def _lines(tokens: Tokens) -> Lines:
-    """Tokens as text: one a line, and a blank line after each sentence."""
+    """Tokens as text: one per line, and a blank line after each sentence."""
     words, ends = _column(tokens), set(tokens.bounds.tolist())
     parts = [word.encode() for word in words]
     gaps = [1 + (number in ends) for number in range(1, len(parts) + 1)]
@@ -165,7 +165,7 @@ def _lines(tokens: Tokens) -> Lines:
 
 
 def _sentence(lines: Lines, begin: int, end: int) -> Lines:
-    """The lines of some tokens that follow each other, with what stands before them."""
+    """The lines of consecutive tokens, with what stands before them."""
     first = int(lines.ends[begin - 1]) if begin else 0
     text = lines.text[first : int(lines.ends[end - 1])]
     shift = np.uint64(first)

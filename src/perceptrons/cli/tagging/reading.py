@@ -1,4 +1,4 @@
-"""How sentences are read: options that the verbs of `tag` share, and the tokens that they stand for."""
+"""Reading sentences: options that the verbs of `tag` share, and the tokens that they describe."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perceptrons.store.taggers import Reading, SavedTagger
 
 
 def pairs(context: Any, parameter: Any, text: str | None) -> list[tuple[str, str]] | None:
-    """Names of columns separated by commas; of each its name in the file, and the one that templates have for it."""
+    """Parse names of columns separated by commas: for each, its name in the file and its name in templates."""
     if text is None:
         return None
     found = [each.strip().partition("=")[::2] for each in text.split(",")]
@@ -35,15 +35,19 @@ COLUMNS = click.option(
     "--columns",
     callback=pairs,
     metavar="A,B,…",
-    help="Names of columns, in order. CoNLL-U: form=word,… to rename some.",
+    help="Names of the columns, in order. CoNLL-U: form=word,… renames columns.",
 )
-FORMAT = click.option("--format", type=click.Choice(["conll", "conllu"]), help="By default told by names: .conllu.")
-TABS = click.option("--tabs", is_flag=True, help="Columns are separated by tabs, and may have blanks in them.")
+FORMAT = click.option(
+    "--format",
+    type=click.Choice(["conll", "conllu"]),
+    help="File format.  [default: conllu for names in .conllu, else conll]",
+)
+TABS = click.option("--tabs", is_flag=True, help="Columns are separated by tabs, and may contain spaces.")
 OPTIONS = [COLUMNS, FORMAT, TABS]
 
 
 class Text(NamedTuple):
-    """Sentences of files, and the column that has their labels."""
+    """Sentences of files, and the column with their labels."""
 
     tokens: Tokens
     reading: Reading
@@ -52,7 +56,7 @@ class Text(NamedTuple):
 
     @property
     def labels(self) -> Callable[[Any], Labels]:
-        """What gives the labels, once it is known where sentences begin."""
+        """A function that returns the labels, given where sentences begin."""
         found = labels_in(self.tokens, self.target)
         return lambda bounds: found
 
@@ -62,12 +66,12 @@ class Text(NamedTuple):
 
 
 def templates(given: str) -> str | list[Template]:
-    """A ready set of templates by its name, or those of a file, a line each."""
+    """The name of a built-in set of templates, or the templates of a file, one per line."""
     if given in SETS:
         return given
     if not os.path.isfile(given):
         raise click.BadParameter(
-            f"there is neither a ready set nor a file called {given!r}; sets: {', '.join(SETS)}",
+            f"no built-in set and no file is called {given!r}; sets: {', '.join(SETS)}",
             param_hint="--features",
         )
     with open(given, encoding="utf-8") as file:
@@ -80,12 +84,12 @@ def templates(given: str) -> str | list[Template]:
         except DataError as error:
             raise DataError(f"{given}:{number}: {error}") from None
     if not found:
-        raise DataError(f"{given} has no templates: expected one a line, such as word[0] or word[-1] & word[0]")
+        raise DataError(f"{given} has no templates: expected one per line, such as word[0] or word[-1] & word[0]")
     return found
 
 
 def for_training(data: tuple[str, ...], given: dict[str, Any], needed: list[str]) -> Text:
-    """The sentences to learn from, with the columns that templates need."""
+    """Read the training sentences, with the columns that templates need."""
     paths, conllu = files.expand(data), is_conllu(data, given)
     asked, target = given["columns"], given["target"]
     if conllu:
@@ -93,7 +97,9 @@ def for_training(data: tuple[str, ...], given: dict[str, Any], needed: list[str]
         if asked is None or all(column in CONLLU for column, _ in asked):
             reading = _of_conllu(target, dict(asked or ()), needed)
         else:
-            raise click.UsageError(f"columns of CoNLL-U have names, {', '.join(CONLLU)}: --columns form=word,… renames")
+            raise click.UsageError(
+                f"the columns of CoNLL-U have fixed names, {', '.join(CONLLU)}: rename them with --columns form=word,…"
+            )
     else:
         columns = None if asked is None else [column for column, _ in asked]
         if columns is None:  # as many as there are
@@ -102,31 +108,33 @@ def for_training(data: tuple[str, ...], given: dict[str, Any], needed: list[str]
         names = {column: name for column, name in asked or () if name != column}
         reading = Reading(columns, target or columns[-1], names, False, given["tabs"])
         if reading.target not in columns:
-            raise DataError(f"there is no column {reading.target!r} of labels: the columns are {', '.join(columns)}")
+            raise DataError(
+                f"the column of labels {reading.target!r} does not exist: the columns are {', '.join(columns)}"
+            )
         if asked is None:
             return checked(Text(tokens, reading, paths, files.display(paths)), needed)
     return checked(_read(paths, reading, needed, labels=True, more=False), needed)
 
 
 def like_training(data: tuple[str, ...], text: Text, needed: list[str]) -> Text:
-    """Sentences of other files, read in the same way."""
+    """Read other files in the same way as `text`."""
     return _read(files.expand(data), text.reading, needed, labels=True, more=False)
 
 
 def for_model(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger, labels: bool) -> Text:
-    """Sentences for a model; with their labels, or whether they have any or not."""
+    """Read sentences for a model; with labels=False they need no labels."""
     vocabulary, known = saved.tagger.vocabulary, saved.reading
     if isinstance(vocabulary, NameVocabulary):
         raise ValueError(
-            "the features of this model were made by the program that trained it, not by templates: files have none. "
-            "Use perceptrons.load in such a program"
+            "the features of this model come from the program that trained it, not from templates, so it cannot label "
+            "files: use perceptrons.load in that program"
         )
     needed, asked = list(vocabulary.columns), given["columns"]
     if is_conllu(data, given, known is not None and known.conllu):
         target = given.get("target") or (known.target if known is not None else "")
         if target not in CONLLU:
-            what = "has the labels" if labels else "the labels are to be put into"
-            raise click.UsageError(f"say with --target which column of CoNLL-U {what}: {', '.join(CONLLU)}")
+            what = "has the labels" if labels else "labels are written to"
+            raise click.UsageError(f"choose with --target which CoNLL-U column {what}: {', '.join(CONLLU)}")
         same = known is not None and known.conllu and asked is None
         names = dict(known.names) if known is not None and same else dict(asked or ())
         return _read(files.expand(data), _of_conllu(target, names, needed), needed, labels=labels, more=True)
@@ -136,7 +144,7 @@ def for_model(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger, 
 def _columns_for_model(
     paths: list[str], given: dict[str, Any], saved: SavedTagger, needed: list[str], labels: bool
 ) -> Text:
-    """Sentences of columns: named on the command line, as in training, or as is usual for so many."""
+    """Read columns: named on the command line, as in training, or by the usual names for their number."""
     known, asked, tokens = saved.reading, given["columns"], None
     tabs = given["tabs"] or (known is not None and known.tabs)
     if asked is not None:
@@ -156,8 +164,8 @@ def _columns_for_model(
     if labels and (target not in columns or names.get(target, target) in needed):
         trained = f", the model was trained on {known.target!r}" if known is not None else ""
         raise click.UsageError(
-            f"it is not known which column has the labels: the columns are {', '.join(columns)}{trained}. "
-            "Name them all with --columns, and that of the labels with --target"
+            f"cannot tell which column has the labels: the columns are {', '.join(columns)}{trained}. "
+            "Name all columns with --columns, and the one with the labels with --target"
         )
     reading = Reading(columns, target, names, False, tabs)
     if tokens is None:
@@ -167,17 +175,17 @@ def _columns_for_model(
 
 
 def _check_columns(there: Iterable[str], needed: list[str]) -> None:
-    """Refuse columns without one that is needed."""
+    """Refuse files that lack a column that is needed."""
     names = list(there)
     for name in needed:
         if name not in names:
             raise DataError(
-                f"templates need a column {name!r}: the columns are {', '.join(names)}; --columns gives them names"
+                f"templates need a column {name!r}: the columns are {', '.join(names)}; name them with --columns"
             )
 
 
 def _of_conllu(target: str, asked: dict[str, str], needed: list[str]) -> Reading:
-    """CoNLL-U calls words form and parts of speech upos and xpos; templates often call them word and pos."""
+    """Match names in templates with columns of CoNLL-U: word is form, pos is upos or xpos."""
     usual = {"word": "form", "pos": "xpos" if target == "upos" else "upos"}
     known = {name: column for column, name in asked.items()}
     names = {}
@@ -185,17 +193,17 @@ def _of_conllu(target: str, asked: dict[str, str], needed: list[str]) -> Reading
         column = known.get(name) or (name if name in CONLLU else usual.get(name, ""))
         if column not in CONLLU:
             raise DataError(
-                f"templates need a column {name!r}, and CoNLL-U has {', '.join(CONLLU)}: "
-                f"say which it is, for instance with --columns feats={name}"
+                f"templates need a column {name!r}, but CoNLL-U has {', '.join(CONLLU)}: "
+                f"choose one, for instance with --columns feats={name}"
             )
         names[column] = name
     if target not in CONLLU:
-        raise DataError(f"there is no column {target!r} of labels: CoNLL-U has {', '.join(CONLLU)}")
+        raise DataError(f"the column of labels {target!r} does not exist: CoNLL-U has {', '.join(CONLLU)}")
     return Reading([*names, target], target, {c: name for c, name in names.items() if c != name}, True, False)
 
 
 def _read(paths: list[str], reading: Reading, needed: list[str], *, labels: bool, more: bool) -> Text:
-    """The columns that are needed, by the names that templates have for them; `more`: others may follow them."""
+    """Read the columns that are needed, under their names in templates; `more`: other columns may follow."""
     names = {column: reading.names.get(column, column) for column in reading.columns}
     _check_columns(names.values(), needed)
     only = [column for column, name in names.items() if name in needed or (labels and column == reading.target)]
@@ -211,28 +219,28 @@ def _read(paths: list[str], reading: Reading, needed: list[str], *, labels: bool
 
 
 def checked(text: Text, needed: list[str]) -> Text:
-    """Refuse features that are made of what is to be predicted."""
+    """Refuse features that use the labels."""
     if text.target in needed:
         raise DataError(
-            f"features are made of the column {text.target!r}, which has the labels: "
-            "name another --target, or other --features"
+            f"the features use the column {text.target!r}, which has the labels: "
+            "choose another --target, or other --features"
         )
     return text
 
 
 def is_conllu(data: tuple[str, ...], given: dict[str, Any], default: bool = False) -> bool:
-    """Whether files are CoNLL-U: as they are called, or as is said."""
+    """Tell whether files are CoNLL-U, by --format or by their names."""
     if given["format"] is not None:
         return bool(given["format"] == "conllu")
     paths = files.expand(data)
     kinds = {files.extension(path) == ".conllu" for path in paths}
     if len(kinds) > 1:
-        raise DataError("some files are called .conllu, some are not: say what they are with --format")
+        raise DataError("some names end in .conllu and some do not: choose the format with --format")
     return kinds == {True} or (default and paths == [files.STDIN])
 
 
 def line_of(text: Text, sentence: int) -> str:
-    """Where a sentence begins, for messages."""
+    """Where a sentence begins, for error messages."""
     lines = text.tokens.lines
     if len(text.paths) > 1 or lines is None:
         return f"sentence {sentence + 1}"
@@ -241,13 +249,11 @@ def line_of(text: Text, sentence: int) -> str:
 
 
 def unknown(text: Text, saved: SavedTagger) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-    """Which tokens are words that were not in the training files; None where that is not known."""
+    """Which tokens are words that were not in the training files; None if the model cannot tell."""
     vocabulary = saved.tagger.vocabulary
     column = "word" if "word" in vocabulary.columns else vocabulary.columns[0]
     words = vocabulary.state()[1].get(column)
-    if (
-        words is None or saved.tagger.fitted.state["rows"].all()
-    ):  # those of which no feature has a weight have been dropped
+    if words is None or saved.tagger.fitted.state["rows"].all():  # words whose features have no weight were dropped
         return None
     codes, types = text.tokens.column(column)
     known = set(words)

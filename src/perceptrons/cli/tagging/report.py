@@ -1,4 +1,4 @@
-"""What `perceptrons tag train` says when it is done."""
+"""The report of `perceptrons tag train`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from perceptrons.store.taggers import SavedTagger
 
 @dataclass
 class Result:
-    """A tagger, and what is said about its training."""
+    """A tagger and facts about its training."""
 
     saved: SavedTagger
     data: str
     run: Run
-    training: float | None  # error of the final model on the sentences learned from
-    kept_apart: tuple[int, int]  # sentences and tokens of those files that were held out
+    training: float | None  # error of the final model on the training sentences
+    kept_apart: tuple[int, int]  # number of sentences and tokens held out of these files
 
 
 def describe(result: Result, path: str, learning: float, total: float) -> dict[str, Any]:
-    """All that is known of a training, for machines."""
+    """All facts about a training, for --json."""
     tagger, trained = result.saved.tagger, result.saved.trained
     learner, mistakes, wrong = tagger.fitted, result.run.mistakes, result.run.token_mistakes
     sentences, tokens = max(1, trained["sentences"]), max(1, trained["tokens"])
@@ -51,7 +51,7 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
 
 
 def show(result: Result, summary: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print the same facts for people."""
     labels, mistakes, wrong = summary["labels"], summary["sentence_mistakes"], summary["token_mistakes"]
     apart, more = result.kept_apart
     sentences = output.count(summary["sentences"] + apart, "sentence") + (
@@ -65,7 +65,7 @@ def show(result: Result, summary: dict[str, Any]) -> None:
     click.echo(f"{features}, {summary['features_with_weights']:,} with weights")
     click.echo(how(result.saved.params) + "\n")
     held = summary["held_out_errors"]
-    head = ["pass", "sentences wrong", "tokens wrong", "of all tokens"] + (["held-out error"] if held else [])
+    head = ["pass", "sentences wrong", "tokens wrong", "token error"] + (["held-out error"] if held else [])
     counts = ([f"{n:,}" for n in column] for column in (mistakes, wrong))
     table_of_passes(head, *counts, [*map(output.percent, summary["online_token_error"])], held)
     told = []
@@ -82,15 +82,15 @@ def show(result: Result, summary: dict[str, Any]) -> None:
         unit = "sentences" if result.saved.params["beam"] is None else "sentences and their beginnings"
         click.echo("proved: " + proved(summary["margin_bound"], result.saved.tagger.fitted.radius, unit))
     speed, spent = f"{summary['tokens_per_second']:,.0f} tokens/s", output.seconds(summary["training_seconds"])
-    click.echo(f"{speed} in passes, which took {spent} of {output.seconds(summary['seconds'])} in all")
+    click.echo(f"{speed} in passes, which took {spent} of {output.seconds(summary['seconds'])} in total")
     click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
 
 
 def how(params: dict[str, Any]) -> str:
-    """Rule, readout and search in a few words."""
+    """Describe rule, readout and search in a few words."""
     parts = [f"rule {rule_text(params['rule'])}", f"readout {params['readout']}", f"order {params['order']}"]
     if params.get("beam") is not None:
-        parts.append(f"beam {params['beam']}, steps at {params['update'].replace('_', ' ')}")
+        parts.append(f"beam {params['beam']} with {params['update'].replace('_', ' ')} updates")
     if params.get("k_best", 1) > 1:
         parts.append(f"{params['k_best']} best")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""`perceptrons tag train`: from files of sentences to a tagger."""
+"""`perceptrons tag train`: learn a tagger from files."""
 
 from __future__ import annotations
 
@@ -25,13 +25,19 @@ from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
 
-@click.command("train", epilog="Files: plain, gzip, bzip2 or zstd; globs; - is stdin.")
+@click.command(
+    "train",
+    epilog="FILE: plain or compressed (gzip, bzip2, zstd); patterns such as '*.conllu'; - for standard input.",
+)
 @reading.ARGUMENT
 @click.option(
-    "--features", required=True, metavar="SET|FILE", help="chunking, pos, ner or crf++; or a file of templates."
+    "--features",
+    required=True,
+    metavar="SET|FILE",
+    help="A built-in set (chunking, pos, ner, crf++), or a file of templates.",
 )
 @reading.COLUMNS
-@click.option("--target", metavar="COLUMN", help="Column of the labels.  [default: the last; upos in CoNLL-U]")
+@click.option("--target", metavar="COLUMN", help="Column with the labels.  [default: the last; upos in CoNLL-U]")
 @reading.FORMAT
 @reading.TABS
 @options(training.options("sentences"))
@@ -56,29 +62,29 @@ from perceptrons.store.taggers import SavedTagger
     show_default=True,
     help="Which labels may follow each other; auto: the scheme that all training labels obey.",
 )
-@click.option("--beam", type=click.IntRange(1), help="Number of beginnings to keep.  [default: search exactly]")
+@click.option("--beam", type=click.IntRange(1), help="Number of partial labellings to keep.  [default: exact search]")
 @click.option(
     "--update",
     type=click.Choice(UPDATES),
     default=UPDATES[0],
     show_default=True,
-    help="With --beam: where in the sentence a step is made.",
+    help="With --beam: where in the sentence to update.",
 )
 @click.option(
     "--k-best",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="With a rule pa…: number of best labellings that a step takes into account.",
+    help="With rules pa, pa1, pa2: number of best labellings in each update.",
 )
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a tagger from the sentences of FILE and save it.
 
-    Features are made of columns by templates: word[0] is the word, word[-1] & word[0] it with the one before,
-    word[0].suffix(3) its end. A file has one a line, # begins a comment. Functions: lower(), prefix(n), suffix(n),
-    shape(), short_shape(), digits(), has_digit(), has_hyphen(), has_upper(), is_title(), is_caps(). The ready sets
-    take columns word and pos, the set pos word only; crf++ is that of CRF++'s example of chunking. In CoNLL-U,
-    templates may say word for form, and pos for upos, or for xpos where upos has the labels.
+    Templates make features from columns: word[0] is the word, word[-1] & word[0] the word with the one before it,
+    word[0].suffix(3) its last three letters. A file has one template per line; # starts a comment. Functions: lower(),
+    prefix(n), suffix(n), shape(), short_shape(), digits(), has_digit(), has_hyphen(), has_upper(), is_title(),
+    is_caps(). The built-in sets need the columns word and pos, the set pos only word; crf++ has the templates of the
+    chunking example of CRF++. In CoNLL-U, word stands for form, and pos for upos, or for xpos if upos has the labels.
 
     \b
       perceptrons tag train train.txt --columns word,pos,chunk --features chunking --model chunks.tagger
@@ -127,7 +133,7 @@ def trained(
     seed: int | None,
     quiet: bool,
 ) -> tuple[Run, float]:
-    """Train, and tell how long passes took, without compilation."""
+    """Train; returns the run and the seconds that passes took, without compilation."""
     learner.warm_up(corpus, held_out)
     begun, progress = time.perf_counter(), Progress(corpus, quiet)
     passes = Passes(given["passes"], seed=seed, patience=given["patience"])
@@ -136,20 +142,20 @@ def trained(
         run = fit(learner, InMemory(corpus), passes, held_out=watched, report=progress)
     finally:
         progress.clear()
-    if not run.learned:  # a tagger that is there is better
+    if not run.learned:  # keep an older model file
         run.resume_interrupt()
     return run, time.perf_counter() - begun
 
 
 def plan_of(given: dict[str, Any]) -> Plan:
-    """How to learn."""
+    """The plan of learning that the options describe."""
     rule = training.rule_of(given)
     scheme = None if given["scheme"] == "none" else given["scheme"]
     return Plan(rule, given["readout"], given["order"], scheme, given["beam"], given["update"], given["k_best"]).check()
 
 
 def params_of(given: dict[str, Any], features: Any, share: float | None) -> dict[str, Any]:
-    """The parameters of the estimator that does the same."""
+    """The parameters of the estimator that would learn the same."""
     plan = plan_of(given)
     return {
         "features": features if isinstance(features, str) else [str(template) for template in features],
@@ -159,7 +165,7 @@ def params_of(given: dict[str, Any], features: Any, share: float | None) -> dict
 
 
 def report_of(run: Run, corpus: Corpus) -> dict[str, Any]:
-    """What happened."""
+    """The facts about training that the model file keeps."""
     return {
         "converged": run.converged,
         "stop": run.stop,
@@ -171,7 +177,7 @@ def report_of(run: Run, corpus: Corpus) -> dict[str, Any]:
 
 
 def check_scheme(text: reading.Text, scheme: str) -> None:
-    """Refuse labels that break a scheme which was asked for, by the line where they do."""
+    """Refuse labels that break the scheme on the command line; the error names the line."""
     if scheme in ("auto", "none"):
         return
     bounds = text.tokens.bounds
@@ -181,11 +187,14 @@ def check_scheme(text: reading.Text, scheme: str) -> None:
         number = int(np.argmin(legal))
         shown = " ".join(names[code] for code in codes[int(bounds[number]) : int(bounds[number + 1])].tolist())
         where = reading.line_of(text, number)
-        raise DataError(f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240] + "; or --scheme none")
+        raise DataError(
+            f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240]
+            + "; correct them, or use --scheme none"
+        )
 
 
 def check(given: dict[str, Any]) -> None:
-    """Refuse options that would change nothing, and what does not go together."""
+    """Refuse options that have no effect, and combinations that do not work."""
     idle = {} if given["beam"] is not None else {"update": "--beam"}
     if not given["rule"].startswith("pa"):
         idle["k_best"] = "--rule pa, pa1 or pa2"
@@ -195,14 +204,14 @@ def check(given: dict[str, Any]) -> None:
 
 
 class Progress:
-    """One line on the terminal's error stream, about the last pass. Nothing elsewhere."""
+    """A line about the last pass on standard error, if that is a terminal."""
 
     def __init__(self, corpus: Corpus, quiet: bool) -> None:
         self.corpus, self.shown = corpus, not quiet and sys.stderr.isatty()
         self.say("pass 1 …")
 
     def __call__(self, learner: object, run: Run) -> None:
-        """After a pass."""
+        """Show the last pass."""
         sentences, tokens = len(self.corpus), self.corpus.sequences.n_tokens
         wrong = run.token_mistakes[-1]
         held_out = f"  held-out error {output.percent(run.validation_errors[-1])}" if run.validation_errors else ""
@@ -216,5 +225,5 @@ class Progress:
             click.echo(f"\r\x1b[2K{line}", nl=False, err=True)
 
     def clear(self) -> None:
-        """Leave no trace."""
+        """Erase the line."""
         self.say("")
