@@ -214,3 +214,9 @@ def test_owners_and_groups(tmp_path):
     assert run(code, SOURCE).split() == expected
     for path in closed:
         path.chmod(0o700)
+
+
+def test_the_digest_covers_all_sources():
+    """It looks two folders deep: deeper ones would go unnoticed."""
+    core = Path(perceptrons.__file__).parent / "core"
+    assert all(len(path.relative_to(core).parts) <= 2 for path in core.rglob("*.py"))

@@ -31,7 +31,8 @@ OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 
 def _digest() -> str:
     package = Path(__file__).parents[2]
-    sources = [package / "rules.py", *sorted((package / "core").rglob("*.py"))]
+    found = [*package.glob("core/*.py"), *package.glob("core/*/*.py")]  # rglob takes a millisecond longer
+    sources = [package / "rules.py", *sorted(found)]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
