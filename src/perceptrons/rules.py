@@ -35,7 +35,7 @@ def register(name: str, *, takes_weights: bool = True, **parameters: str) -> Cal
         }
         undescribed = set(cls._fields) ^ set(parameters)  # type: ignore[attr-defined]
         if undescribed:
-            raise TypeError(f"@register({name!r}) must say what {', '.join(sorted(undescribed))} of the rule means")
+            raise TypeError(f"@register({name!r}) must describe each parameter: see {', '.join(sorted(undescribed))}")
         for member, value in members.items():
             setattr(cls, member, value)
         RULES[name] = cls

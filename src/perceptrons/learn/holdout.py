@@ -39,6 +39,6 @@ def split(examples: B, share: float, seed: int, unit: str) -> tuple[B, B]:
         what = "no" if not held.any() else "all"
         raise ValueError(
             f"a share of {share:g} of {len(examples)} {unit} holds out {what} {unit}: "
-            f"hold out {'more' if not held.any() else 'fewer'}, or pass held-out {unit} of their own"
+            f"choose a {'larger' if not held.any() else 'smaller'} share, or pass your own held-out {unit}"
         )
     return examples.split(held)

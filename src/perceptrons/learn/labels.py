@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 
 
 class UnknownLabel(ValueError):
-    """A label that is none of the classes."""
+    """A label that is not one of the classes."""
 
 
 def distinct(y: Array) -> Array:
@@ -40,7 +40,7 @@ def encode(y: Array, classes: Array, input_name: str = "y") -> Array:
     if unknown.size:
         row = int(unknown[0])
         label = y[row : row + 1].tolist()[0]
-        raise UnknownLabel(f"label {label!r} at row {row} of {input_name} is none of the classes: {_some(classes)}")
+        raise UnknownLabel(f"label {label!r} at row {row} of {input_name} is not one of the classes: {_some(classes)}")
     return codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
 
 
@@ -75,7 +75,7 @@ def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
 
 
 def _unsortable(error: TypeError) -> ValueError:
-    return ValueError(f"labels must be of types that can be sorted together: {error}")
+    return ValueError(f"labels must have types that can be sorted together: {error}")
 
 
 def union(classes: Array, more: Array) -> Array:
@@ -114,7 +114,7 @@ def refuse_weights(rule: Any) -> None:
     """Raise an error for a rule to which weights mean nothing."""
     if not takes_weights(rule):
         raise ValueError(
-            f"the rule {type(rule).__name__} takes no sample_weight and no class_weight: a scaled step would miss "
+            f"the rule {type(rule).__name__} does not accept sample_weight or class_weight: a scaled step would miss "
             "its target. Use rule='pa1' or 'pa2', where a weight scales C."
         )
 
@@ -131,12 +131,12 @@ def weights_of_classes(class_weight: Any, classes: Array, counts: dict[Any, int]
         assert counts is not None
         absent = [label for label in classes.tolist() if label not in counts]
         if absent:
-            raise ValueError(f"class_weight='balanced' needs rows of every class, there are none of {absent[0]!r}")
+            raise ValueError(f"class_weight='balanced' needs rows of every class, but class {absent[0]!r} has none")
         per_class = np.array([counts[label] for label in classes.tolist()])
         return np.asarray(per_class.sum() / (len(classes) * per_class))
     strangers = [label for label in class_weight if label not in classes.tolist()]
     if strangers:
-        raise ValueError(f"class_weight has a label that is none of the classes {_some(classes)}: {strangers[0]!r}")
+        raise ValueError(f"label {strangers[0]!r} of class_weight is not one of the classes: {_some(classes)}")
     weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
     for label, weight in zip(classes.tolist(), weights.tolist(), strict=True):
         if not 0 <= weight < np.inf:

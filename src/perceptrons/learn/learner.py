@@ -22,9 +22,9 @@ class Words(NamedTuple):
     unit: str = "rows"
     held_out_unit: str = "rows"  # what held-out errors count
     separable: str = "linearly separable"
-    who_tells: str = "perceptrons.theory.separability tells, with a proof"
+    who_tells: str = "perceptrons.theory.separability proves whether they are"
     other_space: str = "an averaged, voted or pocket readout, or nonlinear features (a kernel)"
-    stuck: str = "the rows that are wrong are zero, or too short to step along"
+    stuck: str = "the misclassified rows are zero, or too short for a step"
     unstick: str = "leaving these rows out or rescaling them"
     warns_at_max_iter: bool = True
 
@@ -36,8 +36,8 @@ def words_of_structures(unit: str, held_out_unit: str, found: str) -> Words:
         held_out_unit,
         separable="separable",
         who_tells="",
-        other_space="features that tell more",
-        stuck=f"the search misses {found} that score higher, or those found have the same features as the right ones",
+        other_space="more informative features",
+        stuck=f"the search misses {found} that score higher, or finds {found} with the features of the right ones",
         unstick=f"a wider search, or features that tell these {unit} apart",
         warns_at_max_iter=False,
     )
@@ -169,7 +169,7 @@ class Learner(Protocol[E]):
 
 def overflow(where: str) -> ValueError:
     return ValueError(
-        f"weights overflow float64 {where}; the model is left as it was. "
+        f"weights overflow float64 {where}; the model is unchanged. "
         "Rescale the features, for instance with StandardScaler, or lower eta0."
     )
 

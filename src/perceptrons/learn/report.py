@@ -53,21 +53,21 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
     tells = f" ({words.who_tells})" if words.who_tells else ""
     if run.stop == "margin" and learner.definite:
         reason = (
-            f"stopped after {done} by tol={passes.tol:g}: if these {words.unit} are {words.separable} at all, their "
+            f"stopped after {done} by tol={passes.tol:g}: either the {words.unit} are not {words.separable}, or their "
             f"margin relative to R is below tol ({size})"
         )
-        advice = f"a smaller tol if they are{tells}, {words.other_space}"
+        advice = f"a smaller tol if the {words.unit} are separable{tells}, {words.other_space}"
     elif run.stop == "margin":
         reason = (
-            f"stopped after {done} by tol={passes.tol:g}: w is short compared with the steps that it is the sum of. "
-            "For a positive semi-definite kernel that proves a small margin; this kernel is not, so nothing is proved"
+            f"stopped after {done} by tol={passes.tol:g}: w is short compared with the sum of its steps. "
+            "For a positive semi-definite kernel this would prove a small margin; for this kernel nothing is proved"
         )
         advice = f"a smaller tol, {words.other_space}"
     elif run.stop == "stuck":
         reason = f"stopped after {done}: the last one made mistakes but no step, because {words.stuck}"
         advice = words.unstick
     elif run.stop == "stalled":
-        reason = f"stopped after {done}: with this budget, recent passes have not made fewer mistakes"
+        reason = f"stopped after {done}: with this budget, recent passes made no fewer mistakes than earlier ones"
         advice = f"a larger budget, a larger n_iter_no_change, {words.other_space}"
     else:
         proved = f" (so far {size})" if learner.definite else ""

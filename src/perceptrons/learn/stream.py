@@ -153,7 +153,7 @@ class Stream:
                 wrong += learner.wrong(examples)
                 total += len(examples)
         if total == 0:
-            raise ValueError(f"a share of {self.share:g} of {self.source.name} has no row: hold out a larger one")
+            raise ValueError(f"a share of {self.share:g} of {self.source.name} holds out no row: choose a larger one")
         return wrong / total
 
     def _examples(
@@ -213,8 +213,8 @@ def check_features(source: Source, agree: bool) -> None:
     """Refuse a table whose columns or categories are numbered otherwise than those that were learned from."""
     if not agree:
         raise ValueError(
-            f"{source.name} has other features than the model was trained on: read it as the table of the training "
-            "was, with source(..., like=model.encoding_)"
+            f"{source.name} has other features than the model was trained on: read it in the same way as the training "
+            "table, with source(..., like=model.encoding_)"
         )
 
 

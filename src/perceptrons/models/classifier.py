@@ -145,7 +145,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
     def _fit_source(self, source: Source, X_val: Any, y_val: Any, start: Start | None, stacklevel: int) -> None:
         """Learn from a source: batch by batch, unless the learner needs all rows at hand."""
         if X_val is not None and (not isinstance(X_val, Source) or y_val is not None):
-            raise ValueError("X_val must be a source, without y_val, where X is a source")
+            raise ValueError("when X is a source, X_val must be a source too, without y_val")
         goes_on = self._goes_on(start)
         if self._streams and not READOUTS[self._settings()["readout"]].weighs_all_rows:
             reads_all, fresh = start is not None, copy.copy(self)
@@ -240,7 +240,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         refuse_stream(settings["readout"])
         if isinstance(self.class_weight, str):
             raise ValueError(
-                "class_weight='balanced' needs all labels beforehand: use fit, or pass a dict of weights to partial_fit"
+                "class_weight='balanced' needs all labels in advance: use fit, or set class_weight to a dict"
             )
 
     def _learn_rows(

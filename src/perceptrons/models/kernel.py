@@ -196,7 +196,7 @@ class KernelPerceptron(Classifier):
         self
         """
         if self.warm_start and self.kernel == "precomputed" and hasattr(self, "_learner"):
-            raise ValueError("warm_start cannot go on with kernel='precomputed': a new matrix has other columns")
+            raise ValueError("warm_start cannot be combined with kernel='precomputed': a new matrix has other columns")
         return self._fit(X, y, sample_weight, X_val, y_val)
 
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
@@ -208,7 +208,7 @@ class KernelPerceptron(Classifier):
     def _check_stream(self) -> None:
         if self.kernel == "precomputed":
             raise ValueError(
-                "kernel='precomputed' has no kernel values of new rows with old ones: use fit, or another kernel"
+                "kernel='precomputed' has no kernel values between new and old rows: use fit, or another kernel"
             )
 
     def _settings(self) -> dict[str, Any]:
@@ -222,17 +222,17 @@ class KernelPerceptron(Classifier):
         """Refuse what a budget cannot be combined with."""
         if self.readout != "last":
             raise ValueError(
-                f"budget={self.budget} cannot be combined with readout={self.readout!r}, which needs hypotheses made "
-                "of rows that are gone: use readout='last', or no budget"
+                f"budget={self.budget} cannot be combined with readout={self.readout!r}, which needs rows that the "
+                "budget has discarded: use readout='last', or budget=None"
             )
         if self.policy == "random":
             return
         if not isinstance(rule, rules.Plain):
             raise ValueError(
-                f"policy={self.policy!r} is defined for rule='perceptron', got {rule}: policy='random' takes every rule"
+                f"policy={self.policy!r} requires rule='perceptron', got {rule}: policy='random' accepts every rule"
             )
         if self.policy == "forgetron" and self.eta0 != 1.0:
-            raise ValueError(f"policy='forgetron' is defined for steps of length 1, got eta0={self.eta0}")
+            raise ValueError(f"policy='forgetron' requires eta0=1, got eta0={self.eta0}")
 
     def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> KernelLearner | BudgetLearner:
         limits = ("max_memory",) if self.budget is not None else ("budget", "policy", "threshold")
@@ -240,7 +240,7 @@ class KernelPerceptron(Classifier):
         if self.budget is None:
             return KernelLearner(**settings, rows=rows, n_classes=n_classes)
         if self.policy == "forgetron" and n_classes > 2:
-            raise ValueError(f"policy='forgetron' is defined for two classes, got {n_classes}: use another policy")
+            raise ValueError(f"policy='forgetron' requires two classes, got {n_classes}: use another policy")
         seed = int(check_random_state(self.random_state).randint(2**31))
         return BudgetLearner(**settings, rows=rows, n_classes=n_classes, seed=seed)
 

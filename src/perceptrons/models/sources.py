@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def refuse_labels(y: Any, sample_weight: Any) -> None:
     """A source has its own labels, and no weights."""
     if y is not None:
-        raise ValueError("a source has its labels with it: pass no y")
+        raise ValueError("a source has its own labels: do not pass y")
     if sample_weight is not None:
-        raise ValueError("a source has no sample_weight: use class_weight, or arrays")
+        raise ValueError("sample_weight cannot be used with a source: use class_weight, or pass arrays")
 
 
 def note_features(model: Classifier, source: Source, n_features: int) -> None:

@@ -257,9 +257,11 @@ class StructuredPerceptron(Online):
 def inputs(values: Any, name: str) -> list[Any]:
     """A list of what is given."""
     if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        raise TypeError(f"{name} must be a sequence, one entry an example, got a {type(values).__name__}")
+        raise TypeError(f"{name} must be a sequence with one entry per example, got a {type(values).__name__}")
     if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2:  # iterating goes over its columns
-        raise TypeError(f"{name} must be a sequence, one entry an example, got a data frame: pass a list of its rows")
+        raise TypeError(
+            f"{name} must be a sequence with one entry per example, got a data frame: pass a list of its rows"
+        )
     return values if isinstance(values, list) else list(values)
 
 
@@ -267,7 +269,7 @@ def examples(X: Any, Y: Any) -> tuple[list[Any], list[Any]]:
     """Both as lists of one length."""
     X, Y = inputs(X, "X"), inputs(Y, "Y")
     if len(X) != len(Y):
-        raise ValueError(f"X and Y must have one entry for each example, got {len(X)} and {len(Y)}")
+        raise ValueError(f"X and Y must have the same length, got {len(X)} and {len(Y)}")
     if not X:
         raise ValueError("X has no examples")
     return X, Y

@@ -44,7 +44,7 @@ def lines(learner: Expansion) -> Floats:
 
 def refuse_precomputed(learner: Expansion) -> None:
     if learner.space.kernel == "precomputed":
-        raise ValueError("kernel='precomputed' knows no kernel: the matrix is what was given to fit")
+        raise ValueError("kernel='precomputed' has no kernel function: use the matrix that you passed to fit")
 
 
 def kernel_matrix(learner: Expansion, rows: Rows, others: Rows | None) -> Floats:
@@ -64,8 +64,8 @@ def length(learner: Expansion, kernel: Any) -> float:
     square, error = learner.sq_length(coef.T if len(coef) > 1 else coef[0])
     if not learner.space.definite or square + error < 0.0:
         raise ValueError(
-            f"kernel={kernel!r} is not positive semi-definite with these parameters: there is no feature space, and w "
-            "has no length there"
+            f"kernel={kernel!r} is not positive semi-definite with these parameters: there is no feature space in "
+            "which w has a length"
         )
     intercept = coef.sum(axis=1) * learner.bias
     return float(np.sqrt(max(0.0, square - float((intercept**2).sum()))))
@@ -85,10 +85,10 @@ def check_matrix(rows: Rows) -> None:
             i, j = np.unravel_index(int(apart.argmax()), apart.shape)
             row = top + int(i)
             raise ValueError(
-                f"a kernel matrix is symmetric, got {K[row, j]} at row {row}, column {j} and {K[j, row]} at row {j}, "
-                f"column {row}. For rows that are not those of training, use predict."
+                f"a kernel matrix must be symmetric, got {K[row, j]} at row {row}, column {j} and {K[j, row]} at "
+                f"row {j}, column {row}. For rows other than the training rows, use predict."
             )
     negative = np.flatnonzero(np.diagonal(K) < 0)
     if negative.size:
         row = int(negative[0])
-        raise ValueError(f"a kernel matrix has no negative diagonal, got {K[row, row]} at row {row}")
+        raise ValueError(f"the diagonal of a kernel matrix must be >= 0, got {K[row, row]} at row {row}")

@@ -183,8 +183,8 @@ class SequenceTagger(Online):
         if isinstance(tagger.vocabulary, NameVocabulary):
             if isinstance(X, Tokens):
                 raise TypeError(
-                    "X has tokens in columns, and there are no templates to make features of them: "
-                    'give features, for instance SequenceTagger(features="chunking")'
+                    "X has tokens in columns, but there are no templates to make features from them: "
+                    'set features, for instance SequenceTagger(features="chunking")'
                 )
             return X
         return X if isinstance(X, Tokens) else Tokens.of(X, self._columns(tagger.vocabulary.columns))
@@ -195,7 +195,7 @@ class SequenceTagger(Online):
             return list(self.columns)
         if len(needed) > 1 and not set(needed) <= set(USUAL):
             raise ValueError(
-                f"the templates name {', '.join(needed)}: say in which order tokens have them, "
+                f"the templates use {', '.join(needed)}: set columns to the order in which tokens have them, "
                 f"for instance columns={needed!r}"
             )
         return needed if len(needed) == 1 else [name for name in USUAL if name in needed]
@@ -205,7 +205,7 @@ class SequenceTagger(Online):
         if isinstance(X, Tokens) and isinstance(y, str):
             if self.features is not None and y in TemplateVocabulary(self.features).columns:
                 raise ValueError(
-                    f"features are made of the column {y!r}, which has the labels: leave it out of templates"
+                    f"the templates use the column {y!r}, which has the labels: remove it from them"
                 )
             labels = labels_in(X, y)
             return lambda bounds: labels
@@ -230,7 +230,7 @@ class SequenceTagger(Online):
         self
         """
         if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val go together: give both or neither")
+            raise ValueError("X_val and y_val go together: pass both or neither")
         tagger = self._new()
         corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
         random = check_random_state(self.random_state)
@@ -285,8 +285,8 @@ class SequenceTagger(Online):
         self._become(tagger, Run(mistakes=[mistakes], token_mistakes=[wrong], stop="stream"), tokens)
         if scheme is not None and tagger.fitted.scheme is None:
             warnings.warn(
-                f"labels have come that do not obey {scheme}: from here on everything may be predicted. "
-                f"Give scheme={scheme!r} to have such labels refused.",
+                f"new labels do not obey {scheme}: from now on any label may follow any other. "
+                f"Set scheme={scheme!r} to make such labels an error.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -98,7 +98,7 @@ class BudgetLearner(Expansion):
         mistakes, updates = self.totals.mistakes, self.totals.updates
         weighted = examples.weight is not None and not np.isin(examples.weight, (0.0, 1.0)).all()
         if weighted and isinstance(self.policy, core.Forgetron):
-            raise ValueError("policy='forgetron' is defined for steps of length 1: it takes no weights of examples")
+            raise ValueError("policy='forgetron' accepts no sample_weight or class_weight: its steps have length 1")
         if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
             self.totals.visit(examples.count(order))
         else:
@@ -170,7 +170,7 @@ class BudgetLearner(Expansion):
 
     def make_room(self, growth: Growth) -> None:
         if growth.n_classes > 2 and isinstance(self.policy, core.Forgetron):
-            raise ValueError("policy='forgetron' is defined for two classes, got a third: use another policy")
+            raise ValueError("policy='forgetron' requires two classes, got a third: use another policy")
         super().make_room(growth)
 
     @property

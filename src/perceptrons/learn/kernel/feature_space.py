@@ -164,12 +164,12 @@ class FeatureSpace:
             values = self.kernel(_plain(rows), _plain(others))
         except Exception as error:
             raise ValueError(
-                f"kernel failed for two matrices, of {expected[0]} and {expected[1]} rows: it must take matrices of "
-                f"rows and return the matrix of their kernel values ({error})"
+                f"kernel failed for two matrices, of {expected[0]} and {expected[1]} rows: it must accept matrices "
+                f"of rows and return the matrix of their kernel values ({error})"
             ) from error
         block = np.array(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
         if block.shape != expected:
-            raise ValueError(f"kernel must return an array of shape {expected} for so many rows, got {block.shape}")
+            raise ValueError(f"kernel must return an array of shape {expected} for these rows, got {block.shape}")
         if not np.isfinite(block).all():
             raise ValueError("kernel must return finite numbers, got NaN or infinity")
         return block

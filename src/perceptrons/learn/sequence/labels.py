@@ -63,7 +63,7 @@ def in_order(
             sequence = int(np.searchsorted(bounds, at, side="right")) - 1
             place = f"sequence {sequence}, token {at - int(bounds[sequence])}: " if flat else ""
             raise DataError(
-                f"{place}labels of {name} must be all strings or all numbers, none of them missing, "
+                f"{place}labels of {name} must be all strings or all numbers, without missing ones, "
                 f"got {label!r} beside {first!r}"[:300]
             )
     return sorted({*known, *names})

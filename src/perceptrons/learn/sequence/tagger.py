@@ -36,18 +36,18 @@ class Plan(NamedTuple):
         """Refuse what does not go together."""
         if self.readout not in OVER_STRUCTURES:
             raise ValueError(
-                f"readout must be {' or '.join(map(repr, OVER_STRUCTURES))}, got {self.readout!r}: a vote or a pocket "
-                "would take a search through every sequence for each of many hypotheses"
+                f"readout must be {' or '.join(map(repr, OVER_STRUCTURES))}, got {self.readout!r}: other readouts "
+                "would have to search every sequence once for each of many hypotheses"
             )
         if self.scheme not in (None, "auto", *SCHEMES):
             raise ValueError(f"scheme must be 'auto', None or one of {', '.join(SCHEMES)}, got {self.scheme!r}")
         if self.k_best > 1 and not isinstance(self.rule, rules.PA | rules.PA1 | rules.PA2):
             raise ValueError(
-                f"k_best={self.k_best} asks for the smallest step that meets several constraints: "
-                f"it goes with the rules pa, pa1 and pa2, got {self.rule}"
+                f"k_best={self.k_best} needs a rule that can meet several constraints in one step: "
+                f"rule must be 'pa', 'pa1' or 'pa2', got {self.rule}"
             )
         if self.k_best > 1 and self.beam is not None:
-            raise ValueError("k_best and beam do not go together: the k best sequences are searched for exactly")
+            raise ValueError("k_best and beam cannot be combined, because k_best needs exact search: use beam=None")
         return self
 
 
@@ -86,7 +86,7 @@ class Tagger:
             broken = labels.codes[int(bounds[number]) : int(bounds[number + 1])]
             text = " ".join(str(labels.names[code]) for code in broken)
             raise DataError(
-                f"sequence {number} does not obey scheme={scheme!r}: {text}"[:300] + "; correct it, or give scheme=None"
+                f"sequence {number} does not obey scheme={scheme!r}: {text}"[:300] + "; correct it, or set scheme=None"
             )
 
     # -- learning -----------------------------------------------------------------------------------------------------

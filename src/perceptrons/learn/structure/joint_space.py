@@ -52,12 +52,12 @@ class ByName:
     def read(self, features: Any) -> dict[Any, float]:
         """The features as floats."""
         if not isinstance(features, dict):
-            raise Unfit(f"{described(features)}, and a dict before: return one kind for all structures")
+            raise Unfit(f"{described(features)}, but a dict before: return one kind for all structures")
         for name, value in features.items():
             if not isinstance(value, Real | np.bool_):
-                raise Unfit(f"a {type(value).__name__} for {name!r}: values are numbers")
+                raise Unfit(f"a {type(value).__name__} for {name!r}: values must be numbers")
             if not math.isfinite(value):
-                raise Unfit(f"{value} for {name!r}: values are finite")
+                raise Unfit(f"{value} for {name!r}: values must be finite")
         return {name: float(value) for name, value in features.items()}
 
     def difference(self, gold: dict[Any, float], predicted: dict[Any, float]) -> tuple[Any, float]:
@@ -145,10 +145,10 @@ class ByNumber:
     def read(self, features: Any) -> Vector:
         """The features as floats, those of a sparse row by their places."""
         if isinstance(features, dict) or not hasattr(features, "shape"):
-            raise Unfit(f"{described(features)}, and an array before: return one kind for all structures")
+            raise Unfit(f"{described(features)}, but an array before: return one kind for all structures")
         n_features = _width(features)
         if n_features != len(self.w):
-            raise Unfit(f"{n_features} features, and {len(self.w)} before: all structures have features of one length")
+            raise Unfit(f"{n_features} features, but {len(self.w)} before: return the same number for all structures")
         if hasattr(features, "tocsr"):
             row = features.tocsr()
             vector = Vector(row.indices, _floats(row.data))
@@ -157,7 +157,7 @@ class ByNumber:
         if not np.isfinite(vector.values).all():
             at = int(np.flatnonzero(~np.isfinite(vector.values))[0])
             number = at if vector.where is EVERYWHERE else int(vector.where[at])
-            raise Unfit(f"{vector.values[at]} for feature {number}: values are finite")
+            raise Unfit(f"{vector.values[at]} for feature {number}: values must be finite")
         return vector
 
     @np.errstate(over="ignore", invalid="ignore")  # the learner looks for it
@@ -235,11 +235,11 @@ def _width(features: Any) -> int:
     shape = features.shape
     if len(shape) == 1 or (len(shape) == 2 and shape[0] == 1 and hasattr(features, "tocsr")):
         return int(shape[-1])
-    raise Unfit(f"a {type(features).__name__} of shape {shape}: one structure has one vector, such as array.ravel()")
+    raise Unfit(f"a {type(features).__name__} of shape {shape}: return one vector, for instance array.ravel()")
 
 
 def _floats(values: Any) -> Floats:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise Unfit(f"an array of {array.dtype}: values are numbers")
+        raise Unfit(f"an array of {array.dtype}: values must be numbers")
     return array.astype(np.float64, copy=False)

@@ -44,20 +44,20 @@ class Checked:
         for name, meaning in needed.items():
             if not self._has(problem, name):
                 raise TypeError(
-                    f"problem must have a method {name}({PARAMETERS[name]}) that returns {meaning}, and "
+                    f"problem must have a method {name}({PARAMETERS[name]}) that returns {meaning}, but "
                     f"{type(problem).__name__} has none"
                 )
         self.problem, self.own_loss = problem, self._has(problem, "loss")
         self.by_violation = self._has(problem, "violation")
         if augmented and self.by_violation:
             raise ValueError(
-                "rule='margin' searches with the loss added, which problem.violation(x, weights, y) is not told of: "
+                "rule='margin' adds the loss to scores, which problem.violation(x, weights, y) cannot do: "
                 "use another rule, or a problem without violation"
             )
         if augmented and not self._has(problem, "augmented"):
             raise ValueError(
                 "rule='margin' needs problem.augmented(x, weights, y, scale), the structure with the largest score + "
-                f"scale·loss, and {type(problem).__name__} has none: write it, or use another rule"
+                f"scale·loss, but {type(problem).__name__} has none: write it, or use another rule"
             )
 
     @staticmethod
