@@ -59,7 +59,7 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         advice = f"a smaller tol if the {words.unit} are separable{tells}, {words.other_space}"
     elif run.stop == "margin":
         reason = (
-            f"stopped after {done} by tol={passes.tol:g}: w is short compared with the sum of its steps. "
+            f"stopped after {done} by tol={passes.tol:g}: w is short compared with the total length of its steps. "
             "For a positive semi-definite kernel this would prove a small margin; for this kernel nothing is proved"
         )
         advice = f"a smaller tol, {words.other_space}"

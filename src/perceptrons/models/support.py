@@ -1,4 +1,4 @@
-"""What a model in a kernel's feature space says once it has learned: support rows, coefficients, lengths."""
+"""Learned attributes of a kernel perceptron: support rows, coefficients, lengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def order(learner: Expansion) -> Array:
-    """Support rows by class, then by number."""
+    """The order of support rows: by class, then by number."""
     return np.lexsort((learner.state["numbers"], learner.state["codes"]))
 
 
@@ -34,7 +34,7 @@ def vectors(learner: Expansion, n_features: int) -> Any:
 
 
 def lines(learner: Expansion) -> Floats:
-    """Coefficients of the readout, one line a weight vector."""
+    """Coefficients of the readout, one line per weight vector."""
     if learner.readout.by_vote:
         name = learner.readout.name
         raise AttributeError(f"readout={name!r} has no dual_coef_ and no intercept_: many hypotheses vote")
@@ -48,7 +48,7 @@ def refuse_precomputed(learner: Expansion) -> None:
 
 
 def kernel_matrix(learner: Expansion, rows: Rows, others: Rows | None) -> Floats:
-    """k(x, x′) of all rows with the others, or with each other, in float64 and without the constant of the bias."""
+    """k(x, x′) of all rows with the others, or with each other, in float64, without the 1 that the bias adds."""
     space = replace(learner.space, bias=0.0)
     rows = rows.widened()
     if others is not None:
@@ -72,7 +72,7 @@ def length(learner: Expansion, kernel: Any) -> float:
 
 
 def check_matrix(rows: Rows) -> None:
-    """Refuse what is no kernel matrix of all training rows: dense, square, symmetric up to rounding."""
+    """Raise an error unless this is a kernel matrix of all training rows: dense, square, symmetric up to rounding."""
     if rows.indices is not None:
         raise ValueError("kernel='precomputed' needs a dense kernel matrix, got a sparse one")
     K = rows.values
