@@ -1,4 +1,4 @@
-"""What is said about a run: between passes, now and then but never a flood, and when it ends unconverged."""
+"""Messages about a run: progress between passes, and a warning if it does not converge."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from perceptrons.learn.fit import AnyLearner, Material, Passes, Run
 from perceptrons.learn.learner import at_most
 
-EVERY = 0.5  # seconds between two lines
+EVERY = 0.5  # minimum seconds between two lines
 
 
 class Progress:
-    """Prints a line for the first pass, then at most two a second, and one for the last; every pass if `each`."""
+    """Print a line for the first pass, the last pass, and at most twice a second; for every pass if `each`."""
 
     def __init__(self, name: str, material: Material[Any], each: bool) -> None:
         self.name, self.material, self.each = name, material, each
@@ -39,9 +39,9 @@ class Progress:
 
 
 def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str | None:
-    """What is proved about a run that ended without convergence, and what to do next; None if there is nothing to say.
+    """The warning for a run that did not converge: what is proved, and what to do next. None if no warning is needed.
 
-    Not converging is no news for a run that was to make a few passes, as taggers do, or that held-out errors ended.
+    None is needed if the method is a few passes, as for taggers, or if the held-out error ended the run.
     """
     words = learner.words
     if run.stop not in ("margin", "stuck", "stalled", "max_iter"):

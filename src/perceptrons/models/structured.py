@@ -47,7 +47,7 @@ class StructuredPerceptron(Online):
 
         - ``features(x, y)``: φ(x, y), as a dict of names and numbers, a 1-D array or a sparse row; one kind for all.
         - ``argmax(x, weights)``: the y with the largest score. The weights match the features: a dict in which an
-          unknown name weighs 0, or an array. They are read-only.
+          unknown name weighs 0, or an array. Do not change them.
         - ``loss(y, y_hat)``: a number ≥ 0. Without this method, the loss is 1 if the two differ.
         - ``augmented(x, weights, y, scale)``: the structure with the largest score + scale·loss; for the rule "margin".
         - ``violation(x, weights, y)``: for inexact search, called instead of `argmax` in training. Returns a pair (part
