@@ -27,7 +27,7 @@ class StructuredPerceptron(Online):
     """Perceptron that predicts structures: sequences, trees, rankings, or anything that a problem can search.
 
     Problem: find w with ``w·φ(x, y) > w·φ(x, y')`` for every example (x, y) and every other structure y'. Update, when
-    the best structure ŷ by the weights in force is not y: ``w += η·τ·Δφ`` with ``Δφ = φ(x, y) − φ(x, ŷ)`` and τ by the
+    the best structure ŷ by the current weights is not y: ``w += η·τ·Δφ`` with ``Δφ = φ(x, y) − φ(x, ŷ)`` and τ by the
     rule: the margin is ``m = w·Δφ``, the hinge loss ``ℓ = max(0, L(y, ŷ) − m)``, and ‖Δφ‖² takes the place of ‖x‖².
     With PA, PA-I and PA-II this is 1-best MIRA. The rule "margin" searches for the largest score + β·loss, and also
     steps when the score of a structure comes closer to that of y than β times its loss.

@@ -207,9 +207,7 @@ class SequenceTagger(Online):
         """A function from the bounds of sequences to their labels; y may be the name of a column of X."""
         if isinstance(X, Tokens) and isinstance(y, str):
             if self.features is not None and y in TemplateVocabulary(self.features).columns:
-                raise ValueError(
-                    f"the templates use the column {y!r}, which has the labels: remove it from them"
-                )
+                raise ValueError(f"the templates use the column {y!r}, which has the labels: remove it from them")
             labels = labels_in(X, y)
             return lambda bounds: labels
         return lambda bounds: labels_of(y, bounds, name)
