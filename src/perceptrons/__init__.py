@@ -1,6 +1,6 @@
 """Every perceptron behind one scikit-learn API.
 
-Names are imported when they are first used: `import perceptrons` loads neither Numba nor scikit-learn.
+Names are imported on first use: `import perceptrons` loads neither Numba nor scikit-learn.
 """
 
 from __future__ import annotations

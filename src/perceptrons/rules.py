@@ -1,13 +1,13 @@
-"""Every rule: how far a step goes, given the margin and the squared length of an example.
+"""The rules: how far a step goes, given the margin and the squared length of an example.
 
-A rule is a NamedTuple of its parameters with one formula, ``tau``. The formula is plain arithmetic: Python
-runs it as it stands, and the passes in ``core`` compile it in. A new rule is its class and the ``@register``
-line above it, which also says what each parameter means: estimators, the options of the command line, their help and
-model files follow from that. A rule of your own needs no registration: pass it as an object.
+A rule is a NamedTuple of its parameters with one formula, ``tau``. The formula is plain arithmetic, which Python can
+run and the passes in ``core`` compile. To add a rule, write its class with an ``@register`` line above it that
+describes each parameter; estimators, the options of the command line, their help and model files follow from that. A
+rule of your own needs no registration: pass it as an object.
 
-With m the margin ``y·a(x)`` (several classes: the score of the right class less that of the strongest wrong
-one), ``ℓ = max(0, 1 − m)`` the hinge loss and ``sq_norm`` the squared length of the step's direction (the
-constant feature of the bias included, doubled for several classes), a step is ``w += η·τ·y·x``.
+A step is ``w += η·τ·y·x``. The margin m is ``y·a(x)``; with several classes, the score of the right class minus that of
+the strongest wrong one. ``ℓ = max(0, 1 − m)`` is the hinge loss. ``sq_norm`` is the squared length of the step's
+direction, including the constant feature of the bias, and doubled for several classes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ RULES: dict[str, Any] = {}
 
 
 def register(name: str, *, takes_weights: bool = True, **parameters: str) -> Callable[[type[R]], type[R]]:
-    """Make a rule known by `name`, and different from any other rule that has equal parameters.
+    """Make a rule available by `name`, and unequal to other rules with equal parameters.
 
-    takes_weights: whether weights of examples mean something to it. parameters: what each of its parameters means.
+    takes_weights: whether it accepts weights of examples. parameters: a description of each of its parameters.
     """
 
     def enter(cls: type[R]) -> type[R]:
@@ -35,7 +35,7 @@ def register(name: str, *, takes_weights: bool = True, **parameters: str) -> Cal
         }
         undescribed = set(cls._fields) ^ set(parameters)  # type: ignore[attr-defined]
         if undescribed:
-            raise TypeError(f"@register({name!r}) must say what {', '.join(sorted(undescribed))} of the rule means")
+            raise TypeError(f"@register({name!r}) must describe each parameter: see {', '.join(sorted(undescribed))}")
         for member, value in members.items():
             setattr(cls, member, value)
         RULES[name] = cls
@@ -75,7 +75,7 @@ class Margin(NamedTuple):
 class PA(NamedTuple):
     """Passive-aggressive (Crammer et al. 2006, §3): τ = ℓ/‖x‖², the smallest change of w that brings ℓ to 0.
 
-    It takes no weights of examples: a scaled step would miss its target, and diverge when scaled beyond 2.
+    It accepts no weights of examples: a scaled step would miss its target, and diverge if scaled by more than 2.
     """
 
     def tau(self, margin: float, sq_norm: float, weight: float) -> float:
@@ -118,13 +118,13 @@ class PA2(NamedTuple):
 
 
 def require(holds: bool, name: str, expected: str, got: object) -> None:
-    """Refuse a parameter that is out of its range (NaN is out of every range)."""
+    """Raise an error if a parameter is out of range (NaN always is)."""
     if not holds:
         raise ValueError(f"{name} must be {expected}, got {got}")
 
 
 def resolve(rule: Any) -> Any:
-    """The rule that a name or an object stands for, its parameters checked and made floats.
+    """Get the rule for a name or an object, with checked parameters, as floats.
 
     >>> resolve("pa1")
     PA1(C=1.0)
@@ -145,12 +145,12 @@ def resolve(rule: Any) -> Any:
 
 
 def takes_weights(rule: object) -> bool:
-    """Whether weights of examples mean something to this rule."""
+    """Whether this rule accepts weights of examples."""
     return bool(getattr(rule, "takes_weights", True))
 
 
 def demands(rule: object) -> float:
-    """The margin that a rule asks for: 1, unless it has a `target` of its own. Structures owe it for each unit of cost.
+    """The margin that a rule requires: its `target`, or 1. For structures, per unit of loss.
 
     >>> demands(Plain()), demands(Margin(beta=0.5)), demands(PA())
     (0.0, 0.5, 1.0)

@@ -423,7 +423,7 @@ def test_labels_are_there_in_all_lines_or_in_none(taggers, tmp_path, run):
         "--rule pa --k-best 3 --beam 4": "exact search, without --beam",
         "--patience 2": "--validation",
         "--validation 1.5": "between 0 and 1",
-        "--validation 0.001": "holds out no sentences: hold out more",
+        "--validation 0.001": "holds out no sentences: choose a larger share",
         "--validation 10%": "such as 0.1, got 10%",
     }.items(),
 )

@@ -91,6 +91,6 @@ def test_a_parameter_must_be_described():
         def tau(self, margin, sq_norm, weight):
             return 0.0
 
-    with pytest.raises(TypeError, match="must say what limit of the rule means"):
+    with pytest.raises(TypeError, match="must describe each parameter: see limit"):
         register("bare")(Bare)
     assert "bare" not in RULES

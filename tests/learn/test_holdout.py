@@ -37,10 +37,10 @@ def test_large_numbers_of_rows_do_not_overflow():
 
 
 def test_a_share_that_leaves_nothing_is_refused():
-    with pytest.raises(ValueError, match="1e-06 of 3 rows holds out no rows: hold out more"):
+    with pytest.raises(ValueError, match="1e-06 of 3 rows holds out no rows: choose a larger share"):
         split(Pairs([1, 2, 3], [1, 2, 3]), 1e-6, 0, "rows")
     seed = next(seed for seed in range(99) if chosen(0, 1, 0.5, seed).all())
-    with pytest.raises(ValueError, match=r"0\.5 of 1 rows holds out all rows: hold out fewer"):
+    with pytest.raises(ValueError, match=r"0\.5 of 1 rows holds out all rows: choose a smaller share"):
         split(Pairs([1], [1]), 0.5, seed, "rows")
 
 

@@ -260,7 +260,7 @@ def test_labels_that_do_not_match():
     before = state(model)
     with pytest.raises(ValueError, match=r"labels do not match: known classes are 0, 1 \(int64\), got 'b'"):
         model.partial_fit(X, np.where(y, "a", "b"))
-    with pytest.raises(ValueError, match="label 5 at row 0 of y_val is none of the classes: 0, 1"):
+    with pytest.raises(ValueError, match="label 5 at row 0 of y_val is not one of the classes: 0, 1"):
         model.fit(X, y, X_val=X, y_val=np.full(30, 5))
     for now, then in zip(state(model), before, strict=True):
         np.testing.assert_array_equal(now, then)
@@ -286,9 +286,9 @@ def test_overflow_is_named_and_undone(rows, readout):
 
 def test_plain_pa_refuses_weights():
     for keywords in ({"sample_weight": np.ones(30)},):
-        with pytest.raises(ValueError, match="the rule PA takes no sample_weight"):
+        with pytest.raises(ValueError, match="the rule PA does not accept sample_weight"):
             Perceptron(rule="pa").fit(X, y, **keywords)
-    with pytest.raises(ValueError, match="the rule PA takes no sample_weight and no class_weight"):
+    with pytest.raises(ValueError, match="the rule PA does not accept sample_weight or class_weight"):
         Perceptron(rule="pa", class_weight="balanced").fit(X, y)
 
 
@@ -321,7 +321,7 @@ def test_sparse_rows_with_one_axis():
 
 def test_balanced_weights_need_all_labels():
     for model in (Perceptron(class_weight="balanced"), PassiveAggressiveClassifier(class_weight="balanced")):
-        with pytest.raises(ValueError, match="class_weight='balanced' needs all labels beforehand"):
+        with pytest.raises(ValueError, match="class_weight='balanced' needs all labels in advance"):
             model.partial_fit(X, y)
 
 

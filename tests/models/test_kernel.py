@@ -211,7 +211,7 @@ def test_weights_of_examples_and_classes(rule, n_classes):
     by_class = clone(model).set_params(class_weight={"ant": 2.0, "bee": 0.25}).fit(X, y, weight)
     both = clone(model).fit(X, y, weight * np.select([y == "ant", y == "bee"], [2.0, 0.25], 1.0))
     np.testing.assert_array_equal(by_class.decision_function(Q), both.decision_function(Q))
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(ValueError, match="does not accept sample_weight"):
         KernelPerceptron(rule="pa").fit(X, y, weight)
 
 

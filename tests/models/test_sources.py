@@ -219,9 +219,9 @@ def test_kernels_read_a_source_into_memory_or_stream_it(data):
 
 def test_what_a_source_cannot_be_asked(data, tmp_path):
     path, X, y = data
-    with pytest.raises(ValueError, match="has its labels with it"):
+    with pytest.raises(ValueError, match="has its own labels"):
         Perceptron().fit(source(path), y)
-    with pytest.raises(ValueError, match="no sample_weight"):
+    with pytest.raises(ValueError, match="sample_weight cannot be used"):
         Perceptron().fit(source(path), sample_weight=np.ones(N))
     with pytest.raises(ValueError, match="X_val must be a source"):
         Perceptron().fit(source(path), X_val=X, y_val=y)
@@ -387,13 +387,13 @@ def test_weights_of_classes_that_turn_up_late_or_count_for_nothing(tmp_path):
     assert 0 < model._n_rows < np.count_nonzero(y != 2)
     model = Perceptron(class_weight="balanced", warm_start=True, **settings).fit(blocks(path))
     two = written(tmp_path / "two.svm", X[y != 1], y[y != 1])
-    with pytest.raises(ValueError, match=r"'balanced' needs rows of every class, there are none of 1\.0"):
+    with pytest.raises(ValueError, match=r"'balanced' needs rows of every class, but class 1\.0 has none"):
         model.fit(source(two))
 
 
 def test_labels_to_validate_on_that_are_no_classes(data, tmp_path):
     strange = written(tmp_path / "strange.svm", data[1][:1], [7.0])
-    with pytest.raises(ValueError, match=r"label 7.0 at row 0 of .*strange.svm is none of the classes"):
+    with pytest.raises(ValueError, match=r"label 7.0 at row 0 of .*strange.svm is not one of the classes"):
         Perceptron().fit(source(data[0]), X_val=source(strange))
 
 

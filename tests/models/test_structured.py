@@ -110,7 +110,7 @@ def test_margins_are_kept_for_each_unit_of_loss():
 
 def test_what_cannot_be_separated_is_given_up():
     X = [np.array([[1.0], [0.0]])] * 2
-    with pytest.warns(ConvergenceWarning, match=r"by tol=0\.1: if these structures are separable at all"):
+    with pytest.warns(ConvergenceWarning, match=r"by tol=0\.1: either the structures are not separable"):
         model = StructuredPerceptron(Ranking(), tol=0.1, max_iter=1000).fit(X, [[0, 1], [1, 0]])
     assert model.n_iter_ < 100 and not model.converged_ and model.margin_bound_ < 0.2
 
@@ -137,7 +137,7 @@ def test_early_update_goes_on_where_whole_sequences_are_no_violation():
     with pytest.warns(ConvergenceWarning, match="mistakes but no step"):
         whole = StructuredPerceptron(Greedy(), readout="last", max_iter=50, random_state=0).fit(X, Y)
     assert not whole.converged_ and whole.n_search_errors_ > 0 and whole.score(X, Y) < 1.0
-    with pytest.raises(ValueError, match=r"rule='margin' searches with the loss added, which problem\.violation"):
+    with pytest.raises(ValueError, match=r"rule='margin' adds the loss to scores, which problem\.violation"):
         clone(early).set_params(rule="margin").fit(X, Y)
 
 

@@ -100,22 +100,22 @@ def wide(x, y):
             r"must return a dict of .* for example 0 it returned a list",
         ),
         ({"features": lambda x, y: None}, ValueError, "for example 0 it returned None"),
-        ({"features": lambda x, y: np.ones((2, 2))}, ValueError, r"of shape \(2, 2\): one structure has one vector"),
-        ({"features": lambda x, y: sp.eye_array(2)}, ValueError, r"of shape \(2, 2\): one structure has one vector"),
-        ({"features": lambda x, y: np.full(2, np.nan)}, ValueError, "it returned nan for feature 0: values are finite"),
-        ({"features": lambda x, y: np.array(["a"])}, ValueError, "an array of <U1: values are numbers"),
-        ({"features": wide, "argmax": lambda x, w: 1}, ValueError, r"y by problem.argmax, .* 4 features, and 3 before"),
-        ({"features": lambda x, y: {"a": "1"}}, ValueError, "a str for 'a': values are numbers"),
-        ({"features": lambda x, y: {"a": np.inf}}, ValueError, "inf for 'a': values are finite"),
+        ({"features": lambda x, y: np.ones((2, 2))}, ValueError, r"of shape \(2, 2\): return one vector"),
+        ({"features": lambda x, y: sp.eye_array(2)}, ValueError, r"of shape \(2, 2\): return one vector"),
+        ({"features": lambda x, y: np.full(2, np.nan)}, ValueError, "nan for feature 0: values must be finite"),
+        ({"features": lambda x, y: np.array(["a"])}, ValueError, "an array of <U1: values must be numbers"),
+        ({"features": wide, "argmax": lambda x, w: 1}, ValueError, r"y by problem.argmax, .* 4 features, but 3 before"),
+        ({"features": lambda x, y: {"a": "1"}}, ValueError, "a str for 'a': values must be numbers"),
+        ({"features": lambda x, y: {"a": np.inf}}, ValueError, "inf for 'a': values must be finite"),
         (
             {"features": lambda x, y: {"a": 1} if y else np.ones(2), "argmax": lambda x, w: 1},
             ValueError,
-            "it returned a dict, and an array before: return one kind for all structures",
+            "it returned a dict, but an array before: return one kind for all structures",
         ),
         (
             {"features": lambda x, y: np.ones(2) if y else {"a": 1}, "argmax": lambda x, w: 1},
             ValueError,
-            "it returned a ndarray, and a dict before: return one kind for all structures",
+            "it returned a ndarray, but a dict before: return one kind for all structures",
         ),
         (
             {"argmax": lambda x, w: None},
@@ -170,11 +170,11 @@ def test_settings_are_checked(settings, error, message):
 @pytest.mark.parametrize(
     ("X", "Y", "message"),
     [
-        ([1, 2], [1], "X and Y must have one entry for each example, got 2 and 1"),
+        ([1, 2], [1], "X and Y must have the same length, got 2 and 1"),
         ([], [], "X has no examples"),
-        ("ab", [1, 2], "X must be a sequence, one entry an example, got a str"),
-        ([1], 1, "Y must be a sequence, one entry an example, got a int"),
-        ([1], np.array(1), "Y must be a sequence, one entry an example, got a ndarray"),
+        ("ab", [1, 2], "X must be a sequence with one entry per example, got a str"),
+        ([1], 1, "Y must be a sequence with one entry per example, got a int"),
+        ([1], np.array(1), "Y must be a sequence with one entry per example, got a ndarray"),
     ],
 )
 def test_examples_are_checked(X, Y, message):

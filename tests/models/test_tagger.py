@@ -96,7 +96,7 @@ def test_labels_and_features_that_come_later(readout):
     assert model.classes_ == ["A", "B-X", "D", "N", "O", "V"]
 
 
-@pytest.mark.filterwarnings("ignore:labels have come")
+@pytest.mark.filterwarnings("ignore:new labels do not obey")
 def test_schemes_that_come_and_go():
     """A scheme is in force from the first label on that begins something, until a sequence breaks it."""
     for stream in (
@@ -112,7 +112,7 @@ def test_schemes_that_come_and_go():
         assert state(SequenceTagger(readout="last").partial_fit(X, Y)) == state(model)
 
 
-@pytest.mark.filterwarnings("ignore:labels have come")
+@pytest.mark.filterwarnings("ignore:new labels do not obey")
 @settings(max_examples=25)
 @given(cuts=st.sets(st.integers(1, N - 1)), late=st.booleans(), readout=st.sampled_from(["last", "averaged"]))
 def test_chunks_equal_one_pass(cuts, late, readout):
@@ -428,9 +428,9 @@ def test_what_else_is_refused():
     X, Y = data(0)
     with pytest.raises(ValueError, match="held-out sequences must have tokens"):
         SequenceTagger().fit(X, Y, [[]], [[]])
-    with pytest.raises(ValueError, match="take a search through every sequence"):
+    with pytest.raises(ValueError, match="search every sequence once for each"):
         SequenceTagger(readout="voted").fit(X, Y)
-    with pytest.raises(ValueError, match="say in which order tokens have them"):
+    with pytest.raises(ValueError, match="set columns to the order in which tokens have them"):
         SequenceTagger(["b[0]", "a[0]"]).fit([[("x", "y")]], [["N"]])
     assert (
         SequenceTagger(["pos[0]", "word[0]"], max_iter=1)
@@ -438,7 +438,7 @@ def test_what_else_is_refused():
         .state_features_["word[0]=x", "V"]
     )
     tokens = Tokens.of([[("x", "y")]], ["word", "pos"])
-    with pytest.raises(ValueError, match="features are made of the column 'pos'"):
+    with pytest.raises(ValueError, match="the templates use the column 'pos'"):
         SequenceTagger(["word[0]", "pos[-1]"]).fit(tokens, "pos")
     with pytest.raises(NotFittedError):
         SequenceTagger().partial_fit([], []).predict(X)

@@ -237,7 +237,7 @@ def test_what_cannot_be_drawn():
         BoundaryDisplay.from_estimator(Perceptron().fit(X, y), X, y[:-1])
     with pytest.raises(TypeError, match="StandardScaler has no decision_function"):
         BoundaryDisplay.from_estimator(StandardScaler(), X, y)
-    with pytest.raises(ValueError, match=r"label 7 at row [0-9]+ of y is none of the classes"):
+    with pytest.raises(ValueError, match=r"label 7 at row [0-9]+ of y is not one of the classes"):
         BoundaryDisplay.from_estimator(Perceptron().fit(X, y), X, np.where(y == 1, 7, 0))
 
 

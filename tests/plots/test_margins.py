@@ -93,7 +93,7 @@ def test_what_has_no_margins():
     with pytest.raises(NotFittedError):
         MarginsDisplay.from_estimator(Perceptron(), X, y)
     for some in (model, SVC().fit(X, y)):
-        with pytest.raises(ValueError, match="label 'maybe' at row 3 of y is none of the classes"):
+        with pytest.raises(ValueError, match="label 'maybe' at row 3 of y is not one of the classes"):
             MarginsDisplay.from_estimator(some, X, [*y[:3], "maybe", *y[4:]])
         with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[300, 299\]"):
             MarginsDisplay.from_estimator(some, X, y[:-1])

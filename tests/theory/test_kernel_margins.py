@@ -63,5 +63,5 @@ def test_models_without_one_hypothesis_have_no_margins():
         margins(K, y, Model(K, np.zeros(10), 0.0, [0, 1]))
     with pytest.raises(ValueError, match="not fitted"):
         margins(K, y, Model(None, np.ones(10), 0.0, [0, 1]))
-    with pytest.raises(ValueError, match="none of the classes"):
+    with pytest.raises(ValueError, match="not one of the classes"):
         margins(K, y + 1, Model(K, np.ones(10), 0.0, [0, 1]))

@@ -1,7 +1,7 @@
-"""What passes count, as entries of two arrays of floats that they update in place.
+"""Counters of passes: entries of two arrays of floats that passes update in place.
 
-`totals` belong to the model: they grow from call to call, and model files keep them. `course` tells how far a pass has
-come: it belongs to the run, and no model file has it.
+`totals` belong to the model: they grow from call to call, and model files store them. `course` is the progress of a
+pass: it belongs to the run, and model files do not store it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from perceptrons.core.rows import JIT
     UPDATES,  # steps
     TAU,  # Στ, the sum of the lengths of all steps
     AVERAGED,  # examples in the mean of the averaged readout
-    SQ_NORM,  # ‖w‖², added up step by step where w itself is not at hand
+    SQ_NORM,  # ‖w‖², added up step by step where w itself is not available
     SQ_RADIUS,  # max ‖x‖², or max ‖Δφ‖² over steps
     TOKENS,  # tokens of the sequences processed
     WRONG_TOKENS,  # of them, those whose predicted label was wrong
@@ -26,13 +26,13 @@ from perceptrons.core.rows import JIT
 (
     PASSES,  # passes completed in this call
     QUIET,  # 1 if the last of them made no update
-    OVERFLOW,  # 1 + the example at which numbers left the range of floats
+    OVERFLOW,  # 1 + the number of the example at which a number overflowed
     LOGGED,  # lines in the log of updates
-    VISITS,  # examples done of those that a pass in a kernel's feature space was given
+    VISITS,  # examples that a pass in a kernel's feature space has visited
     WAITS,  # what such a pass waits for: see `kernel.dual`
-    RUN,  # right answers in a row by the hypothesis in force
+    RUN,  # right answers in a row by the current hypothesis
     LONGEST,  # the longest such run so far
-    TRIED,  # 1 once the hypothesis in force has been tried for the pocket
+    TRIED,  # 1 once the current hypothesis has been tried for the pocket
     POCKET,  # mistakes of the hypothesis in the pocket
     USED_ROWS,  # rows of the weights of sequences that are in use
 ) = range(11)

@@ -1,4 +1,4 @@
-"""Random numbers that depend on a seed and a position only: SplitMix64 (Steele, Lea & Flood 2014)."""
+"""Random numbers that depend only on a seed and a position: SplitMix64 (Steele, Lea & Flood 2014)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def mixed(state):
 
 @Compiled
 def shuffle(orders, seed, first):
-    """Shuffle each line; updates orders in place. Line p is the same whichever lines stand before it.
+    """Shuffle each line; updates orders in place. The order of a pass does not depend on the lines before it.
 
     Fisher & Yates with SplitMix64: twelve times as fast as NumPy's `permuted`, which would take a tenth of a pass.
     """

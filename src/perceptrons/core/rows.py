@@ -1,10 +1,10 @@
-"""What can be done with one row, dense or CSR: the verbs that passes are written in.
+"""Operations on one row, dense or CSR: the verbs of the passes.
 
 Rows are three flat arguments `values, indices, indptr`; for dense rows `values` has two axes and the other two
 are None. Each verb picks its code by these types when it is compiled. Row numbers and indices are unsigned:
-signed ones make Numba emit wrap-around checks. `w` is one weight vector `(d + 1,)` or one column a class
-`(d + 1, classes)`; its last row belongs to the bias. Columns are contiguous (Fortran order) for dense rows, which read
-all of a class, and the weights of one feature lie side by side (C order) for CSR, which reads a few of all classes.
+signed ones make Numba emit wrap-around checks. `w` is one weight vector `(d + 1,)` or has one column per class
+`(d + 1, classes)`; its last row belongs to the bias. For dense rows, which read all weights of a class, `w` is in
+Fortran order; for CSR rows, which read a few weights of every class, it is in C order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ JIT: Any = {"fastmath": FASTMATH, "error_model": "numpy", "forceinline": True}
 
 
 def prefetch(array, position):
-    """Ask for the cache line that holds array.flat[position]; touches nothing."""
+    """Prefetch the cache line that holds array.flat[position]; changes nothing."""
 
 
 @overload(prefetch, jit_options=JIT)
@@ -62,7 +62,7 @@ def by_layout(types):
 
 
 def n_rows(values: Any, indices: Any, indptr: Any) -> Any:
-    """How many rows there are."""
+    """The number of rows."""
     return values.shape[0] if indices is None else indptr.size - 1
 
 
@@ -74,7 +74,7 @@ def _n_rows(values, indices, indptr):
 
 
 def point_ahead(values, indices, indptr, i):
-    """Prefetch what tells where row i begins."""
+    """Prefetch the pointers to row i."""
 
 
 @overload(point_ahead)
@@ -147,10 +147,10 @@ def _abs_dot(values, indices, indptr, i, w):
     return total
 
 
-# Two classes a turn: each value is loaded and widened once for both. Made for Fortran order.
+# Two classes at a time: each value is loaded and widened once for both. Written for Fortran order.
 @forms("dense csr", by_layout, **JIT)
 def dots(values, indices, indptr, i, w, scores):
-    """scores += x_i · w, for one weight vector a class; updates scores in place."""
+    """scores += x_i · w, for one weight vector per class; updates scores in place."""
     width, classes = U(values.shape[1]), U(scores.size)
     pairs = classes - classes % U(2)
     for c in range(U(0), pairs, U(2)):
@@ -167,7 +167,7 @@ def dots(values, indices, indptr, i, w, scores):
         scores[c] += one
 
 
-# Four features a turn: the running scores go through memory, and this quarters the trips. Made for C order.
+# Four features at a time: scores are loaded and stored a quarter as often. Written for C order.
 @dots.csr
 def _dots(values, indices, indptr, i, w, scores):
     start, end = indptr[i], indptr[i + ONE]
@@ -197,7 +197,7 @@ def _axpy(values, indices, indptr, i, a, w):
 
 @forms("dense csr", by_layout, **JIT)
 def axpy_pair(values, indices, indptr, i, a, w, up, down):
-    """w_up += a·x_i and w_down −= a·x_i, two of the weight vectors; updates w in place."""
+    """w_up += a·x_i and w_down −= a·x_i, for two of the weight vectors; updates w in place."""
     for j in range(U(values.shape[1])):
         step = a * values[i, j]
         w[j, up] += step
@@ -239,7 +239,7 @@ GOOD, NOT_FINITE, NOT_CANONICAL = range(3)
 
 @partial(Filling, lambda values, indices, indptr, width: n_rows(values, indices, indptr))
 def survey(values, indices, indptr, width, sq_norm):
-    """One sweep that finds out whether rows are fit for passes; fills ‖x_i‖², returns the verdict, the row at fault."""
+    """Check in one sweep whether passes can read rows; fills ‖x_i‖², returns the verdict and the first bad row."""
     for i in range(U(sq_norm.size)):
         sq_norm[i], canonical = survey_row(values, indices, indptr, i, width)
         if not canonical:

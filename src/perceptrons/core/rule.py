@@ -1,4 +1,4 @@
-"""How a pass steps: settings that are the same for all its examples, and the rule's formula compiled in."""
+"""Settings that are the same for all examples of a pass, and the call of the rule's formula."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perceptrons.core.rows import JIT
 
 
 class How(NamedTuple):
-    """What a pass must know besides the data: scalars, and two types that pick code."""
+    """Settings of a pass: scalars, and two types that pick code."""
 
     rule: Any  # formula and parameters of the step
     readout: Any  # which hypothesis is kept: one of `linear.readouts`

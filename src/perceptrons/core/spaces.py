@@ -1,4 +1,4 @@
-"""What a step moves in: one weight vector for two classes, or one a class. The number of axes of `w` tells.
+"""Steps in weight space: one weight vector for two classes, or one per class, by the number of axes of `w`.
 
 `code` is the number of the right class, `rival` that of the strongest wrong one. With one weight vector the
 classes are 0 (y = −1) and 1 (y = +1).
@@ -15,11 +15,11 @@ from perceptrons.core.jit.compiled import Compiled
 from perceptrons.core.jit.deferred import forms, overload
 from perceptrons.core.rows import JIT, ONE, U, axpy, axpy_pair, dot, dots
 
-TINY = 5e-324  # the smallest margin that is right
+TINY = 5e-324  # the smallest margin of a right answer
 
 
 def by_axes(name):
-    """Pick the form for one weight vector, or for one a class, by the axes of the argument `name`."""
+    """Pick the form for one weight vector, or for one per class, by the axes of the argument `name`."""
     return lambda types: "one" if types[name].ndim == 1 else "several"
 
 
@@ -28,7 +28,7 @@ def scratch(w: Any) -> Any:
     if w.ndim == 1:
         return np.empty(1)
     room = np.empty(w.shape[1] + 7)
-    begin = -room.ctypes.data // 8 % 8  # of a cache line: vectors that lie across two of them are slow
+    begin = -room.ctypes.data // 8 % 8  # start at a cache line: vectors that cross two lines are slow
     return room[begin : begin + w.shape[1]]
 
 
@@ -40,9 +40,9 @@ def _scratch(w):
 
 
 class Scoring(Compiled):
-    """A kernel whose last parameter is room for the scores of one example, which calls leave out.
+    """A compiled function whose last parameter, room for the scores of one example, is added to each call.
 
-    It is made outside, as the array of a `Filling` kernel is.
+    The room is allocated outside, like the array of a `Filling` function.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -53,8 +53,8 @@ class Scoring(Compiled):
         return super().__call__(*args, scratch(args[self.at]))
 
     def for_rule(self, rule: object) -> Callable[..., Any]:
-        kernel = super().for_rule(rule)
-        return lambda *args: kernel(*args, scratch(args[self.at]))
+        compiled = super().for_rule(rule)
+        return lambda *args: compiled(*args, scratch(args[self.at]))
 
 
 def scaled(w, sq_norm):
@@ -87,7 +87,7 @@ def judge(scores, code, tie_positive, w):
     """The margin of an example, its strongest rival, and the class that is predicted.
 
     Two classes: m = y·a(x). Several: m = score_y − max_{r≠y} score_r, the first of equals.
-    A tie is a mistake; with `tie_positive` one that falls to the right class is barely right.
+    A tie is a mistake. With `tie_positive`, a tie that predicts the right class is right, with the smallest margin.
     """
     y = 2.0 * code - 1.0
     a = scores[0]

@@ -1,1 +1,1 @@
-"""Learning without scikit-learn: the driver of all training, the learners and their state, readouts, labels."""
+"""Training without scikit-learn: the training loop, the learners and their state, readouts, labels."""

@@ -1,4 +1,4 @@
-"""What learners of classes have in common, whatever space they move in: settings, readout, scores to classes."""
+"""Base class of learners of classes: settings, readout, and classes from scores."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Array = npt.NDArray[Any]
 
 
 class ClassLearner(Learner[Examples]):
-    """A learner of two or more classes. Each kind adds the space that it moves in."""
+    """A learner of two or more classes. Subclasses add the space: weights of features, or of support rows."""
 
     bias: float  # value of the constant feature: 1, or 0 without a bias
-    fixed: dict[str, Any]  # settings that cannot change once learning has begun
+    fixed: dict[str, Any]  # settings that cannot change after learning has begun
     n_classes: int
-    burn_in = 0  # examples still to be seen before averaging begins
+    burn_in = 0  # number of examples to process before averaging begins
     readout: Readout
 
     def __init__(
@@ -44,7 +44,7 @@ class ClassLearner(Learner[Examples]):
         self.readout = READOUTS[readout]()
 
     def adopt(self, *, rule: Any, eta: float = 1.0, tie: str = "mistake", **others: Any) -> None:
-        """Go on with another rule, step or tie; all other settings stay."""
+        """Continue with another rule, step scale or tie; other settings must stay."""
         for name, value in self.fixed.items():
             if others[name] != value:
                 raise ValueError(
@@ -59,19 +59,19 @@ class ClassLearner(Learner[Examples]):
 
     @property
     def longest_step(self) -> float:
-        """R, times √2 where two weight vectors move."""
+        """R, times √2 if a step moves two weight vectors."""
         return self.radius * (1.0 if self.n_classes <= 2 else float(np.sqrt(2.0)))
 
     @property
     def one_by_one(self) -> bool:
         return "origin" in self.state or self.burn_in > 0
 
-    # -- what each space says --------------------------------------------------------------------------------
+    # -- defined by each space--------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def current(self) -> Floats:
-        """The hypothesis in force: weights, or coefficients of support rows."""
+        """The current hypothesis: weights, or coefficients of support rows."""
 
     @property
     def weights(self) -> Floats:
@@ -80,15 +80,15 @@ class ClassLearner(Learner[Examples]):
 
     @abstractmethod
     def scores(self, rows: Rows, hypothesis: Floats) -> Floats:
-        """Scores by weights, or coefficients, of this shape; one column for two classes."""
+        """Scores of rows by a hypothesis; one column for two classes."""
 
     def reads_less(self, rows: Rows) -> bool:
-        """Whether scoring these rows reads fewer weights than there are."""
+        """Whether scoring these rows reads only a part of the weights."""
         return False
 
     @abstractmethod
     def mistakes_of(self, examples: Examples, hypothesis: Floats) -> float:
-        """Mistakes of a hypothesis on examples, by their weights."""
+        """Number of mistakes of a hypothesis on examples, weighted by their weights."""
 
     @abstractmethod
     def ballot(self, rows: Rows) -> Ballot:
@@ -96,11 +96,11 @@ class ClassLearner(Learner[Examples]):
 
     @abstractmethod
     def steps(self, first: int) -> list[Step]:
-        """The updates that a voted readout has logged, from number `first` on."""
+        """The updates that the voted readout has logged, starting with number `first`."""
 
     @abstractmethod
     def once(self, examples: Examples, order: Order, predicted: Array | None = None, *, last: bool = False) -> int:
-        """Make one pass over the rows `order`; return the number of mistakes. Fills `predicted`, unless None."""
+        """Make one pass over the rows `order`; return the number of mistakes. Fills `predicted`, unless it is None."""
 
     @abstractmethod
     def make_room(self, growth: Growth) -> None:
@@ -108,48 +108,48 @@ class ClassLearner(Learner[Examples]):
 
     @abstractmethod
     def check_finite(self, columns: Ints | None = None) -> None:
-        """Refuse a hypothesis that has overflowed, as far as these features go (None: all)."""
+        """Raise an error if a weight of these features (None: all) has overflowed."""
 
     @abstractmethod
     def snapshot(self, columns: Ints | None = None) -> Any:
-        """What `restore` needs to undo learning that touches these features only (None: all)."""
+        """What `restore` needs to undo learning from rows with only these features (None: all)."""
 
     def compact(self) -> State:
-        """What a model file holds of the state: all that is in use."""
+        """The part of the state that a model file stores."""
         return self.state
 
     def set_origin(self) -> None:
-        """Count Στ from here on: the bound on the margin is then about the rows that follow only."""
+        """Restart Στ here, so that the bound on the margin is only about the rows that follow."""
         self.state.hold("origin", np.copy(self.current) if self.current.any() else None)
         self.totals.sum_tau = self.totals.sq_norm = self.totals.sq_radius = 0.0
 
     # -- reading ----------------------------------------------------------------------------------------------
 
     def decide(self, rows: Rows) -> Floats:
-        """Scores of all rows, one column for two classes; the share of votes when they vote."""
+        """Scores of all rows, one column for two classes; shares of votes for the voted readout."""
         return self.readout.decide(self, rows)
 
     def predict(self, scores: Floats) -> Ints:
-        """The classes that scores stand for. An even vote goes to the first class, whatever `tie` says."""
+        """Classes from scores. An even vote goes to the first class, whatever `tie` is."""
         return self.classes_of(scores, self.tie_positive and not self.readout.by_vote)
 
     def in_force(self, rows: Rows) -> Ints:
-        """The classes that the hypothesis in force predicts, whatever the readout."""
+        """The classes that the current hypothesis predicts, whatever the readout."""
         return self.classes_of(self.scores(rows, self.current), self.tie_positive)
 
     def classes_of(self, scores: Floats, tie_positive: bool) -> Ints:
-        """Two classes: the sign. Several: the largest, the first of equals."""
+        """Classes from scores: by sign for two, otherwise the largest (the first of equals)."""
         if self.n_classes != 2:
             return np.asarray(scores.argmax(axis=1))
         return np.asarray(scores[:, 0] >= 0 if tie_positive else scores[:, 0] > 0, dtype=np.intp)
 
     def watch(self, examples: Examples) -> Callable[[], float]:
-        """A function that returns the share of these examples that the readout gets wrong at the time of the call."""
+        """A function that returns the current error of the readout on these examples."""
         scores = self.readout.watch(self, examples.rows)
         return lambda: float(np.mean(self.predict(scores()) != examples.codes))
 
     def wrong(self, examples: Examples) -> int:
-        """How many of these examples the readout gets wrong."""
+        """Number of these examples that the readout predicts wrong."""
         return int(np.count_nonzero(self.predict(self.decide(examples.rows)) != examples.codes))
 
     # -- the pocket -------------------------------------------------------------------------------------------

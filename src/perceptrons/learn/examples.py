@@ -19,40 +19,40 @@ class Examples:
     rows: Rows
     codes: npt.NDArray[Any]  # unsigned integers
     weight: npt.NDArray[np.float64] | None = None
-    first: int = 0  # number of the first row, where these are a part of more
+    first: int = 0  # number of the first row, if these are a part of a larger set
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def flat(self) -> tuple[Any, ...]:
-        """What a pass takes: rows, then classes, weights and squared lengths."""
+        """Arguments of a pass: rows, then classes, weights and squared lengths."""
         return (*self.rows.arrays, self.codes, self.weight, self.rows.sq_norm)
 
     @cached_property
     def sq_radius(self) -> float:
-        """max ‖x‖² over the rows that count."""
+        """max ‖x‖² over the rows whose weight is not 0."""
         sq_norm = self.rows.sq_norm
         return float((sq_norm if self.weight is None else sq_norm[self.weight > 0]).max(initial=0.0))
 
     def count(self, order: npt.NDArray[Any]) -> int:
-        """How many of these rows count."""
+        """Number of these rows whose weight is not 0."""
         return order.size if self.weight is None else int(np.count_nonzero(self.weight[order]))
 
     def order(self) -> npt.NDArray[Any]:
-        """The numbers of the rows that count: those whose weight is not 0."""
+        """The numbers of the rows whose weight is not 0."""
         kind = np.uint32 if len(self.rows) < 1 << 32 else np.uint64
         if self.weight is None:
             return np.arange(len(self.rows), dtype=kind)
         return np.flatnonzero(self.weight).astype(kind)
 
     def take(self, where: npt.NDArray[np.bool_]) -> Examples:
-        """Some of the examples, a copy."""
+        """Copy some of the examples."""
         weight = None if self.weight is None else self.weight[where]
         return Examples(self.rows.take(np.flatnonzero(where)), self.codes[where], weight, self.first)
 
     def split(self, held: npt.NDArray[np.bool_]) -> tuple[Examples, Examples]:
-        """The examples to learn from, and those held out. Weight 0 leaves the latter out without a copy of the rest."""
+        """The examples to learn from, and those held out. The former are not copied: held-out rows get weight 0."""
         weight = np.ones(len(self)) if self.weight is None else self.weight.copy()
         weight[held] = 0.0
         if not weight.any():

@@ -1,7 +1,6 @@
-"""The one driver of training: passes, their order, stopping, held-out error, progress, Ctrl-C, the report.
+"""The training loop: passes, their order, stopping, held-out error, progress, Ctrl-C.
 
-Every learner, from arrays, files or sentences, for an estimator or the command line, is trained by `fit` and nothing
-else.
+`fit` trains every learner: from arrays, files or sentences, for an estimator or the command line.
 """
 
 from __future__ import annotations
@@ -27,24 +26,24 @@ class Passes(NamedTuple):
 
     max_iter: int
     tol: float | None = None  # stop when the margin is proved to be below tol·R; None: never
-    seed: int | None = None  # of the random order of each pass; None keeps the order of examples
-    patience: int | None = None  # passes without a smaller held-out error; then the best hypothesis is taken back
-    stall: int | None = None  # passes that do not lower the fewest mistakes of a pass; None: never stop for that
+    seed: int | None = None  # for shuffling each pass; None keeps the order of examples
+    patience: int | None = None  # stop after this many passes without a smaller held-out error; keep the best
+    stall: int | None = None  # stop after this many passes without fewer mistakes; None: never
     one_by_one: bool = False  # whether `report` must be called after every pass
 
 
 @dataclass(eq=False, repr=False)  # commands start faster with what is needed only
 class Run:
-    """What happened, pass by pass; filled while training goes on."""
+    """What happened, pass by pass; filled during training."""
 
     mistakes: list[int] = field(default_factory=list)
     token_mistakes: list[int] = field(default_factory=list)  # of learners that count tokens
     validation_errors: list[float] = field(default_factory=list)
     converged: bool = False
     stop: str = "interrupted"  # or "converged", "margin", "stuck", "stalled", "validation", "max_iter", "stream"
-    kept: int | None = None  # with patience: the pass whose hypothesis was taken back
-    interrupted: bool = False  # whether Ctrl-C was heard
-    learned: bool = False  # whether examples were learned from
+    kept: int | None = None  # with patience: the pass whose hypothesis was kept
+    interrupted: bool = False  # whether Ctrl-C was pressed
+    learned: bool = False  # whether any example was processed
 
     @property
     def n_iter(self) -> int:
@@ -56,19 +55,19 @@ class Run:
 
     @property
     def held_out_error(self) -> float | None:
-        """Of the hypothesis that is kept; None if there were no held-out examples."""
+        """Held-out error of the hypothesis that is kept; None if there were no held-out examples."""
         errors = self.validation_errors
         if self.kept is not None:
             return errors[self.kept - 1]
         return errors[-1] if errors and len(errors) == self.n_iter else None
 
     def resume_interrupt(self) -> None:
-        """Raise the Ctrl-C that ended this run, if one did. Call it when what was learned is safe."""
+        """Raise the Ctrl-C that ended this run, if any. Call it when the learned model is safe."""
         if self.interrupted:
             raise KeyboardInterrupt
 
     def afterwards(self, work: Callable[[], T]) -> T | None:
-        """Do work that is worth less than what was learned; None if Ctrl-C came before or during it."""
+        """Do optional work after training; return None if Ctrl-C comes before or during it."""
         if self.interrupted:
             return None
         try:
@@ -79,25 +78,25 @@ class Run:
 
 
 class Material(Protocol[L]):
-    """What is learned from: examples in memory, or a stream of them."""
+    """The examples to learn from, in memory or in a stream."""
 
-    n_rows: int  # in a pass
+    n_rows: int  # number of rows in a pass
 
     def begin(self, learner: L) -> None:
         """Get ready for the first pass."""
 
     def at_once(self, learner: L) -> int:
-        """How many passes may be made in one call."""
+        """Number of passes that one call may make."""
 
     def learn(self, learner: L, number: int, lines: int, passes: Passes) -> list[int]:
-        """Make passes from number `number` on; return the mistakes of each. Fewer than `lines` if one ends it."""
+        """Make up to `lines` passes, starting with number `number`; return the mistakes of each."""
 
     def confirms(self, learner: L) -> bool:
-        """After a pass without a mistake: whether the hypothesis in force makes none on all examples."""
+        """After a pass without a mistake: whether the current hypothesis makes none on all examples."""
 
 
 class InMemory(Generic[B]):
-    """Examples that are all there, of any kind."""
+    """Examples of any kind that are all in memory."""
 
     def __init__(self, examples: B) -> None:
         self.examples, self.order = examples, examples.order()
@@ -120,7 +119,7 @@ class InMemory(Generic[B]):
 
 
 def orders_of(order: Order, lines: int, seed: int | None, first: int) -> Order:
-    """The orders of some passes, from number `first` on."""
+    """The orders of `lines` passes, starting with number `first`."""
     orders = np.tile(order, (lines, 1))
     if seed is not None:
         random.shuffle(orders, np.uint64(seed), np.uint64(first))
@@ -137,21 +136,21 @@ def fit(
 ) -> Run:
     """Train a learner, pass after pass, and return what happened.
 
-    After Ctrl-C, `Run.stop` is "interrupted" and the learner holds what it has learned until then, which may be nothing
-    (`Run.learned`); whoever called keeps that and then calls `Run.resume_interrupt`.
+    After Ctrl-C, `Run.stop` is "interrupted" and the learner holds what it has learned so far, perhaps nothing
+    (`Run.learned`). The caller keeps the learner and then calls `Run.resume_interrupt`.
 
     Parameters
     ----------
     learner : Learner
-        What learns; changed in place.
+        Changed in place.
     material : Material
-        What it learns from.
+        The examples to learn from.
     passes : Passes
-        How passes are made, and when they end.
+        How passes are made, and when training ends.
     held_out : callable, optional
         Returns the error of the learner's readout on held-out examples; called after each pass.
     report : callable, optional
-        Called with the learner and the run between passes; several may go by unless ``passes.one_by_one``.
+        Called with the learner and the run between passes; after every pass only with ``passes.one_by_one``.
 
     Returns
     -------
@@ -160,7 +159,7 @@ def fit(
     run, seen, best = Run(), learner.totals.seen, None
     try:
         material.begin(learner)
-        # Many passes over a small data set are one call, unless something is to be done between them.
+        # One call makes many passes over a small data set, unless there is work to do between them.
         in_between = held_out is not None or passes.one_by_one or learner.one_by_one
         together, lines = (1 if in_between else material.at_once(learner)), 1
         while run.n_iter < passes.max_iter and run.going:
@@ -187,7 +186,7 @@ def fit(
 
 
 def _learn(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run, lines: int) -> None:
-    """Make passes and note their mistakes; a pass that was finished counts, also when Ctrl-C came at its end."""
+    """Make passes and record their mistakes; a finished pass counts even if Ctrl-C comes at its end."""
     totals, done = learner.totals, list[int]()
     seen, mistakes, wrong_tokens = totals.seen, totals.mistakes, totals.wrong_tokens
     try:
@@ -203,7 +202,7 @@ def _learn(learner: AnyLearner, material: Material[Any], passes: Passes, run: Ru
 
 
 def _judge(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run) -> None:
-    """Whether training is over, and why."""
+    """Decide whether training is over, and why."""
     if run.mistakes[-1] == 0 and material.confirms(learner):
         run.converged, run.stop = True, "converged"
         learner.converge()
@@ -219,13 +218,13 @@ class Best(NamedTuple):
     """The hypothesis with the smallest held-out error so far; of equals the latest, which has learned most."""
 
     error: float
-    number: int  # of the pass, from 1
+    number: int  # number of the pass, from 1
     converged: bool
     snapshot: Any
 
 
 def _remember(learner: AnyLearner, passes: Passes, run: Run, best: Best | None) -> Best | None:
-    """Keep the best hypothesis, and stop when it has been the best for long enough."""
+    """Keep the best hypothesis, and stop when it is `patience` passes old."""
     if passes.patience is None:
         return None
     errors = run.validation_errors
@@ -237,7 +236,7 @@ def _remember(learner: AnyLearner, passes: Passes, run: Run, best: Best | None) 
 
 
 def _take_back(learner: AnyLearner, run: Run, best: Best) -> None:
-    """Go back to the best hypothesis; what was counted is what was done, not what is kept."""
+    """Go back to the best hypothesis, but keep the counts of all passes."""
     done = {name: getattr(learner.totals, name) for name in Totals.DONE}
     learner.restore(best.snapshot)
     for name, count in done.items():

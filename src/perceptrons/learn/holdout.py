@@ -1,4 +1,4 @@
-"""Which examples are held out: one rule for arrays, files, sentences and structures."""
+"""Choose held-out examples, in the same way for arrays, files, sentences and structures."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ONE = 1 << 32  # shares are whole multiples of 1/ONE
 
 
 def chosen(first: int, n: int, share: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Which of n examples, numbered from `first` on, are held out: the same ones however the data is cut.
+    """Choose which of n examples, numbered from `first`, are held out. How the data is cut makes no difference.
 
-    Each run of 1/share examples has one, at a random place that depends on the seed and the number of the run. So the
-    held-out examples are spread evenly, and their share is exact up to one example.
+    Each run of 1/share examples has one held-out example, at a random place that depends on the seed and the number of
+    the run. So held-out examples are spread evenly, and their share is exact up to one example.
 
     >>> chosen(0, 12, 0.25, seed=1).sum(), (chosen(5, 7, 0.25, 1) == chosen(0, 12, 0.25, 1)[5:]).all()
     (np.int64(3), np.True_)
@@ -33,12 +33,12 @@ def chosen(first: int, n: int, share: float, seed: int) -> npt.NDArray[np.bool_]
 
 
 def split(examples: B, share: float, seed: int, unit: str) -> tuple[B, B]:
-    """Examples to learn from, and a share to hold out."""
+    """Split examples into those to learn from and those held out."""
     held = chosen(0, len(examples), share, seed)
     if not held.any() or held.all():
         what = "no" if not held.any() else "all"
         raise ValueError(
             f"a share of {share:g} of {len(examples)} {unit} holds out {what} {unit}: "
-            f"hold out {'more' if not held.any() else 'fewer'}, or pass held-out {unit} of their own"
+            f"choose a {'larger' if not held.any() else 'smaller'} share, or pass your own held-out {unit}"
         )
     return examples.split(held)

@@ -1,4 +1,4 @@
-"""Labels: which classes there are, and the number of each label's class."""
+"""Labels: the classes among them, and the number of each label's class."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Array = npt.NDArray[Any]
 
 
 class UnknownLabel(ValueError):
-    """A label that is none of the classes."""
+    """A label that is not one of the classes."""
 
 
 def distinct(y: Array) -> Array:
     """The classes among labels, sorted."""
     try:
-        # Most often there are two classes: then two comparisons tell, and the labels need not be sorted.
+        # Usually there are two classes: then two comparisons are enough, and labels need not be sorted.
         two = np.array([y.min(), y.max()]) if y.size and y.dtype.kind in "biuf" else np.unique(y[:1000])
         classes = two[:1] if (two == two[:1]).all() else two
         if len(classes) > 2 or not ((y == classes[0]) | (y == classes[-1])).all():
@@ -35,17 +35,17 @@ def distinct(y: Array) -> Array:
 
 
 def encode(y: Array, classes: Array, input_name: str = "y") -> Array:
-    """The number of each label's class, in as few bytes as classes allow; a label of no class is an error."""
+    """The number of each label's class, in the smallest type that fits; other labels are an error."""
     codes, unknown = _codes(y, classes)
     if unknown.size:
         row = int(unknown[0])
         label = y[row : row + 1].tolist()[0]
-        raise UnknownLabel(f"label {label!r} at row {row} of {input_name} is none of the classes: {_some(classes)}")
+        raise UnknownLabel(f"label {label!r} at row {row} of {input_name} is not one of the classes: {_some(classes)}")
     return codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
 
 
 def new_classes(y: Array, known: Array) -> list[int]:
-    """The rows at which labels of no known class occur first, in order."""
+    """The first row of each class that is not known, in order."""
     if len(known):
         _refuse_other_types(known, y)
         _, unknown = _codes(y, known)
@@ -61,7 +61,7 @@ def new_classes(y: Array, known: Array) -> list[int]:
 
 
 def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
-    """The number of each label's class, and the rows whose label is none of them."""
+    """The number of each label's class, and the rows whose label is not one of the classes."""
     codes: Array
     if len(classes) == 2:
         codes = (y == classes[1]).view(np.uint8)
@@ -75,7 +75,7 @@ def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
 
 
 def _unsortable(error: TypeError) -> ValueError:
-    return ValueError(f"labels must be of types that can be sorted together: {error}")
+    return ValueError(f"labels must have types that can be sorted together: {error}")
 
 
 def union(classes: Array, more: Array) -> Array:
@@ -90,7 +90,7 @@ def union(classes: Array, more: Array) -> Array:
 
 
 def _refuse_other_types(classes: Array, more: Array) -> None:
-    """Numbers and text do not mix: NumPy would turn the numbers into text."""
+    """Raise an error if numbers meet text: NumPy would turn the numbers into text."""
     if (classes.dtype.kind in "biuf") != (more.dtype.kind in "biuf"):
         raise ValueError(
             f"labels do not match: known classes are {_some(classes)} ({classes.dtype}), "
@@ -99,7 +99,7 @@ def _refuse_other_types(classes: Array, more: Array) -> None:
 
 
 def announced(classes: Any) -> Array:
-    """The classes that `partial_fit` was told of."""
+    """The classes that were passed to `partial_fit`."""
     array = np.asarray(sorted(classes) if isinstance(classes, (set, frozenset)) else classes)
     if array.ndim != 1:
         raise ValueError(f"classes must be a list of labels, got {classes!r}")
@@ -111,18 +111,18 @@ def _some(classes: Array) -> str:
 
 
 def refuse_weights(rule: Any) -> None:
-    """Raise an error for a rule to which weights mean nothing."""
+    """Raise an error if a rule does not accept weights."""
     if not takes_weights(rule):
         raise ValueError(
-            f"the rule {type(rule).__name__} takes no sample_weight and no class_weight: a scaled step would miss "
+            f"the rule {type(rule).__name__} does not accept sample_weight or class_weight: a scaled step would miss "
             "its target. Use rule='pa1' or 'pa2', where a weight scales C."
         )
 
 
 def weights_of_classes(class_weight: Any, classes: Array, counts: dict[Any, int] | None, rule: Any) -> Array | None:
-    """One weight a class, None for none: those of a dict, 1 for others; or "balanced", n/(classes·count).
+    """One weight per class: from a dict, with 1 for other classes; or "balanced": n/(classes·count). None if not given.
 
-    counts: how many rows each class has.
+    counts: number of rows of each class.
     """
     if class_weight is None:
         return None
@@ -131,12 +131,12 @@ def weights_of_classes(class_weight: Any, classes: Array, counts: dict[Any, int]
         assert counts is not None
         absent = [label for label in classes.tolist() if label not in counts]
         if absent:
-            raise ValueError(f"class_weight='balanced' needs rows of every class, there are none of {absent[0]!r}")
+            raise ValueError(f"class_weight='balanced' needs rows of every class, but class {absent[0]!r} has none")
         per_class = np.array([counts[label] for label in classes.tolist()])
         return np.asarray(per_class.sum() / (len(classes) * per_class))
     strangers = [label for label in class_weight if label not in classes.tolist()]
     if strangers:
-        raise ValueError(f"class_weight has a label that is none of the classes {_some(classes)}: {strangers[0]!r}")
+        raise ValueError(f"label {strangers[0]!r} of class_weight is not one of the classes: {_some(classes)}")
     weights = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
     for label, weight in zip(classes.tolist(), weights.tolist(), strict=True):
         if not 0 <= weight < np.inf:
@@ -147,7 +147,7 @@ def weights_of_classes(class_weight: Any, classes: Array, counts: dict[Any, int]
 def weights_of_rows(
     rule: Any, sample_weight: Array | None, class_weight: Any, classes: Array, y: Array, codes: Array
 ) -> Array | None:
-    """One weight a row: that of the example times that of its class; None when there are neither."""
+    """One weight per row: that of the example times that of its class; None if neither is given."""
     if sample_weight is None and class_weight is None:
         return None
     refuse_weights(rule)

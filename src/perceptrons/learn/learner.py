@@ -1,4 +1,4 @@
-"""What every learner offers to the driver, and what all of them prove in the same way."""
+"""The interface of learners to the training loop, and the bound on the margin that all of them prove."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ import numpy.typing as npt
 from perceptrons.learn.state import Course, State, Totals
 
 EPSILON = float(np.finfo(np.float64).eps)
-Order = npt.NDArray[np.unsignedinteger[Any]]  # numbers of examples, in the order of a pass; one line for each pass
+Order = npt.NDArray[np.unsignedinteger[Any]]  # numbers of examples in the order of a pass; one line per pass
 
 
 class Words(NamedTuple):
-    """How messages speak of what is learned from."""
+    """Words for examples in messages."""
 
     unit: str = "rows"
-    held_out_unit: str = "rows"  # what held-out errors count
+    held_out_unit: str = "rows"  # unit of held-out errors
     separable: str = "linearly separable"
-    who_tells: str = "perceptrons.theory.separability tells, with a proof"
+    who_tells: str = "perceptrons.theory.separability proves whether they are"
     other_space: str = "an averaged, voted or pocket readout, or nonlinear features (a kernel)"
-    stuck: str = "the rows that are wrong are zero, or too short to step along"
+    stuck: str = "the misclassified rows are zero, or too short for a step"
     unstick: str = "leaving these rows out or rescaling them"
     warns_at_max_iter: bool = True
 
 
 def words_of_structures(unit: str, held_out_unit: str, found: str) -> Words:
-    """How messages speak of structures that a search finds: `unit`, whose parts `found` are."""
+    """Words for structures in messages; a search finds `found` for each `unit`."""
     return Words(
         unit,
         held_out_unit,
         separable="separable",
         who_tells="",
-        other_space="features that tell more",
-        stuck=f"the search misses {found} that score higher, or those found have the same features as the right ones",
+        other_space="more informative features",
+        stuck=f"the search misses {found} that score higher, or finds {found} with the features of the right ones",
         unstick=f"a wider search, or features that tell these {unit} apart",
         warns_at_max_iter=False,
     )
@@ -49,7 +49,7 @@ class Batch(Protocol):
     def __len__(self) -> int: ...
 
     def order(self) -> Order:
-        """Numbers of the examples that count, in their own order."""
+        """Numbers of the examples whose weight is not 0, in their own order."""
 
     def split(self, held: npt.NDArray[np.bool_]) -> tuple[Self, Self]:
         """The examples to learn from, and those held out."""
@@ -59,15 +59,15 @@ E = TypeVar("E", contravariant=True)
 
 
 class Learner(Protocol[E]):
-    """Something that learns from examples of type E: all that the driver in `fit` asks for.
+    """A learner from examples of type E, as `fit` needs it.
 
-    Its hypothesis is the sum of its steps, w − w_0 = Σ τ_t·Δ_t. What follows from that alone is written here, once.
+    Its hypothesis is the sum of its steps, w − w_0 = Σ τ_t·Δ_t. This class holds all that follows from this alone.
     """
 
     words: Words = Words()
-    state: State  # all that it holds, by name
+    state: State  # arrays and totals, by name
     definite: bool = True  # whether examples have lengths and margins, so that something can be proved
-    plan: str = ""  # how passes are made, in a few words, where there is a choice
+    plan: str = ""  # how passes are made, in a few words, if there is a choice
 
     @property
     def totals(self) -> Totals:
@@ -81,7 +81,7 @@ class Learner(Protocol[E]):
 
     @property
     def one_by_one(self) -> bool:
-        """Whether every pass must be a call of its own."""
+        """Whether every pass needs its own call."""
         return False
 
     def begin(self, examples: E) -> None:
@@ -89,36 +89,36 @@ class Learner(Protocol[E]):
         return None
 
     def at_once(self, examples: E) -> int:
-        """How many passes one call may make."""
+        """Number of passes that one call may make."""
         return 1
 
     @abstractmethod
     def once(self, examples: E, order: Order, *, last: bool = False) -> int:
-        """Make one pass in this order; return the number of mistakes. `last`: no other pass follows."""
+        """Make one pass in this order; return the number of mistakes. `last`: whether it is the last pass."""
 
     def repeat(self, examples: E, orders: Order, tol: float | None) -> list[int]:
-        """Make passes until one makes no mistake, or margins look too small; return the mistakes of each."""
+        """Make passes until one makes no mistake, or the margin looks too small; return the mistakes of each."""
         return [self.once(examples, order) for order in orders]
 
     @abstractmethod
     def confirms(self, examples: E) -> bool:
-        """After a pass without a mistake: whether the hypothesis in force makes none at all."""
+        """After a pass without a mistake: whether the current hypothesis makes none at all."""
 
     def converge(self) -> None:
-        """Note that the hypothesis in force makes no mistake."""
+        """Called when the current hypothesis makes no mistake."""
         return None
 
     def check_finite(self) -> None:
-        """Refuse a hypothesis that has overflowed; passes that look for it themselves need no other check."""
+        """Raise an error if the hypothesis has overflowed; not needed if passes check it themselves."""
         return None
 
     def seal(self) -> None:
-        """Let go of the examples, apart from what the hypothesis is made of."""
+        """Release the examples, except those that the hypothesis needs."""
         return None
 
     @abstractmethod
     def watch(self, examples: E) -> Callable[[], float]:
-        """A function that returns the error of the readout on these examples at the time of the call."""
+        """A function that returns the current error of the readout on these examples."""
 
     @abstractmethod
     def snapshot(self) -> Any:
@@ -128,7 +128,7 @@ class Learner(Protocol[E]):
     def restore(self, snapshot: Any) -> None:
         """Go back to a snapshot."""
 
-    # -- what is proved ---------------------------------------------------------------------------------------
+    # -- the bound --------------------------------------------------------------------------------------------
 
     @property
     def radius(self) -> float:
@@ -142,14 +142,14 @@ class Learner(Protocol[E]):
 
     @abstractmethod
     def hull_point(self, total: float) -> tuple[float, float]:
-        """‖w − w_0‖/Στ, rounded up as far as computing it goes, and ‖w_0‖/Στ."""
+        """‖w − w_0‖/Στ, including the rounding errors of computing it, and ‖w_0‖/Στ."""
 
     @property
     def margin_bound(self) -> float:
-        """Proved: no hypothesis has a larger margin on the examples seen than ‖w − w_0‖/Στ, here rounded outward.
+        """Proved upper bound on the margin of any hypothesis on the examples seen: ‖w − w_0‖/Στ, rounded up.
 
-        (w − w_0)/Στ is a point of the hull of all Δ. Each of k updates rounds w by at most ε·‖w‖ ≤ ε·(‖w_0‖ + R·Στ),
-        and the sum Στ by ε of itself.
+        (w − w_0)/Στ is a point of the convex hull of all Δ. Each of k updates rounds w by at most
+        ε·‖w‖ ≤ ε·(‖w_0‖ + R·Στ), and the sum Στ by a relative ε.
         """
         total, roundings = self.totals.sum_tau, self.totals.updates + 4
         if total == 0.0 or not self.definite:
@@ -163,17 +163,17 @@ class Learner(Protocol[E]):
 
     @property
     def status(self) -> str:
-        """What is known of the hypothesis in force, in a few words."""
+        """What is known of the current hypothesis, in a few words."""
         return f"margin at most {at_most(self.margin_bound)}"
 
 
 def overflow(where: str) -> ValueError:
     return ValueError(
-        f"weights overflow float64 {where}; the model is left as it was. "
+        f"weights overflow float64 {where}; the model is unchanged. "
         "Rescale the features, for instance with StandardScaler, or lower eta0."
     )
 
 
 def at_most(number: float) -> str:
-    """Format a bound with three digits, rounded up: what is said of it holds."""
+    """Format an upper bound with three digits, rounded up so that it stays true."""
     return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(number)):.3g}"

@@ -1,4 +1,4 @@
-"""Learning from the rows of a stream, once, in their order; classes may turn up on the way."""
+"""Learn from the rows of a stream once, in their order; new classes may appear."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perceptrons.learn.task import make_room
 
 
 class Once:
-    """Rows to learn from, once. `classes` are those that the learner has room for."""
+    """Rows to learn from once. `classes` are those that the learner has room for."""
 
     def __init__(
         self, learner: ClassLearner, rows: Rows, y: Array, weight: Floats | None, classes: Array, predict: bool
@@ -26,10 +26,10 @@ class Once:
         self.codes = np.zeros(len(rows), dtype=np.int32) if predict else None
 
     def learn(self, settings: dict[str, Any], known: Array, new: list[int]) -> Run:
-        """Learn from all rows; an error leaves the learner as it was.
+        """Learn from all rows; an error leaves the learner unchanged.
 
-        known: classes that are there or announced. new: the rows with the first labels of other classes. After Ctrl-C,
-        `Run.stop` is "interrupted" and the learner holds what it has learned until then.
+        known: classes that exist or were announced. new: the first row of each other class. After Ctrl-C, `Run.stop` is
+        "interrupted" and the learner holds what it has learned so far.
         """
         learner, columns, run = self.learner, self.rows.columns(), Run(mistakes=[0], stop="stream")
         before = learner.snapshot(columns)
@@ -38,7 +38,7 @@ class Once:
             self._learn(known, new, run)
             learner.check_finite(columns)
         except KeyboardInterrupt:
-            if len(self.classes) != learner.n_classes:  # heard while room was made for a class
+            if len(self.classes) != learner.n_classes:  # it came while room was made for a class
                 learner.restore(before)
                 raise
             run.stop, run.interrupted = "interrupted", True
@@ -48,7 +48,7 @@ class Once:
         return run
 
     def _learn(self, known: Array, new: list[int], run: Run) -> None:
-        """A class exists from its announcement or its first example on: learn up to there, make room, go on."""
+        """Learn up to the first example of a new class, make room for the class, continue."""
         self._make_room(known)
         if self.codes is not None:
             self.guesses = np.empty(len(self.rows), dtype=union(known, self.y[new]).dtype if new else known.dtype)
@@ -57,7 +57,7 @@ class Once:
                 continue
             first_guess = self.y[begin]
             if begin in new:
-                if self.codes is not None and len(self.classes):  # the label comes after the prediction
+                if self.codes is not None and len(self.classes):  # predict before the label is known
                     code = self.learner.in_force(self.rows.take(np.array([begin])))[0]
                     first_guess = self.classes[code]
                 self._make_room(union(self.classes, self.y[begin : begin + 1]))

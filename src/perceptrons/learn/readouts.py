@@ -1,7 +1,7 @@
-"""Which hypothesis predicts: each readout with all that is done for it. Nothing else asks which readout it has.
+"""The readouts: which hypothesis makes predictions. No other code asks which readout is in use.
 
-A readout says what a pass keeps for it (`marker` picks the compiled code, `kept` is the array), and how scores are made
-of that. A new readout is a class here, its part of `core.linear.readouts`, and a line in `READOUTS`.
+A readout defines what a pass keeps for it (`marker` picks the compiled code, `kept` is the array), and how to compute
+scores from that. To add a readout, write a class here, its part in `core.linear.readouts`, and a line in `READOUTS`.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from perceptrons.learn.state import Floats, Growth, Totals
 if TYPE_CHECKING:
     from perceptrons.learn.classes import ClassLearner
 
-BLOCK = 1 << 22  # entries of the largest table of inner products, and of dense rows, that votes are counted from
-LOG_LINES = 1 << 16  # rows that one call may visit when every update is logged
+BLOCK = 1 << 22  # maximum entries in a table of inner products, and in dense rows, when votes are counted
+LOG_LINES = 1 << 16  # maximum rows that one call may visit when every update is logged
 
 
 class Readout:
-    """What all readouts have; each changes what is its own."""
+    """Base class of readouts; these defaults keep nothing and read out the final w."""
 
     name: ClassVar[str]
     marker: ClassVar[Any]  # picks the code of compiled passes
     sums = False  # whether `kept` adds up steps, for a mean
-    over_structures = False  # whether it reads out hypotheses that search for structures
-    by_vote = False  # whether many hypotheses predict together, so that there are no weights to read
-    weighs_all_rows = False  # whether hypotheses are weighed on all training rows, so that there can be no stream
-    most_visits: int | None = None  # rows that one call of a pass may visit
+    over_structures = False  # whether learners of sequences and structures support it
+    by_vote = False  # whether many hypotheses vote, so that there is no single weight vector
+    weighs_all_rows = False  # whether it tries hypotheses on all training rows, which rules out streams
+    most_visits: int | None = None  # maximum rows that one call of a pass may visit
 
     def begin(self, w: Floats) -> Floats | None:
         """The array that passes keep for this readout, before the first example."""
         return None
 
     def room(self, kept: Floats | None, visits: int) -> Floats | None:
-        """What a pass is given to keep things in."""
+        """The array that a pass may write to."""
         return kept
 
     def weights(self, w: Floats, kept: Floats | None, totals: Totals) -> Floats:
@@ -52,62 +52,62 @@ class Readout:
         return learner.scores(rows, learner.weights)
 
     def watch(self, learner: ClassLearner, rows: Rows) -> Callable[[], Floats]:
-        """A function that returns the scores of these rows at the time of the call."""
+        """A function that returns the current scores of these rows."""
         return lambda: self.decide(learner, rows)
 
     def step_sums(self, log: Floats) -> Floats | None:
-        """What the updates in a log add to `kept`, a number each; None if that is nothing."""
+        """What each update in a log adds to `kept`, one number per update; None if nothing."""
         return None
 
-    # What only some readouts keep beside an array.
+    # For readouts that keep more than an array.
 
     @property
     def log(self) -> Floats:
-        """The updates that were logged and are not sealed, as one piece."""
+        """The logged updates that are not sealed yet, as one array."""
         return np.empty((0, markers.COLUMNS))
 
     def fill(self, learner: ClassLearner, examples: Examples) -> None:
         """Get ready for passes over these examples."""
 
     def converge(self, learner: ClassLearner) -> None:
-        """Note that the hypothesis in force makes no mistake."""
+        """Called when the current hypothesis makes no mistake."""
 
     def add(self, source: Rows, log: Floats) -> None:
-        """Take over the log of a call, about rows of `source`."""
+        """Add the log of a call; it refers to rows of `source`."""
 
     @property
     def n_logged(self) -> int:
-        """How many updates were logged."""
+        """Number of logged updates."""
         return 0
 
     def with_log(self, log: Floats) -> Readout:
-        """The same with one more piece of log, about members of the support."""
+        """The same readout with more updates, which refer to the support."""
         return self
 
     def since(self, first: int) -> list[Step]:
-        """The updates about rows, from number `first` on, where they are kept."""
+        """The logged updates, starting with number `first`, if the readout keeps their rows."""
         return []
 
     def seal(self) -> None:
-        """Let go of the rows learned from, apart from those that are needed."""
+        """Release the training rows, except those that are needed."""
 
     def mark(self) -> Any:
-        """Where this is now, for `back_to`."""
+        """The current position, for `back_to`."""
         return None
 
     def back_to(self, mark: Any) -> None:
-        """Forget what came after the mark."""
+        """Discard everything after the mark."""
 
     def with_classes(self, growth: Growth) -> Readout:
-        """The same for more classes."""
+        """The same readout for more classes."""
         return self
 
     def with_features(self, n_features: int) -> Readout:
-        """The same for another number of features."""
+        """The same readout for another number of features."""
         return self
 
     def set_steps(self, steps: list[Step]) -> None:
-        """Take over the updates of a model that was saved."""
+        """Set the updates, when a model is loaded."""
 
 
 class Last(Readout):
@@ -136,7 +136,7 @@ class Averaged(Readout):
         total, kept = learner.totals.averaged, learner.state.get("kept")
         if not total or kept is None or not learner.reads_less(rows):
             return super().decide(learner, rows)
-        # The mean of all weights would take longer than these few: combine two scores instead.
+        # Combining two scores is faster than computing the mean of all weights.
         sums, final = (learner.scores(rows, hypothesis) for hypothesis in (kept, learner.current))
         return np.asarray(((total + 1) * final - sums) / total)
 
@@ -166,14 +166,14 @@ class Pocket(Readout):
 
 
 class Step(NamedTuple):
-    """Updates in the order they were made: their log, whose column ROW counts in `rows`."""
+    """Updates in the order they were made: their log, whose column ROW refers to `rows`."""
 
     rows: Any  # Rows, or the support of a learner in a kernel's feature space
     log: Floats
 
 
 class Voted(Readout):
-    """All hypotheses, each by the step that made it. Weight vectors are never stored."""
+    """All hypotheses, stored as the steps between them; weight vectors are never stored."""
 
     name, marker = "voted", markers.Voted()
     by_vote = True
@@ -181,25 +181,25 @@ class Voted(Readout):
 
     def __init__(self) -> None:
         self.sealed: list[Step] = []
-        self.source: Rows | None = None  # rows that the logs not yet sealed count in; None: they count in the support
+        self.source: Rows | None = None  # rows that unsealed logs refer to; None: they refer to the support
         self.logs: list[Floats] = []
 
     def room(self, kept: Floats | None, visits: int) -> Floats | None:
         return np.empty((visits, markers.COLUMNS))
 
     def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
-        """The share of votes."""
+        """Shares of votes."""
         seen = learner.totals.averaged
         return np.asarray(learner.ballot(rows).count(learner.steps(0), seen) / max(1.0, seen))
 
     def watch(self, learner: ClassLearner, rows: Rows) -> Callable[[], Floats]:
-        """Count on from the last call: each update is looked at once."""
+        """Continue from the last call, so that each update is counted once."""
         ballot, counted = learner.ballot(rows), 0
 
         def votes() -> Floats:
             nonlocal counted
             now = ballot.count(learner.steps(counted), learner.totals.averaged)
-            counted = learner.readout.n_logged  # of the readout in force: another may have taken the place of this one
+            counted = learner.readout.n_logged  # of the current readout, which may have replaced this one
             return now
 
         return votes
@@ -211,7 +211,7 @@ class Voted(Readout):
         self.logs.append(log)
 
     def seal(self) -> None:
-        """Copy the rows that made updates, and let go of all others."""
+        """Copy the rows that made updates, and release all others."""
         if self.source is not None:
             self.sealed += _about_rows(self.source, self.log)
             self.source, self.logs = None, []
@@ -264,7 +264,7 @@ class Voted(Readout):
         self.sealed = steps
 
     def merged(self) -> list[Step]:
-        """All updates about rows, those of one layout together; a stream leaves many small pieces."""
+        """All updates, with rows of one layout joined: a stream leaves many small pieces."""
         self.seal()
         groups: list[list[Step]] = []
         for step in self.sealed:
@@ -286,7 +286,7 @@ def _about_rows(source: Rows, log: Floats) -> list[Step]:
 
 
 def _renumbered(log: Floats, growth: Growth) -> Floats:
-    """A log with the classes renumbered, and every step scaled."""
+    """A copy of a log with renumbered classes and scaled steps."""
     new = log.copy()
     classes = [markers.UP, markers.DOWN]
     new[:, classes] = growth.codes[log[:, classes].astype(np.intp)]
@@ -295,7 +295,7 @@ def _renumbered(log: Floats, growth: Growth) -> Floats:
 
 
 def _joined(group: list[Step]) -> Step:
-    """One step of several about rows of one layout."""
+    """Join steps whose rows have one layout."""
     if len(group) == 1:
         return group[0]
     logs = []
@@ -311,7 +311,7 @@ def _joined(group: list[Step]) -> Step:
 class Ballot:
     """The votes on some rows, counted hypothesis by hypothesis; more updates can be added later.
 
-    Scores of successive hypotheses differ by one inner product, so a row costs one inner product for each
+    Scores of successive hypotheses differ by one inner product. So each row costs one inner product for each
     distinct row that made an update.
     """
 
@@ -319,10 +319,10 @@ class Ballot:
         """`scores` are those of the first hypothesis; `gram` gives inner products with the rows of a step."""
         self.rows, self.scores, self.gram, self.tie_positive = rows, scores, gram, tie_positive
         self.votes: Floats = np.zeros_like(self.scores)
-        self.since: float = 1.0  # number of the first example that the hypothesis in force has not been counted for
+        self.since: float = 1.0  # number of the first example for which the current hypothesis has not voted yet
 
     def _in_force(self, until: float) -> None:
-        """Let the hypothesis in force vote for the examples before number `until`."""
+        """Let the current hypothesis vote for the examples before number `until`."""
         lasts = until - self.since
         if self.scores.shape[1] == 1:
             positive = (self.scores > 0) | (self.tie_positive & (self.scores == 0))
@@ -332,10 +332,10 @@ class Ballot:
         self.since = until
 
     def count(self, steps: list[Step], seen: float) -> Floats:
-        """The votes after these further updates, `seen` examples having been processed in all."""
+        """Add the votes of these updates; return all votes after `seen` examples."""
         for rows, log in steps:
             self._in_force(log[0, markers.AT])
-            lasts = np.diff(log[:, markers.AT], append=log[-1, markers.AT])  # the last one is still in force
+            lasts = np.diff(log[:, markers.AT], append=log[-1, markers.AT])  # the last one is still current
             column = log[:, markers.ROW].astype(np.uintp)
             wide = self.rows.n_features if self.rows.indices is None else 1
             height = max(1, BLOCK // max(len(rows), wide))
@@ -355,7 +355,7 @@ OVER_STRUCTURES = tuple(name for name, kind in READOUTS.items() if kind.over_str
 
 
 def refuse_stream(readout: str) -> None:
-    """Refuse a readout that cannot be read out of a stream."""
+    """Raise an error for a readout that cannot learn from a stream."""
     if READOUTS[readout].weighs_all_rows:
         raise ValueError(
             f"readout={readout!r} compares hypotheses on all training rows, which a stream does not have: "

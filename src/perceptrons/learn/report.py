@@ -1,4 +1,4 @@
-"""What is said about a run: between passes, now and then but never a flood, and when it ends unconverged."""
+"""Messages about a run: progress between passes, and a warning if it does not converge."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from perceptrons.learn.fit import AnyLearner, Material, Passes, Run
 from perceptrons.learn.learner import at_most
 
-EVERY = 0.5  # seconds between two lines
+EVERY = 0.5  # minimum seconds between two lines
 
 
 class Progress:
-    """Prints a line for the first pass, then at most two a second, and one for the last; every pass if `each`."""
+    """Print a line for the first pass, the last pass, and at most twice a second; for every pass if `each`."""
 
     def __init__(self, name: str, material: Material[Any], each: bool) -> None:
         self.name, self.material, self.each = name, material, each
@@ -39,9 +39,9 @@ class Progress:
 
 
 def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str | None:
-    """What is proved about a run that ended without convergence, and what to do next; None if there is nothing to say.
+    """The warning for a run that did not converge: what is proved, and what to do next. None if no warning is needed.
 
-    Not converging is no news for a run that was to make a few passes, as taggers do, or that held-out errors ended.
+    None is needed if the method is a few passes, as for taggers, or if the held-out error ended the run.
     """
     words = learner.words
     if run.stop not in ("margin", "stuck", "stalled", "max_iter"):
@@ -53,21 +53,21 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
     tells = f" ({words.who_tells})" if words.who_tells else ""
     if run.stop == "margin" and learner.definite:
         reason = (
-            f"stopped after {done} by tol={passes.tol:g}: if these {words.unit} are {words.separable} at all, their "
+            f"stopped after {done} by tol={passes.tol:g}: either the {words.unit} are not {words.separable}, or their "
             f"margin relative to R is below tol ({size})"
         )
-        advice = f"a smaller tol if they are{tells}, {words.other_space}"
+        advice = f"a smaller tol if the {words.unit} are separable{tells}, {words.other_space}"
     elif run.stop == "margin":
         reason = (
-            f"stopped after {done} by tol={passes.tol:g}: w is short compared with the steps that it is the sum of. "
-            "For a positive semi-definite kernel that proves a small margin; this kernel is not, so nothing is proved"
+            f"stopped after {done} by tol={passes.tol:g}: w is short compared with the total length of its steps. "
+            "For a positive semi-definite kernel this would prove a small margin; for this kernel nothing is proved"
         )
         advice = f"a smaller tol, {words.other_space}"
     elif run.stop == "stuck":
         reason = f"stopped after {done}: the last one made mistakes but no step, because {words.stuck}"
         advice = words.unstick
     elif run.stop == "stalled":
-        reason = f"stopped after {done}: with this budget, recent passes have not made fewer mistakes"
+        reason = f"stopped after {done}: with this budget, recent passes made no fewer mistakes than earlier ones"
         advice = f"a larger budget, a larger n_iter_no_change, {words.other_space}"
     else:
         proved = f" (so far {size})" if learner.definite else ""

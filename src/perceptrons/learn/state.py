@@ -1,7 +1,7 @@
-"""What a learner holds: arrays with names, and totals. All that is done to a whole model goes through here.
+"""The state of a learner: named arrays and totals.
 
-Growing by classes or features, going back, scaling and saving iterate over the names. A rule or a learner that needs
-one more array adds it with its `Kind`, and all of these work.
+Adding classes or features, going back, scaling and saving iterate over the names. A rule or a learner that needs
+another array adds it with its `Kind`, and all of these work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.intp]
 
 
 class Entry:
-    """One number of an array that compiled code updates in place, by name."""
+    """A named number in an array that compiled code updates in place."""
 
     def __init__(self, at: int) -> None:
         self.at = at
@@ -33,7 +33,7 @@ class Entry:
 
 
 class Entries:
-    """Numbers with names over one array of floats, which compiled code updates in place."""
+    """Named numbers in one array of floats, which compiled code updates in place."""
 
     def __init__(self) -> None:
         self.array: Floats = np.zeros(len(self.names()))
@@ -45,7 +45,7 @@ class Entries:
 
 
 class Totals(Entries):
-    """What a model has counted since it began."""
+    """Counts since the model began to learn."""
 
     seen = Entry(counters.SEEN)
     mistakes = Entry(counters.MISTAKES)
@@ -57,16 +57,16 @@ class Totals(Entries):
     tokens = Entry(counters.TOKENS)
     wrong_tokens = Entry(counters.WRONG_TOKENS)
 
-    DONE = ("seen", "mistakes", "updates", "tokens", "wrong_tokens")  # what was done, whatever hypothesis is kept
+    DONE = ("seen", "mistakes", "updates", "tokens", "wrong_tokens")  # kept when an earlier hypothesis is restored
 
     def visit(self, examples: int) -> None:
-        """Count examples that nothing can be learned from, because there is one class only."""
+        """Count processed examples."""
         self.seen += examples
         self.averaged += examples
 
 
 class Course(Entries):
-    """How far a pass has come."""
+    """Progress within a pass."""
 
     passes = Entry(counters.PASSES)
     quiet = Entry(counters.QUIET)
@@ -82,20 +82,20 @@ class Course(Entries):
 
 
 class Kind(NamedTuple):
-    """How an array follows the model that it belongs to."""
+    """How an array changes when its model grows or is scaled."""
 
-    degree: int = 1  # a model scaled by f has f^degree times these numbers
-    by_row: bool = True  # whether the first axis counts features, or support rows
-    by_class: bool = True  # whether there is one column a class, for more than two
+    degree: int = 1  # scaling the model by f multiplies the array by f^degree
+    by_row: bool = True  # whether the first axis is features, or support rows
+    by_class: bool = True  # whether there is one column per class, for more than two
 
 
-HYPOTHESIS = Kind()  # weights or coefficients: one number a row, or one a row and class
-FACT = Kind(degree=0, by_class=False)  # about each row, whatever the hypothesis
+HYPOTHESIS = Kind()  # weights or coefficients: one number per row, or per row and class
+FACT = Kind(degree=0, by_class=False)  # a property of each row, independent of the hypothesis
 FIXED = Kind(degree=0, by_row=False, by_class=False)  # anything else
 
 
 class Growth(NamedTuple):
-    """Room for more classes: `codes` are the new numbers of the classes that there were."""
+    """More classes: `codes` are the new numbers of the old classes."""
 
     n_classes: int
     codes: Ints
@@ -109,12 +109,12 @@ class Growth(NamedTuple):
 class State:
     """Named arrays and totals of a learner.
 
-    Methods that change the shape of arrays return a new state: whoever assigns it does so in one step, so that Ctrl-C
-    never leaves half of a change.
+    Methods that change the shape of arrays return a new state. The caller assigns it in one step, so that Ctrl-C never
+    leaves half a change.
     """
 
     def __init__(self, *, tail: int = 0, layout: Literal["C", "F"] = "C") -> None:
-        """`tail`: rows that stay behind all others, such as that of the bias. `layout`: order of arrays in memory."""
+        """`tail`: number of rows that stay last, such as that of the bias. `layout`: order of arrays in memory."""
         self.arrays: dict[str, Array] = {}
         self.kinds: dict[str, Kind] = {}
         self.totals, self.course = Totals(), Course()
@@ -126,7 +126,7 @@ class State:
         return self.arrays[name]
 
     def __setitem__(self, name: str, array: Array) -> None:
-        """Replace an array, or hold a new one as a hypothesis is held."""
+        """Replace an array; a new name is held as a hypothesis."""
         self.hold(name, array, self.kinds.get(name, HYPOTHESIS))
 
     def __contains__(self, name: str) -> bool:
@@ -147,7 +147,7 @@ class State:
         return self.arrays.get(name)
 
     def with_arrays(self, **arrays: Array) -> State:
-        """The same with some arrays replaced; totals are shared."""
+        """A new state with some arrays replaced; totals are shared."""
         new = self._empty()
         new.arrays = {**self.arrays, **arrays}
         return new
@@ -161,7 +161,7 @@ class State:
     # -- more classes, more rows ------------------------------------------------------------------------------
 
     def with_classes(self, growth: Growth) -> State:
-        """Room for more classes; a new class starts at 0."""
+        """A new state with more classes, which start at 0."""
         new = self._empty()
         for name, array in self.arrays.items():
             new.arrays[name] = self._spread(array, growth) if self.kinds[name].by_class else array
@@ -183,7 +183,7 @@ class State:
         return new
 
     def with_rows(self, n_rows: int) -> State:
-        """Room for other rows, the tail not counted; new ones start at 0. Fewer are right only if they were zeros."""
+        """A new state with `n_rows` rows before the tail; new rows start at 0. Dropped rows must be 0."""
         new = self._empty()
         for name, array in self.arrays.items():
             new.arrays[name] = self._resized(array, n_rows) if self.kinds[name].by_row else array
@@ -201,7 +201,7 @@ class State:
     # -- going back, and scaling ------------------------------------------------------------------------------
 
     def copy(self, part: Any = slice(None)) -> State:
-        """A copy; of arrays by row, the rows `part` only."""
+        """A copy; of arrays by row, only the rows `part`."""
         new = self._empty()
         for name, array in self.arrays.items():
             new.arrays[name] = array[part].copy(order="K") if self.kinds[name].by_row else array.copy()
@@ -210,7 +210,7 @@ class State:
         return new
 
     def put_back(self, copied: State, part: Any = slice(None)) -> None:
-        """Give arrays that have kept their shapes the values of a copy of these rows."""
+        """Write the values of `copied` back into these rows; shapes must not have changed."""
         for name, array in copied.arrays.items():
             self.arrays[name][part if self.kinds[name].by_row else ...] = array
         self.totals.array[:], self.course.array[:] = copied.totals.array, copied.course.array
@@ -224,6 +224,6 @@ class State:
         self.totals.sq_norm *= factor * factor
 
     def is_finite(self, part: Any = slice(None)) -> bool:
-        """Whether no hypothesis has overflowed, as far as these rows go."""
+        """Whether no hypothesis has overflowed in these rows."""
         names = [name for name in self.arrays if self.kinds[name] is HYPOTHESIS]
         return all(bool(np.isfinite(self.arrays[name][part]).all()) for name in names)

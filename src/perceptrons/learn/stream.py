@@ -1,4 +1,4 @@
-"""Examples from a source, batch by batch: the material of `fit` where they are not all in memory."""
+"""Examples from a source, batch by batch, for `fit`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from perceptrons.learn.holdout import chosen
 from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union
 from perceptrons.learn.linear.learner import LinearLearner
 
-SPARE = 1.25  # room that is made for features still to come, so that weights are seldom moved
+SPARE = 1.25  # growth factor for new features, so that weights are rarely copied
 
 
 class Summary(NamedTuple):
-    """What can be known of a source by reading it once."""
+    """Facts about a source, found by reading it once."""
 
     n_rows: int
     n_features: int
     classes: Array
-    counts: dict[Any, int]  # rows of each class
+    counts: dict[Any, int]  # number of rows of each class
 
 
 def summary(source: Source) -> Summary:
@@ -58,11 +58,11 @@ def labelled(source: Source, y: Array | None) -> Array:
 class Stream:
     """The examples of a source, as material of `fit`.
 
-    share: this part of the rows is held out, chosen by their numbers and `seed`. watch: called after each batch, with
-    the source, and the rows and mistakes of this pass so far. Set before the first pass: `classes`, sorted, another
-    label is an error; `class_weight`, one number a class.
+    share: the part of the rows to hold out, chosen by their numbers and `seed`. watch: called after each batch with the
+    source, and the rows and mistakes of this pass so far. Set before the first pass: `classes`, sorted (other labels
+    are an error), and `class_weight`, one number per class.
 
-    Within a batch, rows come in random order if asked for; from the second pass on also batches, where they can.
+    Shuffling orders the rows within a batch; from the second pass on, also the batches of a cached source.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class Stream:
         self.source, self.share, self.seed, self.watch = source, share, seed, watch
         self.classes: Array = np.empty(0)
         self.class_weight: npt.NDArray[np.float64] | None = None
-        self.widest: int | None = None  # features that there may be, once that is known
-        self.check: Callable[[], None] | None = None  # called with each batch: whether features mean what they did
-        self.n_rows = 0  # of the last pass, without those held out
+        self.widest: int | None = None  # maximum number of features, once known
+        self.check: Callable[[], None] | None = None  # called for each batch, to compare its features with the model's
+        self.n_rows = 0  # number of rows of the last pass, without those held out
         self._begun: Iterator[Batch] | None = None
 
     def settle(self, everything: bool) -> tuple[Rows, Summary | None]:
-        """Look at the first batch, from which the first pass will go on, and set the classes; returns its rows.
+        """Read the first batch, with which the first pass will begin, and set the classes; return its rows.
 
-        everything: read all rows first. That is done also where the first batch has one class only, or where there is
-        no beginning anew; what is then known is returned as well.
+        everything: read all rows first, and also return a summary. This is also done if the first batch has only one
+        class, or if the source is a stream, so that training cannot restart.
         """
         known = summary(self.source) if everything or self.source.is_stream else None
         batches = self.source.batches()
@@ -107,7 +107,7 @@ class Stream:
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
 
     def begin(self, learner: LinearLearner) -> None:
-        """There is nothing to do before the first batch is there."""
+        """Nothing to do before the first batch."""
 
     def at_once(self, learner: LinearLearner) -> int:
         return 1
@@ -122,7 +122,7 @@ class Stream:
                 order = examples.order()
                 order = order if held is None else order[~held[order]]
                 if seed is not None:
-                    own = (seed + int(GOLDEN) * batch) % 2**64  # seeds of two batches have nothing in common
+                    own = (seed + int(GOLDEN) * batch) % 2**64  # a different seed for each batch
                     shuffle(order[np.newaxis], np.uint64(own), np.uint64(number))
                 mistakes += learner.once(examples, order)
                 n_rows += len(order)
@@ -144,7 +144,7 @@ class Stream:
         )
 
     def error(self, learner: LinearLearner, held_out: bool) -> float:
-        """The error of the learner's readout on the rows held out, or on the others."""
+        """The error of the readout on the held-out rows, or on the others."""
         wrong, total = 0, 0
         for _, examples, held in self._examples():
             if held is not None:
@@ -153,7 +153,7 @@ class Stream:
                 wrong += learner.wrong(examples)
                 total += len(examples)
         if total == 0:
-            raise ValueError(f"a share of {self.share:g} of {self.source.name} has no row: hold out a larger one")
+            raise ValueError(f"a share of {self.share:g} of {self.source.name} holds out no row: choose a larger one")
         return wrong / total
 
     def _examples(
@@ -173,7 +173,7 @@ class Stream:
             first = first if order is None else starts[batch]
             if self.check is not None:
                 self.check()
-            if self.widest is not None and rows.n_features > self.widest:  # or the file has changed between passes
+            if self.widest is not None and rows.n_features > self.widest:  # or the file has changed since
                 raise ValueError(f"X has {rows.n_features} features, but the model is expecting {self.widest} features")
             codes = encode(labelled(source, y), self.classes, self.source.name)
             weight = None if self.class_weight is None else self.class_weight[codes]
@@ -183,9 +183,9 @@ class Stream:
 
 
 class Watched:
-    """The error of the readout on the rows of another source, all of them.
+    """The error of the readout on all rows of another source.
 
-    like: the source that is learned from, whose features these rows must have. often: whether they are read again.
+    like: the training source, whose features these rows must have. often: whether the source is read more than once.
     """
 
     def __init__(self, learner: ClassLearner, source: Source, classes: Array, like: Source, *, often: bool) -> None:
@@ -193,13 +193,13 @@ class Watched:
 
     def __call__(self) -> float:
         wrong, total = 0, 0
-        self.source = self.source.again(self.often)  # not before: a copy depends on categories that training has seen
+        self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
         for rows, y in self.source.batches():
             if self.like.encoding is not None:
                 check_features(self.source, self.like.encoding.agrees(self.source.encoding))
             try:
                 codes = encode(labelled(self.source, y), self.classes, self.source.name)
-            except UnknownLabel as error:  # all rows to learn from have been seen: beginning anew would not help
+            except UnknownLabel as error:  # all training rows have been seen: starting again would not help
                 raise ValueError(str(error)) from None
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
             wrong += self.learner.wrong(Examples(fitting(rows, n_features), codes))
@@ -210,16 +210,16 @@ class Watched:
 
 
 def check_features(source: Source, agree: bool) -> None:
-    """Refuse a table whose columns or categories are numbered otherwise than those that were learned from."""
+    """Raise an error for a table whose columns or categories are numbered differently from those in training."""
     if not agree:
         raise ValueError(
-            f"{source.name} has other features than the model was trained on: read it as the table of the training "
-            "was, with source(..., like=model.encoding_)"
+            f"{source.name} has other features than the model was trained on: read it in the same way as the training "
+            "table, with source(..., like=model.encoding_)"
         )
 
 
 def fitting(rows: Any, n_features: int) -> Any:
-    """Rows with as many features as a model knows; what it has never seen is left out."""
+    """Rows with `n_features` features; features that the model has never seen are left out."""
     if rows.indices is None:
         if rows.n_features != n_features:
             raise ValueError(

@@ -1,7 +1,7 @@
-"""Setting up the training of classes: from rows in memory, or from a source that may be larger than memory.
+"""Set up the training of classifiers: from rows in memory, or from a source that may be larger than memory.
 
-Estimators and the command line both come through here, so that the same data, share and seed hold out the same rows
-and learn in the same order. No scikit-learn.
+Estimators and the command line both use this, so that the same data, share and seed hold out the same rows and learn in
+the same order. No scikit-learn here.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.state import Floats, Growth
 from perceptrons.learn.stream import Stream, Watched, check_features, labelled
 
-Beside = Callable[[Source], Source]  # a source of held-out rows, given the one to learn from as it is being read
+Beside = Callable[[Source], Source]  # from the training source to a source of held-out rows
 
 
 @dataclass(eq=False, repr=False)
 class Request:
-    """What training was asked for, besides the data."""
+    """All that training needs besides the data."""
 
     new_learner: Callable[[Rows, int], ClassLearner]  # for rows like these, and a number of classes
     passes: Passes  # its seed is drawn when the task is set up
     random: np.random.RandomState
     shuffle: bool = True
-    share: float | None = None  # of rows to hold out
-    class_weight: Callable[[Array], Any] = lambda classes: None  # weights of classes, once these are known
-    learned: tuple[ClassLearner, Array] | None = None  # a learner to go on with, and its classes
-    start: Callable[[ClassLearner, np.random.RandomState], None] | None = None  # sets the first hypothesis
-    reads_all: bool = False  # whether a source must be read once before learning begins, to know all of it
-    agrees: Callable[[Any], bool] = lambda encoding: True  # whether a table has the features that were learned
+    share: float | None = None  # share of rows to hold out
+    class_weight: Callable[[Array], Any] = lambda classes: None  # weights of classes, given the classes
+    learned: tuple[ClassLearner, Array] | None = None  # a learner to continue with, and its classes
+    start: Callable[[ClassLearner, np.random.RandomState], None] | None = None  # sets the initial hypothesis
+    reads_all: bool = False  # whether to read a source once before learning
+    agrees: Callable[[Any], bool] = lambda encoding: True  # whether a table has the features of the model
     watch: Callable[[Source, int, int], None] | None = None  # called with rows and mistakes after each batch
 
 
@@ -53,11 +53,11 @@ class Task:
     classes: Array
     passes: Passes
     held_out: Callable[[], float] | None
-    source: Source | None = None  # that rows are read from
+    source: Source | None = None  # where rows are read from
 
     @property
     def n_features(self) -> int:
-        """How many features there are, once all rows have been seen."""
+        """Number of features, once all rows have been seen."""
         if isinstance(self.learner, LinearLearner):
             return self.learner.n_features
         assert isinstance(self.material, InMemory)
@@ -68,9 +68,9 @@ class Task:
 
 
 def _draw(request: Request, learner: ClassLearner) -> tuple[int, Passes]:
-    """Draw all that is random, in an order that does not depend on where rows come from.
+    """Draw all random numbers, in an order that does not depend on where rows come from.
 
-    Sets the start of the learner; returns the seed of held-out rows, and the passes with that of their order.
+    Sets the initial hypothesis; returns the seed for held-out rows, and the passes with the seed for shuffling.
     """
     random = request.random
     held_out = int(random.randint(2**31)) if request.share is not None else 0
@@ -80,7 +80,7 @@ def _draw(request: Request, learner: ClassLearner) -> tuple[int, Passes]:
 
 
 def _learner(request: Request, rows: Rows, classes: Array) -> tuple[ClassLearner, Array]:
-    """A new learner, or the one to go on with, with room for these classes; and all its classes."""
+    """A new learner, or the one to continue with, with room for these classes; and all its classes."""
     if request.learned is None:
         return request.new_learner(rows, len(classes)), classes
     learner, known = request.learned
@@ -105,9 +105,9 @@ def from_rows(
     held_out: Callable[[Array], Examples] | None = None,
     source: Source | None = None,
 ) -> Task:
-    """Training on rows that are all in memory.
+    """Set up training on rows that are all in memory.
 
-    held_out: gives examples of their own to take the error on, once the classes are known.
+    held_out: from the classes to separate held-out examples.
     """
     classes = distinct(y)
     if len(classes) < 2:
@@ -132,7 +132,7 @@ def from_rows(
 
 
 def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
-    """Training on a source that is read into memory first, for learners that need all rows at hand."""
+    """Set up training on a source that is read into memory, for learners that need all rows."""
     X, y = source.arrays()
     check_features(source, request.agrees(source.encoding))
     rows = as_rows(X, None, source.name)
@@ -147,7 +147,7 @@ def from_whole_source(request: Request, source: Source, beside: Beside | None = 
 
 
 def from_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
-    """Training of a linear model on a source, batch by batch."""
+    """Set up training of a linear model on a source, batch by batch."""
     often = request.passes.max_iter > 1 or request.share is not None
     stream = Stream(source.again(often), watch=request.watch)
     rows, known = stream.settle(request.reads_all)
@@ -178,8 +178,8 @@ def train_on_source(
 ) -> tuple[Task, Run]:
     """Train a linear model on a source.
 
-    The classes are those of the first batch. If another one turns up, training begins anew with a new request, and all
-    rows are read once before: the result is that of arrays, and the common case costs nothing.
+    The classes are those of the first batch. If another class appears, training restarts with a new request, after all
+    rows have been read once. So the result is the same as for arrays, and the common case costs nothing.
     """
     task = from_source(request(), source, beside)
     try:

@@ -1,4 +1,4 @@
-"""What all estimators share: parameters of the rule, the way into and out of training, counts and bounds."""
+"""Base class of all estimators: parameters, training, counts and bounds."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ from perceptrons.learn.report import Progress, unconverged
 
 
 class Online(BaseEstimator):
-    """An estimator around a learner. `rule__C` is a parameter of its rule, as with Gaussian-process kernels.
+    """Base class of all estimators. ``rule__C`` is the parameter C of the rule.
 
-    The documentation of each estimator takes what it shares with others from here.
+    The docstrings of estimators copy the entries below that they share.
 
     Parameters
     ----------
     rule : str or rule object, default="perceptron"
-        How far a step goes: "perceptron", "margin", "pa", "pa1", "pa2" or an object such as
-        ``perceptrons.rules.PA1(C=0.1)``. Its parameters can be searched as ``rule__C``.
+        When to step and how far: "perceptron", "margin", "pa", "pa1", "pa2" or an object such as
+        ``perceptrons.rules.PA1(C=0.1)``. A grid search reaches its parameters as ``rule__C``.
     readout : {"last", "averaged", "voted", "pocket"}, default="last"
-        Which hypothesis predicts: the final one; the mean over all examples processed; all of them by vote, each
-        weighted by how long it lasted; or the one with the fewest training mistakes. The default is the one that the
-        convergence theorem is about; "averaged" usually errs less on new rows that cannot be separated.
+        Which weight vector makes predictions: the final one; the mean over all examples processed; all of them by vote,
+        each weighted by the number of examples that it lasted; or the one with the fewest training mistakes. The
+        convergence theorem is about "last"; "averaged" usually predicts better if the data cannot be separated.
     fit_intercept : bool, default=True
-        Whether to learn a bias b.
+        Whether to learn a bias b, the weight of a constant feature 1.
     eta0 : float, default=1.0
         Scale of every step. From zero weights, with the rule "perceptron", it changes no prediction.
     max_iter : int, default=10_000_000
-        Maximum number of passes over the data. By default `tol` ends training long before.
+        Maximum number of passes over the data. With the default `tol`, training ends long before.
     tol : float or None, default=1e-3
         Stop when the margin is proved to be smaller than `tol` times R, the length of the longest row. Checked after
-        each pass. None: never.
+        each pass. None turns this off.
     shuffle : bool, default=True
-        Whether each pass visits the rows in a new random order.
+        Whether each pass visits the examples in a new random order.
     random_state : int, RandomState or None, default=0
-        Seed for all that is random: the order of passes, the choice of held-out rows, a random start.
+        Seed for shuffling, for the choice of held-out rows and for a random start.
     tie : {"mistake", "positive"}, default="mistake"
-        What a score of 0 means, in training and in prediction: a mistake for either label; or a prediction of
-        `classes_[1]` (with several classes, of the first of the best).
+        What a score of 0 means. "mistake": a mistake in training, whatever the label, and `classes_[0]` in prediction.
+        "positive": `classes_[1]` in both. With several classes, a tie is between the best scores; the first of them
+        is predicted.
     early_stopping : bool, default=False
         Whether to stop when the error on held-out rows has not fallen for `n_iter_no_change` passes, and to go back to
         the best hypothesis.
@@ -55,58 +56,58 @@ class Online(BaseEstimator):
     n_iter_no_change : int, default=5
         Patience of `early_stopping`, in passes.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, multiplied with `sample_weight`. A weight scales the step, or C for PA-I and PA-II; plain PA
-        takes none.
+        Weights of classes, multiplied by `sample_weight`. A weight scales the step, or C for PA-I and PA-II. Plain PA
+        does not accept weights.
     warm_start : bool, default=False
-        Whether `fit` continues from the last fit.
+        Whether `fit` continues from the previous fit.
     verbose : int, default=0
         1 reports progress now and then, 2 after each pass.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Sorted labels; `classes_[1]` is the positive one of two.
+        Sorted class labels. Of two classes, `classes_[1]` is the positive one.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Bias. Not with the voted readout.
+        Bias. Not available with the voted readout.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the features. Not with the voted readout.
+        Weights of the features. Not available with the voted readout.
     converged_ : bool
         Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
     n_iter_ : int
         Number of passes of the last `fit`.
     mistakes_ : ndarray of shape (n_iter_,)
-        Mistakes in each pass.
+        Number of mistakes in each pass.
     validation_errors_ : ndarray
         Error on held-out examples after each pass; empty if none were held out.
     n_seen_, n_mistakes_, n_updates_ : int
-        Examples processed, mistakes and steps made, over all passes and calls.
+        Number of examples processed, mistakes and steps, over all passes and calls.
     margin_bound_ : float
-        Proved upper bound on the margin of the rows seen, in the space with the constant feature.
+        Proved upper bound on the margin of the rows seen, with the bias as the weight of a constant feature 1.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had names that are all strings.
+        Names of the features, if X had feature names that are all strings.
     encoding_ : perceptrons.data.table.encoding.Encoding
-        How the columns of a table became features, if the model was fitted on a table. Other tables are read in the
-        same way with ``source(..., like=model.encoding_)``.
+        How the columns of a table became features, if the model was fitted on a table. To read another table in the
+        same way, use ``source(..., like=model.encoding_)``.
     """
 
-    # Read from every estimator's parameters.
+    # Parameters of every estimator.
     max_iter: int
     tol: float | None
     shuffle: bool
     random_state: Any
     verbose: int
-    rule: Any = None  # unless an estimator has the parameter
+    rule: Any = None  # for estimators without this parameter
     early_stopping: bool = False
     n_iter_no_change: int = 5
 
-    _learner: Any  # there once it is fitted, as is the rest
-    _n_rows: int  # what the counts of mistakes are a share of
+    _learner: Any  # set by fitting, like everything below
+    _n_rows: int  # number of rows, or tokens, in a pass: mistakes are a share of it
 
     @property
     def _trained(self) -> AnyLearner:
-        """The learner, once there is one."""
+        """The learner; an error if the model is not fitted."""
         check_is_fitted(self)
         learner: AnyLearner = self._learner
         return learner
@@ -135,11 +136,12 @@ class Online(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator.
 
-        A rule cannot be changed in place: ``rule__C=0.1`` replaces it by a new one.
+        Rules are immutable: ``rule__C=0.1`` replaces the rule by a new one.
 
         Parameters
         ----------
-        **params : parameters by name
+        **params : dict
+            Parameters by name.
 
         Returns
         -------
@@ -161,7 +163,7 @@ class Online(BaseEstimator):
     # -- training ---------------------------------------------------------------------------------------------
 
     def _passes(self, seed: int | None = None) -> Passes:
-        """How `fit` makes passes, by the parameters."""
+        """The settings of `fit` that follow from the parameters."""
         return Passes(
             max_iter=self.max_iter,
             tol=self.tol,
@@ -179,7 +181,7 @@ class Online(BaseEstimator):
         return fit(learner, material, self._passes(seed), held_out=held_out, report=self._report(material))
 
     def _commit(self, learner: AnyLearner, run: Run, n_rows: int) -> None:
-        """Become the fitted model; `n_rows` is what mistakes of a pass are a share of."""
+        """Become the fitted model; `n_rows` is the number of rows, or tokens, in a pass."""
         self._learner = learner
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
@@ -188,7 +190,7 @@ class Online(BaseEstimator):
         self._n_rows = n_rows
 
     def _conclude(self, learner: AnyLearner, run: Run, stacklevel: int) -> None:
-        """Once the model is committed: warn if there is something to say, and go on with a Ctrl-C."""
+        """After `_commit`: warn if training did not converge, and raise a pending Ctrl-C."""
         text = unconverged(type(self).__name__, learner, run, self._passes())
         if text is not None:
             warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel + 1)
@@ -198,22 +200,22 @@ class Online(BaseEstimator):
 
     @property
     def n_seen_(self) -> int:
-        """Examples processed, over all passes and calls."""
+        """Number of examples processed, over all passes and calls."""
         return int(self._trained.totals.seen)
 
     @property
     def n_mistakes_(self) -> int:
-        """Of these, the ones that were wrong at the time: a margin of 0 or less, or another structure."""
+        """Number of examples that were predicted wrong when they were processed, over all passes and calls."""
         return int(self._trained.totals.mistakes)
 
     @property
     def n_updates_(self) -> int:
-        """Steps made, over all passes and calls."""
+        """Number of steps, over all passes and calls."""
         return int(self._trained.totals.updates)
 
     @property
     def margin_bound_(self) -> float:
-        """Proved: no hypothesis has a larger margin on the examples seen."""
+        """Proved upper bound on the margin: no hypothesis has a larger one on the examples seen."""
         return float(self._trained.margin_bound)
 
     def __sklearn_is_fitted__(self) -> bool:

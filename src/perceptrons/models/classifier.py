@@ -1,4 +1,4 @@
-"""What the classifiers share: learning in passes and from streams, scores, predictions."""
+"""Base class of the classifiers: learning in passes and from streams, scores, predictions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from perceptrons.models import sources, validation
 from perceptrons.models.base import Online
 
 Array = npt.NDArray[Any]
-Start = Callable[[Any, np.random.RandomState], None]  # sets the first hypothesis of a learner
+Start = Callable[[Any, np.random.RandomState], None]  # sets the initial hypothesis of a learner
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
-    """A classifier that learns by mistakes. Estimators add parameters and say what learner they mean."""
+    """A classifier that learns from its mistakes. Subclasses add parameters and choose the learner."""
 
     fit_intercept: bool = True
     max_iter: int = 10_000_000
@@ -47,35 +47,35 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
     warm_start: bool = False
     verbose: int = 0
 
-    classes_: Array = field(init=False)  # there once it is fitted, as is the rest
+    classes_: Array = field(init=False)  # set by fitting, like everything below
     n_features_in_: int = field(init=False)
     _learned_with: dict[str, Any] = field(init=False)
 
-    _streams: ClassVar[bool] = True  # whether a source can be learned from batch by batch, as features turn up
+    _streams: ClassVar[bool] = True  # whether `fit` can read a source batch by batch, growing with its features
 
     @abstractmethod
     def _settings(self) -> dict[str, Any]:
-        """What a learner takes: rule, readout, eta, fit_intercept, tie and what its space asks for."""
+        """Arguments of the learner: rule, readout, eta, fit_intercept, tie and those of its space."""
 
     @abstractmethod
     def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> ClassLearner:
-        """A learner for rows like these that has seen nothing."""
+        """An untrained learner for rows like these."""
 
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
-        """Rows to learn from; `fresh` gets to know the features."""
+        """Rows to learn from; sets or compares the features of `fresh`."""
         return validation.features(fresh, X, reset=reset)
 
     def _check_stream(self) -> None:
-        """Refuse what cannot be done in a stream."""
+        """Raise an error for parameters that a stream does not allow."""
 
     # -- fit --------------------------------------------------------------------------------------------------
 
     def _goes_on(self, start: Start | None) -> bool:
-        """Whether `fit` continues the last one."""
+        """Whether `fit` continues from the previous fit."""
         return bool(self.warm_start) and hasattr(self, "_learner") and start is None
 
     def _request(self, start: Start | None = None, *, reads_all: bool = False) -> Request:
-        """What `fit` was asked for, besides the data."""
+        """All that `fit` needs besides the data."""
         settings, learned = self._settings(), None
         if self._goes_on(start):
             learned = self._copied_learner(), self.classes_
@@ -94,7 +94,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         )
 
     def _copied_learner(self) -> ClassLearner:
-        """A copy to go on with: an error leaves this model as it is. A kernel that is a function stays what it is."""
+        """A copy to continue with, so that an error leaves this model unchanged. Functions are shared, not copied."""
         functions = {id(value): value for value in self.get_params(deep=False).values() if callable(value)}
         learner: ClassLearner = copy.deepcopy(self._learner, functions)
         return learner
@@ -109,7 +109,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         start: Start | None = None,
         stacklevel: int = 3,
     ) -> Self:
-        """Learn from arrays or a source. `start` sets the first hypothesis, where it is not that of zeros."""
+        """Learn from arrays or a source. `start` sets the initial hypothesis; None means zeros."""
         if isinstance(X, Source):
             sources.refuse_labels(y, sample_weight)
             self._fit_source(X, X_val, y_val, start, stacklevel + 1)
@@ -119,7 +119,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         return self
 
     def _train(self, task: Task, fresh: Any, stacklevel: int) -> Run:
-        """Run what was prepared, and become the fitted model, with the features that `fresh` knows."""
+        """Run a prepared task and become the fitted model, with the features of `fresh`."""
         run = task.run(self._report(task.material))
         self._finish(task, run, fresh, stacklevel + 1)
         return run
@@ -131,10 +131,10 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, start: Start | None = None
     ) -> tuple[Task, Any]:
-        """Validate arrays and set up a run of `fit`; a copy of this model knows their features. Nothing changes."""
+        """Validate arrays and set up training; returns the task, and a copy of this model that has their features."""
         fresh = copy.copy(self)
         rows = self._rows(fresh, X, reset=not self._goes_on(start))
-        fresh.__dict__.pop("encoding_", None)  # of a table that an earlier fit was about
+        fresh.__dict__.pop("encoding_", None)  # of the table of an earlier fit
         y = validation.labels(self, y, rows)
         validation.distinct(y)
         weight = validation.sample_weights(sample_weight, rows)
@@ -143,9 +143,9 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         return from_rows(self._request(start), rows, y, weight, held_out), fresh
 
     def _fit_source(self, source: Source, X_val: Any, y_val: Any, start: Start | None, stacklevel: int) -> None:
-        """Learn from a source: batch by batch, unless the learner needs all rows at hand."""
+        """Learn from a source: batch by batch, unless the learner needs all rows in memory."""
         if X_val is not None and (not isinstance(X_val, Source) or y_val is not None):
-            raise ValueError("X_val must be a source, without y_val, where X is a source")
+            raise ValueError("when X is a source, X_val must be a source too, without y_val")
         goes_on = self._goes_on(start)
         if self._streams and not READOUTS[self._settings()["readout"]].weighs_all_rows:
             reads_all, fresh = start is not None, copy.copy(self)
@@ -164,7 +164,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         self._finish(task, run, fresh, stacklevel + 1)
 
     def _become(self, fresh: Any, learner: ClassLearner, classes: Array, run: Run, n_rows: int) -> None:
-        """Become the fitted model, with the features that `fresh` knows."""
+        """Become the fitted model, with the features of `fresh`."""
         learner.seal()
         for name in ("n_features_in_", "feature_names_in_", "encoding_"):
             if hasattr(fresh, name):
@@ -179,18 +179,18 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from these rows, once, in their order. Cutting a stream into other chunks changes nothing.
+        """Learn from these rows once, in their order. How a stream is cut into calls does not change the result.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
-            A source (`perceptrons.data.source`) is read once, batch by batch; it has its labels with it.
+            A source (`perceptrons.data.source`) is read once, batch by batch; it has its own labels.
         y : array-like of shape (n_samples,)
             Labels.
         classes : array-like, optional
-            Announces classes. A class that was not announced exists from its first example on.
+            Classes that exist from now on. Other classes exist from their first example on.
         sample_weight : array-like of shape (n_samples,), optional
-            Scales the step, or C for PA-I and PA-II.
+            Weights of rows. A weight scales the step, or C for PA-I and PA-II.
 
         Returns
         -------
@@ -201,11 +201,11 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def predict_then_learn(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
-        """Learn like `partial_fit`, and return what was predicted for each row before learning from it.
+        """Learn like `partial_fit`, and return the label predicted for each row before learning from it.
 
-        Predictions are those of the hypothesis in force, whose mistakes `n_mistakes_` counts, whatever the readout. A
-        class that was not announced is not predicted before its first example. The very first row of a stream without
-        announced classes gets its own label, because there is nothing to predict.
+        The current hypothesis makes these predictions, whatever the readout; `n_mistakes_` counts its mistakes. A class
+        that was not passed in `classes` is not predicted before its first example. The very first row of a stream
+        without `classes` gets its own label, because no class is known yet.
 
         Parameters
         ----------
@@ -232,21 +232,21 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         return self._learn_rows(fresh, rows, y, classes, sample_weight, predict)
 
     def _check_learning_once(self, first: bool) -> None:
-        """Refuse parameters that make no sense for a stream."""
+        """Raise an error for parameters that a stream does not allow."""
         settings = self._settings()
         if not first and settings != self._learned_with:
-            self._validate_params()  # scikit-learn looks at them in the first call only
+            self._validate_params()  # scikit-learn validates them in the first call only
         self._check_stream()
         refuse_stream(settings["readout"])
         if isinstance(self.class_weight, str):
             raise ValueError(
-                "class_weight='balanced' needs all labels beforehand: use fit, or pass a dict of weights to partial_fit"
+                "class_weight='balanced' needs all labels in advance: use fit, or set class_weight to a dict"
             )
 
     def _learn_rows(
         self, fresh: Any, rows: Rows, y: Any, classes: Any, sample_weight: Any, predict: bool
     ) -> Array | None:
-        """Learn from rows once; `fresh` is a copy of this model, or itself, that knows their features."""
+        """Learn from rows once; `fresh`, a copy of this model or the model itself, has their features."""
         first, settings = not hasattr(self, "_learner"), self._settings()
         y = validation.labels(self, y, rows)
         current = np.empty(0) if first else self.classes_
@@ -270,7 +270,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
     # -- prediction -------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
-        """Compute scores.
+        """Compute the score of each row.
 
         Parameters
         ----------
@@ -279,8 +279,8 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes, positive for `classes_[1]`; else one column a class. A voted readout gives the share of
-            votes: those for less those against for two classes, else one share a class.
+            For two classes, one number per row, positive for `classes_[1]`; otherwise one column per class. The voted
+            readout returns shares of votes; for two classes, the share for `classes_[1]` minus the share against it.
         """
         check_is_fitted(self)
         if isinstance(X, Source):
@@ -302,20 +302,20 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels, of the type of `classes_`.
+            Labels, with the type of `classes_`.
         """
         scores = self.decision_function(X)
         codes = self._learner.predict(scores.reshape(len(scores), -1))
         return np.asarray(self.classes_[codes])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Compute the share of rows that are predicted right.
+        """Compute the accuracy: the share of rows that are predicted correctly.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
         y : array-like of shape (n_samples,)
-            Labels; a source has them with it.
+            Labels; not needed for a source, which has its own.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns

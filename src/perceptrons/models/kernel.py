@@ -24,109 +24,109 @@ from perceptrons.models import support, validation
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.parameters import COMMON, documented
 
-# Parameters that a learner takes as they are.
+# Parameters that are passed to the learner unchanged.
 SETTINGS = ("readout", "fit_intercept", "tie", "kernel", "gamma", "degree", "coef0", "budget", "policy", "threshold")
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelPerceptron(Classifier):
-    """The perceptron in a kernel's feature space: nonlinear, with every rule and readout, and on a budget if asked.
+    """Nonlinear classifier: the perceptron in a kernel's feature space, with every rule and readout, or on a budget.
 
     Problem: find ``w = Σ_j α_j φ(x_j)`` and b with ``y·(w·φ(x) + b) > 0`` for all rows, where only inner products
     ``k(x, x′) = φ(x)·φ(x′)`` are known. Update, on a row with margin ``m = y·(Σ_j α_j k(x_j, x) + b) ≤ 0``:
-    ``α_x += η·y``, ``b += η·y``; other rules step further or earlier. Several classes share the support rows and have a
-    coefficient each: the right one gets ``+τ``, the strongest wrong one ``−τ``.
+    ``α_x += η·y``, ``b += η·y``; other rules step further or earlier. Several classes share the support rows, with one
+    coefficient per class: the right one gets ``+τ``, the strongest wrong one ``−τ``.
 
-    Guarantee: that of the perceptron, in feature space. Rows that some hypothesis separates there with margin γ cost
-    at most ``(R/γ)²`` updates, R² being the largest ``k(x, x)``, plus 1 for the bias. Training ends when a whole pass
-    makes no mistake, or when it has proved that γ < `tol`·R. A Gaussian or Laplacian kernel separates any rows, unless
-    equal ones have different labels.
+    Guarantee: as for the perceptron, in feature space. If some hypothesis separates the rows there with margin γ,
+    training makes at most ``(R/γ)²`` updates, where R² is the largest ``k(x, x)``, plus 1 for the bias. Training ends
+    when a whole pass makes no mistake, or when it has proved that γ < `tol`·R. A Gaussian or Laplacian kernel separates
+    any rows, unless equal rows have different labels.
 
-    How it is fast: the scores of all rows are kept up to date, so that a visit costs nothing and an update one column
-    of the kernel matrix; columns are computed many at a time by one matrix product, shared by all classes, and kept for
-    later updates by the same row as far as `max_memory` allows. float32 rows have float32 kernel values: half the
-    time and memory of float64.
+    Speed: the scores of all rows are kept up to date, so a visit costs nothing and an update costs one column of the
+    kernel matrix. One matrix product computes many columns at a time, for all classes; they are kept for later updates
+    by the same row as far as `max_memory` allows. float32 rows have float32 kernel values: half the time and memory of
+    float64.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "precomputed"} or callable, default="rbf"
         Values as in `sklearn.metrics.pairwise`. A callable takes two matrices of rows and returns the matrix of their
-        kernel values, as for `sklearn.svm.SVC`. "precomputed": X is the kernel matrix. What is proved assumes a
-        positive semi-definite kernel; "sigmoid" is not one, nor "poly" with a negative `coef0`.
+        kernel values, as for `sklearn.svm.SVC`. With "precomputed", X is the kernel matrix. The proofs need a positive
+        semi-definite kernel, which "sigmoid" and "poly" with a negative `coef0` are not.
     gamma : {"scale", "auto"} or float, default="scale"
         γ of "rbf", "laplacian", "poly" and "sigmoid". "scale" is ``1/(n_features·X.var())``, "auto" ``1/n_features``.
-        In a stream "scale" looks at the rows of the first call only: a number makes it independent of how it is cut.
+        In a stream, "scale" uses the rows of the first call only; a number does not depend on how a stream is cut.
     degree : int, default=3
-        Of "poly", ``(γ·x·x′ + coef0)^degree``.
+        Degree of "poly", ``(γ·x·x′ + coef0)^degree``.
     coef0 : float, default=0.0
-        Of "poly" and "sigmoid", ``tanh(γ·x·x′ + coef0)``.
+        Constant of "poly", and of "sigmoid", ``tanh(γ·x·x′ + coef0)``.
     {shared: rule readout}
     fit_intercept : bool, default=True
-        Whether to learn a bias b, as the weight of a constant feature 1: every kernel value grows by 1.
+        Whether to learn a bias b, the weight of a constant feature 1. It adds 1 to every kernel value.
     eta0 : float, default=1.0
-        Scales every step. With the rule "perceptron" it changes no prediction, unless there is a budget.
+        Scale of every step. With the rule "perceptron" it changes no prediction, unless there is a budget.
     {shared: max_iter tol shuffle random_state tie early_stopping validation_fraction}
     n_iter_no_change : int, default=5
-        Patience of `early_stopping`, in passes; with a budget, also passes after which `fit` stops when none of them
-        made fewer mistakes than all before.
+        Patience of `early_stopping`, in passes. With a budget, `fit` also stops when the best pass, the one with the
+        fewest mistakes, is this many passes ago.
     {shared: class_weight warm_start}
     budget : int or None, default=None
-        The largest number of support rows, B. Memory and time for an example are then bounded, whatever the length of a
-        stream. Only with ``readout="last"``. None: every row that makes a step is kept.
+        Maximum number of support rows, B. It bounds the memory, and the time for an example, however long a stream is.
+        Requires ``readout="last"``. None keeps every row that makes a step.
     policy : {"projectron++", "projectron", "forgetron", "random"}, default="projectron++"
-        What becomes of a support row that the budget has no room for.
+        What to do with a new support row when the budget is full.
 
-        - "random" (RBP): a random row makes room, never the newest. Every rule, any number of classes.
-        - "forgetron" (self-tuned): all coefficients shrink, as little as its analysis allows, then the oldest row makes
-          room. Two classes, the rule "perceptron" with steps of length 1. For ``k(x, x) ≤ 1``; larger kernels are
+        - "random" (RBP): remove a random row, but never the newest. Any rule, any number of classes.
+        - "forgetron" (self-tuned): shrink all coefficients, as little as the analysis allows, then remove the oldest
+          row. Two classes, the rule "perceptron", ``eta0=1``. The analysis is for ``k(x, x) ≤ 1``; larger kernels are
           divided by the largest value so far.
-        - "projectron": a step along a row whose squared distance from the span of the rows kept is at most `threshold`
-          is projected onto the span, else the row is kept as well. The rule "perceptron", any number of classes.
-        - "projectron++": also rows that are right, but with a margin below 1, make projected steps.
+        - "projectron": if the squared distance of a row from the span of the rows kept is at most `threshold`, project
+          the step onto the span; otherwise keep the row too. The rule "perceptron", any number of classes.
+        - "projectron++": also make projected steps for rows that are right with a margin below 1.
 
-        At B rows the projectrons always project: the mistake bounds of their paper are then lost.
+        At B rows the projectrons always project, and the mistake bounds of their paper no longer hold.
     threshold : float, default=0.1
-        η of the projectrons: the larger, the fewer rows are kept.
+        η of the projectrons. A larger threshold keeps fewer rows.
     max_memory : int, default=2**30
-        Bytes that `fit` may use beside X, without a budget: kernel columns that do not fit are computed again when they
-        are needed. It never takes less than a few columns and blocks need.
+        Bytes that `fit` may use besides X, without a budget. Kernel columns that do not fit are computed again when
+        needed. A few columns and blocks are always allowed.
     verbose : int, default=0
-        1 reports the plan for these rows, and progress now and then; 2 after each pass.
+        1 reports how training is organised, and progress now and then; 2 reports after each pass.
 
     Attributes
     ----------
     {shared: classes_}
     support_ : ndarray of shape (n_support,)
-        Numbers of the rows that made steps, by class, then by number: in X, or counted over all calls of `partial_fit`
-        and of `fit` with `warm_start`.
+        Indices of the support rows, which made steps, sorted by class, then by index. They refer to X, or count rows
+        over all calls of `partial_fit` and of `fit` with `warm_start`.
     support_vectors_ : ndarray or sparse array of shape (n_support, n_features)
-        These rows; empty for a precomputed kernel.
+        The support rows; empty for a precomputed kernel.
     n_support_ : ndarray of shape (n_classes,)
-        How many each class has.
+        Number of support rows of each class.
     dual_coef_ : ndarray of shape (1, n_support) or (n_classes, n_support)
-        Their coefficients α. Not with the voted readout.
+        Coefficients α of the support rows. Not available with the voted readout.
     {shared: intercept_}
     gamma_ : float
-        γ as it was worked out.
+        The value of γ in use.
     {shared: converged_ n_iter_ mistakes_ validation_errors_ n_seen_}
     margin_bound_ : float
-        Proved upper bound on the margin of the rows seen, in feature space with the constant feature; infinite with a
-        budget and for kernels that are known not to be positive semi-definite. Takes a product of all support rows with
-        each other.
+        Proved upper bound on the margin of the rows seen, in feature space with the constant feature. Infinite with a
+        budget, and for kernels that are known not to be positive semi-definite. Computing it takes the kernel values
+        of all pairs of support rows.
     projection_error_ : float
-        With a projectron: the largest relative residual of a projection so far, ``‖k − K·d‖/‖k‖``.
+        Largest relative residual of a projection so far, ``‖k − K·d‖/‖k‖``. Only with a projectron policy.
     {shared: n_features_in_ feature_names_in_ encoding_}
 
     Notes
     -----
-    There are maps that approximate a kernel's features: with scikit-learn's ``Nystroem`` or ``RBFSampler`` before it in
-    a pipeline, the linear `Perceptron` learns in time that does not grow with the number of mistakes::
+    An alternative is to approximate a kernel's features: after scikit-learn's ``Nystroem`` or ``RBFSampler`` in a
+    pipeline, the linear `Perceptron` learns in time that does not grow with the number of mistakes::
 
         make_pipeline(Nystroem(gamma=0.02, n_components=300), Perceptron(readout="averaged"))
 
-    `perceptrons.theory.separability` and `mistake_bound` take kernel matrices: ``K=model.kernel_matrix(X)``, and
-    ``K_error=model.kernel_error(X)`` for its rounding errors.
+    `perceptrons.theory.separability` and `mistake_bound` accept kernel matrices: pass ``K=model.kernel_matrix(X)``,
+    and ``K_error=model.kernel_error(X)`` for its rounding errors.
 
     References
     ----------
@@ -160,7 +160,7 @@ class KernelPerceptron(Classifier):
     threshold: float = 0.1
     max_memory: int = 2**30
 
-    _streams: ClassVar[bool] = False  # every row's scores are kept up to date: fit reads a source into memory
+    _streams: ClassVar[bool] = False  # fit keeps the scores of all rows, so it reads a source into memory
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
@@ -180,23 +180,23 @@ class KernelPerceptron(Classifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
-            C-ordered float32 and float64 arrays and CSR matrices are read in place. With ``kernel="precomputed"`` the
-            kernel matrix, of shape (n_samples, n_samples). A source (`perceptrons.data.source`) is read into memory,
-            because every row's scores are kept; `partial_fit` reads it batch by batch.
+            C-ordered float32 and float64 arrays and CSR matrices are read in place. With ``kernel="precomputed"``, X is
+            the kernel matrix, of shape (n_samples, n_samples). A source (`perceptrons.data.source`) is read into
+            memory, because the scores of all rows are kept; `partial_fit` reads it batch by batch.
         y : array-like of shape (n_samples,)
             Labels: numbers, booleans, text or dates.
         sample_weight : array-like of shape (n_samples,), optional
-            Scales the step, or C for PA-I and PA-II. Rows of weight 0 are left out.
+            Weights of rows. A weight scales the step, or C for PA-I and PA-II; rows with weight 0 are ignored.
         X_val, y_val : optional
-            Held-out rows; their error is taken after each pass (`validation_errors_`), and `early_stopping` uses
-            them in place of a fraction of X.
+            Held-out rows. The error on them is measured after each pass (`validation_errors_`); `early_stopping` uses
+            them instead of a fraction of X.
 
         Returns
         -------
         self
         """
         if self.warm_start and self.kernel == "precomputed" and hasattr(self, "_learner"):
-            raise ValueError("warm_start cannot go on with kernel='precomputed': a new matrix has other columns")
+            raise ValueError("warm_start cannot be combined with kernel='precomputed': a new matrix has other columns")
         return self._fit(X, y, sample_weight, X_val, y_val)
 
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
@@ -208,7 +208,7 @@ class KernelPerceptron(Classifier):
     def _check_stream(self) -> None:
         if self.kernel == "precomputed":
             raise ValueError(
-                "kernel='precomputed' has no kernel values of new rows with old ones: use fit, or another kernel"
+                "kernel='precomputed' has no kernel values between new and old rows: use fit, or another kernel"
             )
 
     def _settings(self) -> dict[str, Any]:
@@ -219,20 +219,20 @@ class KernelPerceptron(Classifier):
         return {"rule": rule, "eta": self.eta0, "max_memory": self.max_memory, **same}
 
     def _check_budget(self, rule: Any) -> None:
-        """Refuse what a budget cannot be combined with."""
+        """Raise an error for parameters that cannot be combined with a budget."""
         if self.readout != "last":
             raise ValueError(
-                f"budget={self.budget} cannot be combined with readout={self.readout!r}, which needs hypotheses made "
-                "of rows that are gone: use readout='last', or no budget"
+                f"budget={self.budget} cannot be combined with readout={self.readout!r}, which needs rows that the "
+                "budget has discarded: use readout='last', or budget=None"
             )
         if self.policy == "random":
             return
         if not isinstance(rule, rules.Plain):
             raise ValueError(
-                f"policy={self.policy!r} is defined for rule='perceptron', got {rule}: policy='random' takes every rule"
+                f"policy={self.policy!r} requires rule='perceptron', got {rule}: policy='random' accepts every rule"
             )
         if self.policy == "forgetron" and self.eta0 != 1.0:
-            raise ValueError(f"policy='forgetron' is defined for steps of length 1, got eta0={self.eta0}")
+            raise ValueError(f"policy='forgetron' requires eta0=1, got eta0={self.eta0}")
 
     def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> KernelLearner | BudgetLearner:
         limits = ("max_memory",) if self.budget is not None else ("budget", "policy", "threshold")
@@ -240,7 +240,7 @@ class KernelPerceptron(Classifier):
         if self.budget is None:
             return KernelLearner(**settings, rows=rows, n_classes=n_classes)
         if self.policy == "forgetron" and n_classes > 2:
-            raise ValueError(f"policy='forgetron' is defined for two classes, got {n_classes}: use another policy")
+            raise ValueError(f"policy='forgetron' requires two classes, got {n_classes}: use another policy")
         seed = int(check_random_state(self.random_state).randint(2**31))
         return BudgetLearner(**settings, rows=rows, n_classes=n_classes, seed=seed)
 
@@ -248,7 +248,7 @@ class KernelPerceptron(Classifier):
         stall = None if self.budget is None else self.n_iter_no_change
         return super()._passes(seed)._replace(stall=stall)
 
-    # -- what has been learned --------------------------------------------------------------------------------
+    # -- learned attributes -----------------------------------------------------------------------------------
 
     @property
     def _expansion(self) -> KernelLearner | BudgetLearner:
@@ -258,7 +258,7 @@ class KernelPerceptron(Classifier):
 
     @property
     def support_(self) -> npt.NDArray[np.intp]:
-        """Numbers of the support rows in X, or in a stream since its beginning; by class, then by number."""
+        """Indices of the support rows, in X or in the whole stream, sorted by class, then by index."""
         learner = self._expansion
         return np.asarray(learner.state["numbers"][support.order(learner)])
 
@@ -280,32 +280,32 @@ class KernelPerceptron(Classifier):
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:
-        """Bias, of shape (1,) or (n_classes,): the sum of the coefficients, if there is one."""
+        """Bias, of shape (1,) or (n_classes,): the sum of the coefficients, or 0 without a bias."""
         return np.asarray(support.lines(self._expansion).sum(axis=1) * self._learner.bias)
 
     @property
     def gamma_(self) -> float:
-        """γ as it was worked out."""
+        """The value of γ in use."""
         return float(self._expansion.space.gamma)
 
     @property
     def projection_error_(self) -> float:
-        """With a projectron: the largest relative residual of a projection so far."""
+        """Largest relative residual of a projection so far; only with a projectron policy."""
         error = getattr(self._expansion, "projection_error", None)
         if error is None:
             raise AttributeError("projection_error_ exists only with a budget and a projectron policy")
         return float(error)
 
     def kernel_matrix(self, X: Any, Y: Any = None) -> npt.NDArray[np.float64]:
-        """Compute the kernel matrix of rows, in float64 and without the constant of the bias.
+        """Compute the kernel matrix of rows in float64, without the 1 that the bias adds.
 
-        The matrix of X with itself is symmetric, and equal rows have equal values, to the last bit.
+        The matrix of X with itself is exactly symmetric, and equal rows have exactly equal values.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         Y : array-like or sparse matrix of shape (n_others, n_features), optional
-            The rows to pair them with; X itself if not given.
+            The rows to pair with those of X; X itself by default.
 
         Returns
         -------
@@ -320,9 +320,9 @@ class KernelPerceptron(Classifier):
     def kernel_error(self, X: Any) -> float:
         """Compute a bound on the rounding errors in the kernel matrix of these rows.
 
-        With it, what is proved about the matrix holds for the kernel itself:
-        ``separability(K=model.kernel_matrix(X), y=y, K_error=model.kernel_error(X))``. The values of a kernel function
-        of your own are taken as they are.
+        With this bound, proofs about the matrix hold for the exact kernel:
+        ``separability(K=model.kernel_matrix(X), y=y, K_error=model.kernel_error(X))``. The values of your own kernel
+        function are taken as exact.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What the two linear classifiers share: weights to start from, and weights to read."""
+"""Shared by the two linear classifiers: initial weights, and access to learned weights."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ L = TypeVar("L", bound=Classifier)
 
 
 def new_learner(model: Classifier, settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
-    """A learner for rows like these that has seen nothing."""
+    """An untrained learner for rows like these."""
     return LinearLearner(**settings, n_features=rows.n_features, n_classes=n_classes, dense=rows.indices is None)
 
 
-# -- weights to start from ------------------------------------------------------------------------------------
+# -- initial weights ------------------------------------------------------------------------------------------
 
 
 def start(coef: Any, intercept: Any, *, random: bool = False) -> Start | None:
-    """What sets the first weights: those given, of the shapes of `coef_` and `intercept_`, or random ones."""
+    """A function that sets the initial weights: given, in the shapes of `coef_` and `intercept_`, or random."""
     given = coef is not None or intercept is not None
 
     def set_start(learner: LinearLearner, generator: np.random.RandomState) -> None:
@@ -41,7 +41,7 @@ def start(coef: Any, intercept: Any, *, random: bool = False) -> Start | None:
 
 
 def _given(learner: LinearLearner, coef: Any, intercept: Any) -> Floats:
-    """Weights as learners have them: those given, else the learner's."""
+    """Weights in the layout of the learner: those given, else the learner's own."""
     w = np.copy(learner.current)
     lines = 1 if w.ndim == 1 else w.shape[1]
     for name, given, part in (("coef_init", coef, slice(-1)), ("intercept_init", intercept, slice(-1, None))):
@@ -60,11 +60,11 @@ def _given(learner: LinearLearner, coef: Any, intercept: Any) -> Floats:
     return w
 
 
-# -- what a fitted model says ---------------------------------------------------------------------------------
+# -- learned weights ------------------------------------------------------------------------------------------
 
 
 def _lines(model: Classifier, part: Any) -> Floats:
-    """Weights of the readout, one line a weight vector."""
+    """Weights of the readout, one line per weight vector."""
     check_is_fitted(model)
     learner: LinearLearner = model._learner
     if learner.readout.by_vote:
@@ -96,6 +96,6 @@ def normalized(model: L) -> L:
     if largest == 0.0:
         raise ValueError("all weights are 0: there is no boundary, and nothing to normalize")
     model = copy.deepcopy(model)
-    model._learner.scale(1.0 / largest)  # first, so that no square leaves the range of floats
+    model._learner.scale(1.0 / largest)  # first, so that no square overflows
     model._learner.scale(1.0 / float(np.linalg.norm(coef / largest)))
     return model

@@ -1,4 +1,4 @@
-"""Parameters that estimators share: what is allowed, and how their documentation is put together."""
+"""Parameters that estimators share: which values are valid, and their documentation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perceptrons.models.base import Online
 T = TypeVar("T", bound=type)
 
 COMMON: dict[str, Any] = {
-    "rule": "no_validation",  # rules.resolve says what is wrong with it
+    "rule": "no_validation",  # checked by rules.resolve
     "readout": [StrOptions(set(READOUTS))],
     "fit_intercept": ["boolean"],
     "eta0": [Interval(Real, 0, None, closed="neither")],
@@ -35,13 +35,13 @@ COMMON: dict[str, Any] = {
 
 @cache
 def _shared() -> dict[str, str]:
-    """What the docstring of `Online` says of each parameter and attribute, by its first name."""
+    """Entries of parameters and attributes in the docstring of `Online`, by their first name."""
     entries = re.split(r"\n(?=    \w|\n)", Online.__doc__ or "")
     return {re.split(r"[ ,]", entry.strip())[0]: entry for entry in entries}
 
 
 def documented(cls: T) -> T:
-    """Replace lines such as ``{shared: rule readout}`` in a docstring by what that of `Online` says of each."""
+    """Replace lines such as ``{shared: rule readout}`` in a docstring by the entries of `Online`."""
     if cls.__doc__:
         cls.__doc__ = re.sub(
             r"^    \{shared: ([\w ]+)\}$",

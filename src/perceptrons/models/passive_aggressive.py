@@ -1,4 +1,4 @@
-"""scikit-learn's PassiveAggressiveClassifier, which it removes in 1.10: PA-I and PA-II by their old names."""
+"""PA-I and PA-II with the interface of scikit-learn's PassiveAggressiveClassifier, which 1.10 removes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from perceptrons.models.parameters import COMMON, documented
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveClassifier(Classifier):
-    """Passive-aggressive classifier with the signature of scikit-learn's.
+    """Passive-aggressive classifier with the interface of scikit-learn's.
 
     Update, when the hinge loss ``ℓ = max(0, 1 − m)`` is positive: ``w += τ·y·x`` with ``τ = min(C, ℓ/‖x‖²)``
-    (`loss="hinge"`, PA-I) or ``τ = ℓ/(‖x‖² + 1/(2C))`` (`loss="squared_hinge"`, PA-II): the smallest change of w that
-    brings the loss on this row to zero, tempered by C.
+    (`loss="hinge"`, PA-I) or ``τ = ℓ/(‖x‖² + 1/(2C))`` (`loss="squared_hinge"`, PA-II). This is the smallest change of
+    w that brings the loss on this row to zero, limited by C.
 
-    What differs from scikit-learn's: `tol` is a relative margin, as in `Perceptron` (training ends when the rows are
-    separated, or proved to have a smaller margin), several classes are learned together and not one against the rest,
-    and dense and sparse rows get the same updates.
+    Differences from scikit-learn: `tol` is a relative margin, as in `Perceptron` (training ends when the rows are
+    separated, or proved to have a smaller margin); several classes are learned together, not one against the rest;
+    dense and sparse rows get the same updates.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ class PassiveAggressiveClassifier(Classifier):
     loss : {"hinge", "squared_hinge"}, default="hinge"
         PA-I or PA-II.
     n_jobs : int or None, default=None
-        Accepted because scikit-learn's has it; all classes are learned in one pass.
+        Ignored, because all classes are learned in one pass. Accepted for compatibility with scikit-learn.
     random_state : int, RandomState or None, default=None
-        Seed for shuffling and for the choice of held-out rows. None, as in scikit-learn: another order in each fit.
+        Seed for shuffling and for the choice of held-out rows. With None, as in scikit-learn, each fit differs.
     {shared: warm_start class_weight}
     average : bool or int, default=False
-        Whether to predict with the mean of the weights; an integer n > 1 begins the mean after n examples.
+        Whether to predict with the mean of the weights. An integer n > 1 starts the mean after n examples.
 
     Attributes
     ----------

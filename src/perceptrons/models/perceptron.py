@@ -20,19 +20,19 @@ class Perceptron(Classifier):
     """Linear classifier that learns from its mistakes.
 
     Problem: find w, b with ``y·(w·x + b) > 0`` for all rows. Update, on a row with margin ``m = y·(w·x + b) ≤ 0``:
-    ``w += η·y·x``, ``b += η·y``; other rules step further or earlier. Several classes have one weight vector each:
-    the right one gets ``+τ·x``, the strongest wrong one ``−τ·x``.
+    ``w += η·y·x``, ``b += η·y``; other rules step further or earlier. With several classes, each has its own weight
+    vector: the right one gets ``+τ·x``, the strongest wrong one ``−τ·x``.
 
-    Guarantee: rows that some hypothesis separates with margin γ (R the length of the longest row, the constant 1
-    appended for the bias) cost at most ``(R/γ)²`` updates, in any order. Training ends when a whole pass makes no
-    mistake (`converged_`), or when it has proved that γ < `tol`·R. With the default settings all data of relative
-    margin 0.001 and more end with no training error.
+    Guarantee: if some hypothesis separates the rows with margin γ, training makes at most ``(R/γ)²`` updates, in any
+    order. R is the length of the longest row, with the constant 1 appended for the bias. Training ends when a whole
+    pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. With the default settings, all data
+    with a relative margin of at least 0.001 end without training errors.
 
     Parameters
     ----------
     {shared: rule readout fit_intercept eta0 max_iter tol shuffle random_state}
     init : {"zeros", "random"}, default="zeros"
-        Weights before the first example of `fit`; streams begin with zeros.
+        Weights at the start of `fit`. `partial_fit` starts with zeros.
     {shared: tie early_stopping validation_fraction n_iter_no_change class_weight warm_start verbose}
 
     Attributes
@@ -42,10 +42,10 @@ class Perceptron(Classifier):
 
     Notes
     -----
-    There is no `predict_proba`: perceptron scores are not probabilities. Calibrate them where you need some:
+    There is no `predict_proba`: perceptron scores are not probabilities. If you need probabilities, calibrate them:
     ``CalibratedClassifierCV(Perceptron(readout="averaged"))``.
 
-    The same seed gives the same result on the same machine. Other processors may add numbers in another order.
+    The same seed gives the same result on the same machine. Other processors may add numbers in a different order.
 
     References
     ----------
@@ -90,18 +90,18 @@ class Perceptron(Classifier):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
             C-ordered float32 and float64 arrays and CSR matrices are read in place. A source
-            (`perceptrons.data.source`) is read batch by batch and may be larger than memory; it has its labels with it.
-            Its batches are shuffled, and the rows within each; without `shuffle` the result is that of arrays. Only the
-            pocket readout, which weighs hypotheses on all rows, reads all of it into memory.
+            (`perceptrons.data.source`) is read batch by batch and may be larger than memory; it has its own labels.
+            Batches are shuffled, and rows within a batch; with ``shuffle=False`` the result is the same as for arrays.
+            The pocket readout tries hypotheses on all rows, so it reads the whole source into memory.
         y : array-like of shape (n_samples,)
             Labels: numbers, booleans, text or dates.
         sample_weight : array-like of shape (n_samples,), optional
-            Scales the step, or C for PA-I and PA-II. Rows of weight 0 are left out.
+            Weights of rows. A weight scales the step, or C for PA-I and PA-II; rows with weight 0 are ignored.
         X_val, y_val : optional
-            Held-out rows, or a source of them; their error is taken after each pass (`validation_errors_`), and
-            `early_stopping` uses them in place of a fraction of X.
+            Held-out rows, or a source of them. The error on them is measured after each pass (`validation_errors_`);
+            `early_stopping` uses them instead of a fraction of X.
         coef_init, intercept_init : array-like, optional
-            Weights to start from, of the shapes of `coef_` and `intercept_`.
+            Weights to start from, in the shapes of `coef_` and `intercept_`.
 
         Returns
         -------

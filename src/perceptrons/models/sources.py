@@ -1,4 +1,4 @@
-"""Learning and predicting from sources of examples that may be larger than memory."""
+"""Learn and predict from sources of examples, which may be larger than memory."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 def refuse_labels(y: Any, sample_weight: Any) -> None:
-    """A source has its own labels, and no weights."""
+    """Raise an error if labels or weights are passed beside a source."""
     if y is not None:
-        raise ValueError("a source has its labels with it: pass no y")
+        raise ValueError("a source has its own labels: do not pass y")
     if sample_weight is not None:
-        raise ValueError("a source has no sample_weight: use class_weight, or arrays")
+        raise ValueError("sample_weight cannot be used with a source: use class_weight, or pass arrays")
 
 
 def note_features(model: Classifier, source: Source, n_features: int) -> None:
-    """Let the model know the features, now that all rows have been seen."""
+    """Set the features of the model, once all rows have been seen."""
     model.n_features_in_ = n_features
     encoding = source.encoding
-    if encoding is not None and encoding.named:  # a batch that Ctrl-C kept from being learned may have had new ones
+    if encoding is not None and encoding.named:  # cut off the names from a batch that Ctrl-C interrupted
         model.feature_names_in_ = np.array(encoding.feature_names[:n_features], dtype=object)
     else:
         model.__dict__.pop("feature_names_in_", None)
@@ -38,7 +38,7 @@ def note_features(model: Classifier, source: Source, n_features: int) -> None:
 
 
 def rows_for(model: Classifier, source: Source) -> Iterator[tuple[Rows, Array | None]]:
-    """Batches with the features that the model knows."""
+    """Batches with the features of the model."""
     made = source.again(often=False)
     for rows, y in made.batches():
         check_features(source, agree(model, made.encoding))
@@ -46,7 +46,7 @@ def rows_for(model: Classifier, source: Source) -> Iterator[tuple[Rows, Array | 
 
 
 def agree(model: Classifier, encoding: Any) -> bool:
-    """Whether a table has the features that the model knows, as far as can be told."""
+    """Whether a table has the features of the model, as far as they are known."""
     if encoding is None:
         return True
     if hasattr(model, "encoding_"):
@@ -56,9 +56,9 @@ def agree(model: Classifier, encoding: Any) -> bool:
 
 
 def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -> Array:
-    """`partial_fit` with all batches of a source, one after another; the model changes when all have been learned.
+    """Call `partial_fit` with each batch of a source; the model changes only after the last.
 
-    Returns what was predicted for each row before it was learned from, if asked for.
+    Returns the label predicted for each row before learning from it, if `predict` is set.
     """
     trial = copy.copy(model)
     first = not hasattr(model, "_learner")
@@ -91,7 +91,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
             guesses.append(trial._learn_rows(copy.copy(trial), rows, labelled(source, y), classes, None, predict))
             classes = None
             mistakes, n_rows = mistakes + int(trial.mistakes_[0]), n_rows + len(rows)
-    except KeyboardInterrupt:  # what was finished is kept
+    except KeyboardInterrupt:  # keep the finished batches
         if n_rows:
             keep()
         raise

@@ -1,4 +1,4 @@
-"""The perceptron over structures of any kind."""
+"""The perceptron for structures of any kind."""
 
 from __future__ import annotations
 
@@ -24,73 +24,63 @@ from perceptrons.models.parameters import COMMON, documented
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructuredPerceptron(Online):
-    """Learns to predict structures: sequences, trees, rankings, whatever a problem can search.
+    """Perceptron that predicts structures: sequences, trees, rankings, or anything that a problem can search.
 
     Problem: find w with ``w·φ(x, y) > w·φ(x, y')`` for every example (x, y) and every other structure y'. Update, when
-    the best structure ŷ by the weights in force is not y: ``w += η·τ·Δφ`` with ``Δφ = φ(x, y) − φ(x, ŷ)`` and τ by the
+    the best structure ŷ by the current weights is not y: ``w += η·τ·Δφ`` with ``Δφ = φ(x, y) − φ(x, ŷ)`` and τ by the
     rule: the margin is ``m = w·Δφ``, the hinge loss ``ℓ = max(0, L(y, ŷ) − m)``, and ‖Δφ‖² takes the place of ‖x‖².
     With PA, PA-I and PA-II this is 1-best MIRA. The rule "margin" searches for the largest score + β·loss, and also
-    steps where a structure comes closer to y than β times its loss.
+    steps when the score of a structure comes closer to that of y than β times its loss.
 
-    Guarantee: if some w of length 1 keeps all other structures at a distance of γ (``w·Δφ ≥ γ``) and no Δφ is longer
+    Guarantee: if some w of length 1 separates y from all other structures by γ (``w·Δφ ≥ γ``) and no Δφ is longer
     than R, the rule "perceptron" makes at most ``(R/γ)²`` updates, in any order (Collins 2002).
 
-    The proof needs every step to be a violation: a ŷ whose score is not below that of y. An exact search gives nothing
-    else. A search that is not exact (a beam, a greedy one) may fail to find y although y scores higher; a step would
-    then push further what is right already, the proof fails, and weights can grow for ever (Huang, Fayong & Guo 2012).
-    No step is made there, and `n_search_errors_` counts it. Give such a problem `violation`.
+    The proof needs every step to be a violation: the score of ŷ is not below that of y. Exact search finds nothing
+    else. Inexact search, such as a beam or a greedy one, may fail to find y although y scores higher. A step would then
+    push y further up although it is right already, the proof would fail, and weights could grow for ever (Huang, Fayong
+    & Guo 2012). So no step is made, and `n_search_errors_` counts the case. Give such a problem a method `violation`.
 
     Parameters
     ----------
     problem : object
-        What knows the structures. It has these methods; the last three are optional.
+        Describes and searches the structures, with these methods; the last three are optional.
 
         - ``features(x, y)``: φ(x, y), as a dict of names and numbers, a 1-D array or a sparse row; one kind for all.
-        - ``argmax(x, weights)``: the y with the largest score. Weights match the features: a dict in which an unknown
-          name weighs 0, or an array. They are there to be read.
-        - ``loss(y, y_hat)``: a number ≥ 0. Without it, 1 where the two differ.
+        - ``argmax(x, weights)``: the y with the largest score. The weights match the features: a dict in which an
+          unknown name weighs 0, or an array. Do not change them.
+        - ``loss(y, y_hat)``: a number ≥ 0. Without this method, the loss is 1 if the two differ.
         - ``augmented(x, weights, y, scale)``: the structure with the largest score + scale·loss; for the rule "margin".
-        - ``violation(x, weights, y)``: for a search that is not exact, in place of `argmax` in training: a pair (part
-          of y, part of the structure found) to step along, or None if y is found. `features` and `loss` must take
-          parts. Early update takes the first place where y falls off a beam (Collins & Roark 2004), max-violation the
-          place where it is furthest behind.
+        - ``violation(x, weights, y)``: for inexact search, called instead of `argmax` in training. Returns a pair (part
+          of y, part of the structure found) to step along, or None if y is found. `features` and `loss` must accept
+          parts. Early update takes the first place where y falls off the beam (Collins & Roark 2004), max-violation the
+          place where y is furthest behind.
 
-        Structures are compared by ==; lists, tuples and arrays by what is in them.
-    rule : str or rule object, default="perceptron"
-        How far a step goes: "perceptron", "margin", "pa", "pa1", "pa2" or an object such as
-        ``perceptrons.rules.PA1(C=0.1)``; its parameters can be searched as ``rule__C``.
+        Structures are compared by ==; lists, tuples and arrays by their contents.
+    {shared: rule}
     readout : {"averaged", "last"}, default="averaged"
-        Which weights predict: their mean over all examples processed, or the final ones.
-    eta0 : float, default=1.0
-        Scales every step. From zero weights, with the rule "perceptron", it changes no prediction.
+        Which weights make predictions: their mean over all examples processed, or the final ones. The mean predicts
+        better after a few passes, before training converges.
+    {shared: eta0}
     max_iter : int, default=10
-        The largest number of passes.
+        Maximum number of passes over the data. A few passes of averaging are the usual method, so there is no warning
+        when training ends here. A pass without a mistake ends it earlier.
     tol : float or None, default=None
-        Stop when γ/R is proved to be smaller than `tol`; looked at after each pass. None: never.
-    shuffle : bool, default=True
-        A new random order in each pass.
-    random_state : int, RandomState or None, default=None
-        Seeds the shuffling.
-    verbose : int, default=0
-        1 reports now and then, 2 after each pass.
+        Stop when γ/R is proved to be smaller than `tol`. Checked after each pass. None turns this off.
+    {shared: shuffle}
+    random_state : int, RandomState or None, default=0
+        Seed for shuffling.
+    {shared: verbose}
 
     Attributes
     ----------
     weights_ : dict or ndarray
-        Those of the readout.
-    n_iter_ : int
-        Passes of the last `fit`.
-    converged_ : bool
-        Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
-    mistakes_ : ndarray of shape (n_iter_,)
-        Mistakes in each pass.
-    n_seen_, n_mistakes_, n_updates_ : int
-        Examples processed, wrong predictions and steps made, over all passes and calls.
+        Weights of the readout.
+    {shared: n_iter_ converged_ mistakes_ n_seen_}
     n_search_errors_ : int
-        Searches that ended with a structure that is worse than y by their own weights.
+        Number of searches that returned a structure with a lower score than y.
     margin_bound_ : float
-        Proved: no w of length 1 keeps y above all other structures by more; where the problem gives violations, above
-        all other partial structures.
+        Proved upper bound on γ: no w of length 1 separates y from all other structures by more. If the problem has
+        `violation`, the bound is about partial structures too.
 
     References
     ----------
@@ -98,7 +88,7 @@ class StructuredPerceptron(Online):
 
     Examples
     --------
-    A structure is anything that can be searched, for instance a subset: which items to take, by their properties.
+    A structure is anything that can be searched, for instance a subset of items, chosen by their properties.
 
     >>> from perceptrons import StructuredPerceptron
     >>> class Subsets:
@@ -124,9 +114,9 @@ class StructuredPerceptron(Online):
     random_state: Any = 0
     verbose: int = 0
 
-    _unit: ClassVar[str] = "structures"  # what pictures of mistakes count
+    _unit: ClassVar[str] = "structures"  # what plots of mistakes count
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "problem": "no_validation",  # the learner says what is wrong with it
+        "problem": "no_validation",  # checked by the learner
         "readout": [StrOptions(set(OVER_STRUCTURES))],
         **{name: COMMON[name] for name in ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "verbose")},
     }
@@ -143,16 +133,16 @@ class StructuredPerceptron(Online):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, Y: Any) -> Self:
-        """Learn from all examples, pass after pass, from zero weights on.
+        """Learn from all examples, pass after pass, starting with zero weights.
 
-        An error leaves the model as it was; Ctrl-C leaves what the finished passes have learned.
+        An error leaves the model unchanged; Ctrl-C keeps what the finished passes have learned.
 
         Parameters
         ----------
         X : sequence
-            What structures are about, in any form that the problem understands.
+            Inputs, in any form that the problem understands.
         Y : sequence of the same length
-            The structures.
+            The structure of each input.
 
         Returns
         -------
@@ -169,9 +159,9 @@ class StructuredPerceptron(Online):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, Y: Any) -> Self:
-        """Learn from these examples, once, in their order. A call that fails or is interrupted changes nothing.
+        """Learn from these examples once, in their order. A call that fails or is interrupted changes nothing.
 
-        Cutting a stream into other chunks changes nothing either.
+        How a stream is cut into calls does not change the result.
 
         Parameters
         ----------
@@ -189,7 +179,7 @@ class StructuredPerceptron(Online):
         self._commit(learner, Run(mistakes=[mistakes], stop="stream"), len(pairs))
         return self
 
-    # -- what has been learned --------------------------------------------------------------------------------
+    # -- learned attributes -----------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> list[Any]:
         """Predict the best structure of each input.
@@ -206,7 +196,7 @@ class StructuredPerceptron(Online):
         return list(self._learner.predict(inputs(X, "X")))
 
     def score(self, X: Any, Y: Any) -> float:
-        """Compute the share of structures that are predicted right as a whole.
+        """Compute the share of structures that are predicted correctly as a whole.
 
         Parameters
         ----------
@@ -220,7 +210,7 @@ class StructuredPerceptron(Online):
         return self._mean(X, Y, lambda checked: checked.same)
 
     def loss(self, X: Any, Y: Any) -> float:
-        """Compute the mean loss of what is predicted: that of the problem, or the share of wrong structures.
+        """Compute the mean loss of predictions, by the problem's own loss, or else the share of wrong structures.
 
         Parameters
         ----------
@@ -234,7 +224,7 @@ class StructuredPerceptron(Online):
         return self._mean(X, Y, lambda checked: checked.loss)
 
     def _mean(self, X: Any, Y: Any, measure: Callable[[Checked], Callable[..., float]]) -> float:
-        """The mean of a measure of each pair of a structure and what is predicted for it."""
+        """The mean of a measure over pairs of a structure and its prediction."""
         check_is_fitted(self)
         X, Y = examples(X, Y)
         pairs, of = zip(Y, self.predict(X), strict=True), measure(self._learner.checked)
@@ -242,32 +232,34 @@ class StructuredPerceptron(Online):
 
     @property
     def weights_(self) -> Any:
-        """Weights of the readout: by name, where a name that has none weighs 0, or an array."""
+        """Weights of the readout: an array, or a dict in which unknown names weigh 0."""
         check_is_fitted(self)
         weights = self._learner.weights
-        return type(weights)(weights) if isinstance(weights, dict) else weights  # arrays cannot be written
+        return type(weights)(weights) if isinstance(weights, dict) else weights  # arrays are read-only
 
     @property
     def n_search_errors_(self) -> int:
-        """Searches that found something worse than y, and made no step."""
+        """Number of searches that returned a structure with a lower score than y, and made no step."""
         check_is_fitted(self)
         return int(self._learner.search_errors)
 
 
 def inputs(values: Any, name: str) -> list[Any]:
-    """A list of what is given."""
+    """The given values as a list."""
     if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        raise TypeError(f"{name} must be a sequence, one entry an example, got a {type(values).__name__}")
-    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2:  # iterating goes over its columns
-        raise TypeError(f"{name} must be a sequence, one entry an example, got a data frame: pass a list of its rows")
+        raise TypeError(f"{name} must be a sequence with one entry per example, got a {type(values).__name__}")
+    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 2:  # iterating would go over its columns
+        raise TypeError(
+            f"{name} must be a sequence with one entry per example, got a data frame: pass a list of its rows"
+        )
     return values if isinstance(values, list) else list(values)
 
 
 def examples(X: Any, Y: Any) -> tuple[list[Any], list[Any]]:
-    """Both as lists of one length."""
+    """Both as lists, which must have the same length."""
     X, Y = inputs(X, "X"), inputs(Y, "Y")
     if len(X) != len(Y):
-        raise ValueError(f"X and Y must have one entry for each example, got {len(X)} and {len(Y)}")
+        raise ValueError(f"X and Y must have the same length, got {len(X)} and {len(Y)}")
     if not X:
         raise ValueError("X has no examples")
     return X, Y

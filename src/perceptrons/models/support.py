@@ -1,4 +1,4 @@
-"""What a model in a kernel's feature space says once it has learned: support rows, coefficients, lengths."""
+"""Learned attributes of a kernel perceptron: support rows, coefficients, lengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def order(learner: Expansion) -> Array:
-    """Support rows by class, then by number."""
+    """The order of support rows: by class, then by number."""
     return np.lexsort((learner.state["numbers"], learner.state["codes"]))
 
 
@@ -34,7 +34,7 @@ def vectors(learner: Expansion, n_features: int) -> Any:
 
 
 def lines(learner: Expansion) -> Floats:
-    """Coefficients of the readout, one line a weight vector."""
+    """Coefficients of the readout, one line per weight vector."""
     if learner.readout.by_vote:
         name = learner.readout.name
         raise AttributeError(f"readout={name!r} has no dual_coef_ and no intercept_: many hypotheses vote")
@@ -44,11 +44,11 @@ def lines(learner: Expansion) -> Floats:
 
 def refuse_precomputed(learner: Expansion) -> None:
     if learner.space.kernel == "precomputed":
-        raise ValueError("kernel='precomputed' knows no kernel: the matrix is what was given to fit")
+        raise ValueError("kernel='precomputed' has no kernel function: use the matrix that you passed to fit")
 
 
 def kernel_matrix(learner: Expansion, rows: Rows, others: Rows | None) -> Floats:
-    """k(x, x′) of all rows with the others, or with each other, in float64 and without the constant of the bias."""
+    """k(x, x′) of all rows with the others, or with each other, in float64, without the 1 that the bias adds."""
     space = replace(learner.space, bias=0.0)
     rows = rows.widened()
     if others is not None:
@@ -64,15 +64,15 @@ def length(learner: Expansion, kernel: Any) -> float:
     square, error = learner.sq_length(coef.T if len(coef) > 1 else coef[0])
     if not learner.space.definite or square + error < 0.0:
         raise ValueError(
-            f"kernel={kernel!r} is not positive semi-definite with these parameters: there is no feature space, and w "
-            "has no length there"
+            f"kernel={kernel!r} is not positive semi-definite with these parameters: there is no feature space in "
+            "which w has a length"
         )
     intercept = coef.sum(axis=1) * learner.bias
     return float(np.sqrt(max(0.0, square - float((intercept**2).sum()))))
 
 
 def check_matrix(rows: Rows) -> None:
-    """Refuse what is no kernel matrix of all training rows: dense, square, symmetric up to rounding."""
+    """Raise an error unless this is a kernel matrix of all training rows: dense, square, symmetric up to rounding."""
     if rows.indices is not None:
         raise ValueError("kernel='precomputed' needs a dense kernel matrix, got a sparse one")
     K = rows.values
@@ -85,10 +85,10 @@ def check_matrix(rows: Rows) -> None:
             i, j = np.unravel_index(int(apart.argmax()), apart.shape)
             row = top + int(i)
             raise ValueError(
-                f"a kernel matrix is symmetric, got {K[row, j]} at row {row}, column {j} and {K[j, row]} at row {j}, "
-                f"column {row}. For rows that are not those of training, use predict."
+                f"a kernel matrix must be symmetric, got {K[row, j]} at row {row}, column {j} and {K[j, row]} at "
+                f"row {j}, column {row}. For rows other than the training rows, use predict."
             )
     negative = np.flatnonzero(np.diagonal(K) < 0)
     if negative.size:
         row = int(negative[0])
-        raise ValueError(f"a kernel matrix has no negative diagonal, got {K[row, row]} at row {row}")
+        raise ValueError(f"the diagonal of a kernel matrix must be >= 0, got {K[row, row]} at row {row}")

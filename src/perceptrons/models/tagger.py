@@ -1,4 +1,4 @@
-"""The perceptron that labels sequences: taggers of parts of speech, chunks and names."""
+"""The perceptron that labels sequences: parts of speech, chunks, names."""
 
 from __future__ import annotations
 
@@ -30,94 +30,97 @@ from perceptrons.models.base import Online
 from perceptrons.models.parameters import COMMON, documented
 
 Bounds = npt.NDArray[np.uint64]
-USUAL = ("word", "pos", "chunk", "ner")  # columns in the order in which files of CoNLL have them
+USUAL = ("word", "pos", "chunk", "ner")  # columns in the order of CoNLL files
 SHARED = ("rule", "eta0", "max_iter", "tol", "shuffle", "random_state", "early_stopping", "validation_fraction")
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class SequenceTagger(Online):
-    """Labels the tokens of sequences: the structured perceptron over chains (Collins 2002).
+    """Sequence labeller: the structured perceptron over chains (Collins 2002).
 
-    Problem: find weights w under which the right labels y of each sequence x score higher than all others, where a
-    labelling scores ``w·φ(x, y)``: the weights of each token's features with its label, and of each label with the
-    one before (`order`), the start and the end included. Update, when the best labels ŷ are not the right ones: ``w
-    += φ(x, y) − φ(x, ŷ)``; other rules step further or earlier.
+    Problem: find weights w such that the right labels y of each sequence x score higher than all others. The score
+    ``w·φ(x, y)`` adds up the weights of each token's features with its label, and of each label with the one before
+    (`order`), including the start and the end. Update, when the best labels ŷ are not the right ones:
+    ``w += φ(x, y) − φ(x, ŷ)``; other rules step further or earlier.
 
     Guarantee, for the rule "perceptron": if some unit u has ``u·(φ(x, y) − φ(x, y′)) ≥ γ`` for all wrong y′, and no
-    such difference is longer than R, there are at most ``(R/γ)²`` updates, in any order. How many labellings there are
-    does not enter. With a beam, beginnings of sequences count as sequences do: steps are made only where the model
-    prefers a wrong beginning to the right one, because without such a violation the proof fails (Huang, Fayong & Guo
-    2012).
+    such difference is longer than R, there are at most ``(R/γ)²`` updates, in any order. The number of possible
+    labellings does not matter. With a beam, the same holds for beginnings of sequences: a step is made only where a
+    wrong beginning scores at least as high as the right one, because without such a violation the proof fails (Huang,
+    Fayong & Guo 2012).
 
-    It has the interface of `sklearn_crfsuite.CRF`, and learns from streams as well: `partial_fit`.
+    The interface is that of `sklearn_crfsuite.CRF`, with `partial_fit` for streams.
 
     Parameters
     ----------
     features : None, {"chunking", "pos", "ner", "crf++"} or list of templates, default=None
-        None: tokens come with their features, as dicts such as ``{"word": "the", "is_upper": False, "bias": 1.0}`` or
-        lists of strings. Else tokens are strings, or tuples of `columns`, and features are made by templates such as
-        ``"word[-1] & word[0]"`` or ``perceptrons.data.column("word")[0].suffix(3)``, or by a ready set of them.
+        Templates that make features, such as ``"word[-1] & word[0]"`` or
+        ``perceptrons.data.column("word")[0].suffix(3)``, or the name of a ready set; tokens are then strings, or tuples
+        of `columns`. With None, tokens are their own features: dicts such as
+        ``{"word": "the", "is_upper": False, "bias": 1.0}``, or lists of strings.
     columns : list of str, optional
-        What the members of a token are, for instance ``["word", "pos"]``. By default the columns that the templates
-        name, those of word, pos, chunk, ner in this order; other names must be given if there are several.
+        Names of the members of a token, for instance ``["word", "pos"]``. By default, the columns that the templates
+        use, in the order word, pos, chunk, ner; required if the templates use several columns with other names.
     rule : str or rule object, default="perceptron"
-        How far a step goes. "perceptron"; "margin" looks for the labels with the highest score plus `beta` for each
-        wrong one, so that right labels must win by their distance; "pa", "pa1", "pa2" are MIRA: the smallest step
-        that makes the right labels win by as many as are wrong.
+        When to step and how far. "perceptron" steps when labels are wrong. "margin" searches for the highest score plus
+        `beta` for each wrong label, so the right labels must win by `beta` for each label that differs. "pa", "pa1" and
+        "pa2" are MIRA: the smallest step after which the right labels win by the number of wrong ones.
     readout : {"averaged", "last"}, default="averaged"
-        Which hypothesis predicts: the mean over all sequences processed, or the final one.
+        Which weights make predictions: their mean over all sequences processed, or the final ones. The mean predicts
+        better after a few passes, before training converges.
     order : {0, 1, 2}, default=1
-        How many labels before a label it is scored with.
+        Number of previous labels that a label depends on.
     scheme : {"auto", None, "BIO", "BILOU", "BIOES"}, default="auto"
-        Labels that may follow each other. "auto" recognises a scheme that all training labels obey. What a scheme
-        forbids is never predicted, unless all labellings of a sequence are forbidden.
+        Scheme that says which labels may follow each other. "auto" recognises a scheme that all training labels obey.
+        Labels that the scheme forbids are never predicted, unless it forbids all labellings of a sequence.
     beam : int or None, default=None
-        None: exact search (Viterbi). Else so many beginnings are kept at each token.
+        Number of beginnings that the search keeps at each token. None: exact search (Viterbi).
     update : {"max_violation", "early"}, default="max_violation"
-        With a beam: whether a step is made where the right beginning is furthest behind, or where it falls off the
-        beam.
+        With a beam: whether to step where the right beginning is furthest behind, or where it falls off the beam.
     k_best : int, default=1
-        With a "pa" rule: a step meets the constraints of the `k_best` best labellings together (k-best MIRA, McDonald
-        et al. 2005), each by at most C in "pa1". Labellings with the same features as the right one make no
+        With a "pa" rule: number of best labellings whose constraints one step meets together (k-best MIRA, McDonald
+        et al. 2005), each with at most C in "pa1". Labellings with the same features as the right one are no
         constraint.
-    eta0 : float, default=1.0
-        Scales every step.
+    {shared: eta0}
     max_iter : int, default=10
-        The largest number of passes. A pass without a mistake ends training before. Ten are usual for the averaged
-        readout, and no warning follows when they have been made.
+        Maximum number of passes over the data. A few passes of averaging are the usual method, so there is no warning
+        when training ends here. A pass without a mistake ends it earlier.
     tol : float or None, default=None
-        Stop when the margin is proved to be smaller than `tol` relative to the longest step. None: never.
-    shuffle : bool, default=True
-        Whether each pass has a new random order.
-    random_state : int, RandomState or None, default=None
+        Stop when the margin is proved to be smaller than `tol` relative to the longest step. Checked after each pass.
+        None turns this off.
+    {shared: shuffle}
+    random_state : int, RandomState or None, default=0
+        Seed for shuffling and for the choice of held-out sequences.
     early_stopping : bool, default=False
-        Stop when the error on held-out sequences has not fallen for `n_iter_no_change` passes, and keep the best
-        hypothesis.
+        Whether to stop when the error on held-out sequences has not fallen for `n_iter_no_change` passes, and to go
+        back to the best hypothesis.
     validation_fraction : float, default=0.1
-        Share of sequences held out for it, unless `fit` is given X_val and y_val.
-    n_iter_no_change : int, default=5
-    verbose : int, default=0
+        Share of sequences that `early_stopping` holds out, unless `fit` is given `X_val` and `y_val`.
+    {shared: n_iter_no_change verbose}
 
     Attributes
     ----------
-    classes_ : list of labels, sorted
-    scheme_ : the scheme in force, or None
+    classes_ : list
+        Sorted labels.
+    scheme_ : str or None
+        Scheme in use.
     n_features_ : int
-        Distinct features seen.
-    n_iter_ : int
-        Passes made.
-    converged_ : bool
-        Whether the last pass made no mistake.
-    mistakes_, token_mistakes_ : arrays
-        Sequences and tokens labelled wrong in each pass, at the time.
-    validation_errors_ : array
-        Share of held-out tokens labelled wrong after each pass.
+        Number of distinct features seen.
+    {shared: n_iter_ converged_}
+    mistakes_, token_mistakes_ : ndarray of shape (n_iter_,)
+        Number of sequences, and of tokens, labelled wrong in each pass.
+    validation_errors_ : ndarray
+        Share of held-out tokens labelled wrong after each pass; empty if none were held out.
     n_seen_, n_mistakes_, n_updates_ : int
-        Sequences processed, those labelled wrong at the time, and steps, over all passes and calls.
+        Number of sequences processed, sequences labelled wrong and steps, over all passes and calls.
     margin_bound_ : float
-        Proved: no weights of length 1 prefer the right labels by more, for all sequences seen; with a beam, for all
-        their beginnings too.
+        Proved upper bound on γ: no weights of length 1 separate the right labels of all sequences seen from all others
+        by more. With a beam, the bound is about beginnings of sequences too.
+
+    References
+    ----------
+    Collins 2002; McDonald et al. 2005; Crammer et al. 2006; Huang, Fayong & Guo 2012.
 
     Examples
     --------
@@ -150,13 +153,13 @@ class SequenceTagger(Online):
     n_iter_no_change: int = 5
     verbose: int = 0
 
-    _tagger: Tagger = field(init=False)  # there once it is fitted
-    _unit: ClassVar[str] = "tokens"  # what pictures of mistakes count
+    _tagger: Tagger = field(init=False)  # set by fitting
+    _unit: ClassVar[str] = "tokens"  # what plots of mistakes count
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: COMMON[name] for name in SHARED},
         "features": [None, str, "array-like"],
         "columns": [None, "array-like"],
-        "readout": [str],  # the plan says what is wrong with it
+        "readout": [str],  # checked by the plan
         "order": [Interval(Integral, 0, 2, closed="both")],
         "scheme": [StrOptions({"auto", "BIO", "BILOU", "BIOES"}), None],
         "beam": [Interval(Integral, 1, None, closed="left"), None],
@@ -166,7 +169,7 @@ class SequenceTagger(Online):
         "verbose": ["verbose"],
     }
 
-    # -- what the parameters mean -------------------------------------------------------------------------------------
+    # -- parameters --------------------------------------------------------------------------------------------------
 
     def _plan(self) -> Plan:
         rule = rules.resolve(self.rule)
@@ -175,38 +178,36 @@ class SequenceTagger(Online):
         ).check()
 
     def _new(self) -> Tagger:
-        """A tagger that has seen nothing."""
+        """An untrained tagger."""
         return Tagger(NameVocabulary() if self.features is None else TemplateVocabulary(self.features), self._plan())
 
     def _given(self, tagger: Tagger, X: Any) -> Any:
-        """X as the vocabulary takes it."""
+        """X in the form that the vocabulary needs."""
         if isinstance(tagger.vocabulary, NameVocabulary):
             if isinstance(X, Tokens):
                 raise TypeError(
-                    "X has tokens in columns, and there are no templates to make features of them: "
-                    'give features, for instance SequenceTagger(features="chunking")'
+                    "X has tokens in columns, but there are no templates to make features from them: "
+                    'set features, for instance SequenceTagger(features="chunking")'
                 )
             return X
         return X if isinstance(X, Tokens) else Tokens.of(X, self._columns(tagger.vocabulary.columns))
 
     def _columns(self, needed: list[str]) -> list[str]:
-        """What the members of a token are."""
+        """Names of the members of a token."""
         if self.columns is not None:
             return list(self.columns)
         if len(needed) > 1 and not set(needed) <= set(USUAL):
             raise ValueError(
-                f"the templates name {', '.join(needed)}: say in which order tokens have them, "
+                f"the templates use {', '.join(needed)}: set columns to the order in which tokens have them, "
                 f"for instance columns={needed!r}"
             )
         return needed if len(needed) == 1 else [name for name in USUAL if name in needed]
 
     def _labels(self, X: Any, y: Any, name: str = "y") -> Callable[[Bounds], Labels]:
-        """What makes labels of y, once the lengths of sequences are known; the name of a column of X is enough."""
+        """A function from the bounds of sequences to their labels; y may be the name of a column of X."""
         if isinstance(X, Tokens) and isinstance(y, str):
             if self.features is not None and y in TemplateVocabulary(self.features).columns:
-                raise ValueError(
-                    f"features are made of the column {y!r}, which has the labels: leave it out of templates"
-                )
+                raise ValueError(f"the templates use the column {y!r}, which has the labels: remove it from them")
             labels = labels_in(X, y)
             return lambda bounds: labels
         return lambda bounds: labels_of(y, bounds, name)
@@ -221,16 +222,18 @@ class SequenceTagger(Online):
         ----------
         X : list of sequences, or Tokens
             A sequence is a list of tokens, see `features`. `perceptrons.data.read_conll` reads `Tokens` from files.
-        y : list of label sequences; or the name of the column of `Tokens` that has them
-        X_val, y_val : held-out sequences and their labels, optional
-            The error on them after each pass is in `validation_errors_`, and what `early_stopping` looks at.
+        y : list of label sequences, or str
+            The labels of each token; or the name of the column of `Tokens` that has them.
+        X_val, y_val : optional
+            Held-out sequences and their labels. The error on them is measured after each pass (`validation_errors_`);
+            `early_stopping` uses them instead of a fraction of X.
 
         Returns
         -------
         self
         """
         if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val go together: give both or neither")
+            raise ValueError("X_val and y_val go together: pass both or neither")
         tagger = self._new()
         corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
         random = check_random_state(self.random_state)
@@ -250,17 +253,17 @@ class SequenceTagger(Online):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Learn from these sequences, once, in their order. Cutting a stream into other chunks changes nothing.
+        """Learn from these sequences once, in their order. How a stream is cut into calls does not change the result.
 
-        Features and labels may be new. A label can be predicted from its first sequence on, or from when it is
-        announced.
+        New features and labels may appear in any call. A label can be predicted from its first sequence on, or from the
+        call that has it in `classes`.
 
         Parameters
         ----------
         X, y
             As for `fit`.
         classes : list of labels, optional
-            Announces labels.
+            Labels that exist from now on. Other labels exist from their first sequence on.
 
         Returns
         -------
@@ -285,8 +288,8 @@ class SequenceTagger(Online):
         self._become(tagger, Run(mistakes=[mistakes], token_mistakes=[wrong], stop="stream"), tokens)
         if scheme is not None and tagger.fitted.scheme is None:
             warnings.warn(
-                f"labels have come that do not obey {scheme}: from here on everything may be predicted. "
-                f"Give scheme={scheme!r} to have such labels refused.",
+                f"new labels do not obey {scheme}: from now on any label may follow any other. "
+                f"Set scheme={scheme!r} to make such labels an error.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -336,7 +339,7 @@ class SequenceTagger(Online):
         return self.predict([xseq])[0]
 
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list[Any], float]]]:
-        """Find the `k` best labellings of each sequence. The search is exact, also where `beam` is set.
+        """Find the `k` best labellings of each sequence. The search is exact even if `beam` is set.
 
         Parameters
         ----------
@@ -346,7 +349,7 @@ class SequenceTagger(Online):
         Returns
         -------
         list of lists of pairs (labels, score)
-            The best first; fewer than `k` where there are no more.
+            Best first; fewer than `k` if a sequence has fewer labellings.
         """
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be a whole number >= 1, got {k!r}")
@@ -360,7 +363,7 @@ class SequenceTagger(Online):
         ]
 
     def score(self, X: Any, y: Any) -> float:
-        """Compute the share of tokens whose label is predicted right.
+        """Compute the share of tokens whose label is predicted correctly.
 
         Parameters
         ----------
@@ -400,19 +403,22 @@ class SequenceTagger(Online):
 
     @property
     def classes_(self) -> list[Any]:
+        """Sorted labels."""
         return list(self._ready().labels)
 
     @property
     def scheme_(self) -> str | None:
+        """Scheme in use, or None."""
         return self._ready().fitted.scheme
 
     @property
     def n_features_(self) -> int:
+        """Number of distinct features seen."""
         return int(self._ready().vocabulary.n_features)
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
-        """The weight of each feature with each label, where it is not 0: ``{("word:the", "DET"): 1.5, …}``."""
+        """Non-zero weights of features with labels: ``{("word:the", "DET"): 1.5, …}``."""
         tagger = self._ready()
         features, labels, weights = tagger.fitted.state_weights()
         names = tagger.vocabulary.names(features.tolist())
@@ -423,7 +429,7 @@ class SequenceTagger(Online):
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """The weight of each label after another, where it is not 0; None stands for the start, and for the end."""
+        """Non-zero weights of pairs (label, next label); None stands for the start and for the end."""
         tagger = self._ready()
         weights, names = tagger.fitted.transition_weights(), [*tagger.labels, None]
         return {
@@ -436,7 +442,7 @@ class SequenceTagger(Online):
 
 
 def _cut(labels: Sequence[Any], codes: Any, bounds: Bounds) -> list[list[Any]]:
-    """Labels, sequence by sequence."""
+    """Cut labels into sequences."""
     flat = [labels[code] for code in codes.tolist()]
     ends = bounds.tolist()
     return [flat[begin:end] for begin, end in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""What users have, as what learners need: features to rows, labels to codes, weights to one number a row."""
+"""Validate input: turn features into rows, labels into arrays, weights into one number per row."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ NARROW = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16)  # float
 
 
 def features(model: BaseEstimator, X: Any, *, reset: bool, input_name: str = "X") -> Rows:
-    """Rows of X, read in place where possible; the model's names and number of features are set or compared."""
+    """Rows of X, read in place where possible; sets or compares the features of the model."""
     names = getattr(X, "columns", None)
     X_checked = readable(X, model, input_name)
     rows = as_rows(X_checked, None if names is None else list(names), input_name)
     if _known_width(model, X_checked, names, reset):
         return rows
-    # The model changes last: bad input leaves it as it was.
+    # The model changes last, so that bad input leaves it unchanged.
     validate_data(model, X if names is not None else X_checked, reset=reset, skip_check_array=True)
     return rows
 
 
 def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
-    """X as a float array or CSR matrix, itself where possible; `asker`, an estimator or a name, is for messages."""
+    """X as a float array or CSR matrix, not copied if possible; `asker` is the estimator, or its name, for errors."""
     if isinstance(X, np.ndarray) and X.dtype in NARROW:
         X = X.astype(np.float32, order="C")
     if _as_is(X):
@@ -49,14 +49,14 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
         accept_sparse="csr",
         dtype=FLOATS,
         order="C",
-        ensure_all_finite=False,  # as_rows looks for the place
+        ensure_all_finite=False,  # as_rows reports where
         estimator=asker,
         input_name=input_name,
     )
 
 
 def _known_width(model: BaseEstimator, X: Any, names: Any, reset: bool) -> bool:
-    """Whether there is nothing to compare but the number of features, and it is right: the way of a stream."""
+    """Whether only the number of features needs comparing, and it matches: the fast path for streams."""
     nameless = names is None and not hasattr(model, "feature_names_in_")
     return nameless and not reset and bool(X.shape[1] == getattr(model, "n_features_in_", None))
 
@@ -77,10 +77,10 @@ def _as_is(X: Any) -> bool:
 
 
 def labels(model: BaseEstimator, y: Any, rows: Rows, input_name: str = "y") -> Array:
-    """Labels as an array with one axis, as many as rows and none missing."""
+    """Labels as a 1-D array, one per row, none missing."""
     if y is None:
         raise ValueError(f"This {type(model).__name__} estimator requires y to be passed, but the target y is None.")
-    _refuse_missing(y if isinstance(y, list) else (), input_name)  # NumPy would make text of them
+    _refuse_missing(y if isinstance(y, list) else (), input_name)  # NumPy would turn them into text
     array = np.asarray(y) if isinstance(y, list) else y
     if not isinstance(array, np.ndarray) or array.ndim != 1:
         array = column_or_1d(y, warn=True)
@@ -97,7 +97,7 @@ def labels(model: BaseEstimator, y: Any, rows: Rows, input_name: str = "y") -> A
 
 
 def _refuse_missing(values: Any, input_name: str) -> None:
-    """Refuse labels that stand for none: None, NaN, and what pandas has for them."""
+    """Raise an error for missing labels: None, NaN and those of pandas."""
     for row, value in enumerate(values):
         absent = value is None or type(value).__name__ in ("NAType", "NaTType")
         if absent or (isinstance(value, float) and value != value):
@@ -108,7 +108,7 @@ def _refuse_missing(values: Any, input_name: str) -> None:
 def distinct(y: Array) -> Array:
     """The classes among labels, sorted."""
     classes = labels_of.distinct(y)
-    check_classification_targets(classes[:10])  # a few are enough; many could be taken for a regression's
+    check_classification_targets(classes[:10])  # a few are enough; many could look like regression
     return classes
 
 
@@ -124,7 +124,7 @@ def held_out(model: BaseEstimator, X_val: Any, y_val: Any, classes: Array) -> Ex
 
 
 def sample_weights(sample_weight: Any, rows: Rows) -> npt.NDArray[np.float64] | None:
-    """One weight a row, as it was given; None for none."""
+    """One weight per row; None if none were given."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight, dtype=np.float64)

@@ -1,7 +1,7 @@
-"""Compiled perceptrons that keep at most B rows: what happens to a new support row when there is no room, or no need.
+"""Compiled perceptrons that keep at most B rows: a policy decides what happens to a new support row.
 
-Each policy is a NamedTuple whose type picks the code. A hypothesis is Σ_s α_s·k̃(x_s, ·) over the slots s in use; the
-constant of the bias is part of k̃. `alpha`, `(B,)` for two classes or `(B, classes)`, takes the place of `w` in verbs of
+Each policy is a NamedTuple whose type picks the code. A hypothesis is Σ_s α_s·k̃(x_s, ·) over the slots s in use; k̃
+includes the constant of the bias. `alpha`, `(B,)` for two classes or `(B, classes)`, replaces `w` in the verbs of
 `spaces`. `n` is the number of slots in use, `k` the kernel values of an example with their rows.
 """
 
@@ -23,7 +23,7 @@ from perceptrons.core.spaces import TINY, by_axes, judge, scaled, scratch
 # Entries of `memory`, an array of floats that starts with zeros.
 (
     USED,  # slots in use
-    DAMAGE,  # Forgetron: Q, what removals have cost so far
+    DAMAGE,  # Forgetron: Q, the total cost of removals so far
     RADIUS,  # Forgetron: R² = the largest k̃(x, x) of an update so far, at least 1
     PROJECTIONS,  # steps that were projected onto the rows kept
     RESIDUAL,  # the largest ‖k − K·d‖/‖k‖ of a projection
@@ -32,23 +32,23 @@ from perceptrons.core.spaces import TINY, by_axes, judge, scaled, scratch
 
 
 class Random(NamedTuple):
-    """RBP (Cavallanti, Cesa-Bianchi & Gentile 2007): a random row makes room. Any rule, any number of classes.
+    """RBP (Cavallanti, Cesa-Bianchi & Gentile 2007): removes a random row. Any rule, any number of classes.
 
-    The k-th update takes the k-th number of SplitMix64 from `seed`, an np.uint64: there is no generator to keep.
+    The k-th update uses the k-th number of SplitMix64 for `seed`, an np.uint64, so there is no generator to store.
     """
 
     seed: np.uint64
 
 
 class Forgetron(NamedTuple):
-    """Self-tuned Forgetron (Dekel, Shalev-Shwartz & Singer 2008, §5): all shrink, then the oldest row makes room.
+    """Self-tuned Forgetron (Dekel, Shalev-Shwartz & Singer 2008, §5): shrinks all α, then removes the oldest row.
 
     Two classes, the plain rule.
     """
 
 
 class Projectron(NamedTuple):
-    """Projectron (Orabona, Keshet & Caputo 2009, §3): a step that lies nearly in the span of the rows kept adds none.
+    """Projectron (Orabona, Keshet & Caputo 2009, §3): a step near the span of the rows kept adds no row.
 
     `threshold` is η, the largest squared distance Δ from the span at which a step is projected. The plain rule.
     """
@@ -57,7 +57,7 @@ class Projectron(NamedTuple):
 
 
 class ProjectronPP(NamedTuple):
-    """Projectron++ (Orabona, Keshet & Caputo 2009, §4): rows that are right with a margin below 1 move it, too."""
+    """Projectron++ (Orabona, Keshet & Caputo 2009, §4): also steps on right rows with a margin below 1."""
 
     threshold: float
 
@@ -93,9 +93,9 @@ def _nudge(alpha, s, length, code, rival):
 
 @forms("random projectron projectronpp", by_class("policy"), **JIT)
 def project(policy, k, n, sq_norm, margin, table, factor, work, memory):
-    """Δ of an example that may make a step, and whether its row is far enough from the span to enter.
+    """Δ of an example that may make a step, and whether its row is far enough from the span to be kept.
 
-    Updates work and memory in place. Policies that do not project let every row enter.
+    Updates work and memory in place. Policies that do not project keep every row.
     """
     return 0.0, True
 
@@ -112,7 +112,7 @@ def _project_pp(policy, k, n, sq_norm, margin, table, factor, work, memory):
 
 @register_jitable(**JIT)
 def onto_rows(policy, k, n, sq_norm, steps, table, factor, work, memory):
-    """As `project`, for an example that steps or not; a margin of NaN does not."""
+    """`project` onto the span of the rows kept, if the example `steps`; a margin of NaN makes no step."""
     if not steps:
         return 0.0, False
     delta, least, residual = decompose(k, n, sq_norm, table, factor, work)
@@ -122,13 +122,13 @@ def onto_rows(policy, k, n, sq_norm, steps, table, factor, work, memory):
 
 @forms("random projectronpp", by_class("policy"), **JIT)
 def margin_step(policy, margin, sq_norm, delta, weight, alpha):
-    """Length of the step on an example that is right, but for the scale η of all steps."""
+    """Length of the step on an example that is right, without the factor η of all steps."""
     return 0.0
 
 
 # Orabona et al. 2009, §4: τ = min(ℓ/‖P‖², 1, 2(ℓ − Δ/η)/‖P‖²) with ‖P‖² = k̃(x, x) − Δ. The weight scales the 1, which
-# bounds τ as C bounds PA-I. Of several classes two move: ‖P‖² and Δ double, and so does η, which is meant for one
-# projection; Δ/η stays.
+# bounds τ like C in PA-I. With several classes, two of them move: ‖P‖² and Δ double, and so does η, which is meant for
+# one projection, so Δ/η does not change.
 @margin_step.projectronpp
 def _margin_step(policy, margin, sq_norm, delta, weight, alpha):
     if margin <= 0.0 or margin >= 1.0:
@@ -145,9 +145,9 @@ def _margin_step(policy, margin, sq_norm, delta, weight, alpha):
 def shrinkage(delta, mu, slack):
     """The largest φ in (0, 1] with p(φ) = (δ² − 2δμ)φ² + 2δφ − slack ≤ 0, for δ ≥ 0 and slack > 0.
 
-    p(0) < 0. If p(1) ≤ 0, it is 1. If not, p has one root between: p rises up to 1 when its leading coefficient a is
-    ≥ 0, and the concave p of a < 0, once above 0, stays there up to 1. The root is (−δ + √(δ² + a·slack))/a, written
-    without cancellation.
+    p(0) < 0. If p(1) ≤ 0, φ is 1. Otherwise p has exactly one root in (0, 1): with leading coefficient a ≥ 0, p
+    increases there; with a < 0, p is concave and stays positive after its root. The root is
+    (−δ + √(δ² + a·slack))/a, written without cancellation.
     """
     a = delta * (delta - 2.0 * mu)
     if a + 2.0 * delta <= slack:
@@ -157,7 +157,7 @@ def shrinkage(delta, mu, slack):
 
 @forms("random forgetron projectron projectronpp", by_class("policy"), **JIT)
 def make_room(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
-    """The slot for a new row, and the length of its step there; slot B if the step is to be projected instead.
+    """The slot for a new row, and the length of its step; slot B if the step must be projected instead.
 
     Updates alpha and memory in place.
     """
@@ -187,7 +187,7 @@ def _make_room_forgetron(policy, k, n, sq_norm, step, far, code, alpha, born, ta
     phi = shrinkage(lost, mu, limit - memory[DAMAGE])
     for s in range(n):
         alpha[s] *= phi
-    # Q += (δφ)² + 2δφ(1 − φμ), which the choice of φ keeps within (15/32)·M; rounding might not.
+    # Q += (δφ)² + 2δφ(1 − φμ). By the choice of φ, Q ≤ (15/32)·M, except for rounding.
     damage = memory[DAMAGE] + lost * phi * (lost * phi + 2.0 * (1.0 - phi * mu))
     memory[DAMAGE] = min(limit, damage)
     return r, phi * step
@@ -196,12 +196,12 @@ def _make_room_forgetron(policy, k, n, sq_norm, step, far, code, alpha, born, ta
 @make_room.projectronpp
 @make_room.projectron
 def _make_room_projectron(policy, k, n, sq_norm, step, far, code, alpha, born, table, memory, totals):
-    return (n if far else U(alpha.shape[0])), step  # n is B when there is no room
+    return (n if far else U(alpha.shape[0])), step  # n is B if there is no room
 
 
 @register_jitable(**JIT)
 def enter(slot, k, n, sq_norm, delta, table, factor, work):
-    """A new row among those kept, in K and in L; updates table and factor in place."""
+    """Add a new row to K and L; updates table and factor in place."""
     if table.size > 0:
         for s in range(n):
             table[slot, s] = k[s]
@@ -217,12 +217,12 @@ def enter(slot, k, n, sq_norm, delta, table, factor, work):
 def learn(
     gram, sq_norm, codes, weight, how, policy, alpha, source, born, table, factor, memory, totals, course, predicted
 ):
-    """Once through a block of examples, in order, with at most B rows kept at any time.
+    """Learn from a block of examples once, in order, with at most B rows kept at any time.
 
-    `gram` holds k̃ of the block's rows with the m rows kept before the block, then with the block's own rows; slot s has
-    its row in column `source[s]`, which is s at first. `born[s]` is the update that brought it. `table` is K, k̃ among
-    the rows kept, and `factor` its Cholesky factor, both (B, B); `Random` takes (0, 0) for both, `Forgetron` for the
-    factor. Updates alpha, source, born, table, factor, memory, totals, course and predicted (unless None) in place.
+    `gram` has k̃ of the block's rows with the m rows kept before the block, then with the block's own rows. The row of
+    slot s is column `source[s]`, at first s. `born[s]` is the update that added it. `table` is K, k̃ among the rows
+    kept, and `factor` its Cholesky factor, both (B, B); `Random` needs neither, `Forgetron` no factor: then (0, 0).
+    Updates alpha, source, born, table, factor, memory, totals, course and predicted (unless None) in place.
     """
     scores = scratch(alpha)
     budget = U(alpha.shape[0])
@@ -246,7 +246,7 @@ def learn(
         step = tau(how.rule, margin, scaled(alpha, sq_norm[a]), example_weight)
         if step == 0.0:
             step = margin_step(policy, margin, sq_norm[a], delta, example_weight, alpha)
-            far = False  # it is projected in any case
+            far = False  # always project
         step *= how.eta
         if not is_finite(margin + step + sq_norm[a] + delta):
             course[OVERFLOW] = a + 1.0

@@ -1,4 +1,4 @@
-"""Distances between rows, as far as matrix products do not give them."""
+"""Distances between rows that matrix products alone do not give."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perceptrons.core.rows import U
 def gaussian_exponents(block, a, b, gamma):
     """−γ‖x − x′‖² = γ(2x·x′ − ‖x‖² − ‖x′‖²), never positive, from a block of x·x′; updates it in place.
 
-    One sweep, where NumPy's operations would make five.
+    One sweep over memory; NumPy would make five.
     """
     for i in range(U(block.shape[0])):
         for j in range(U(block.shape[1])):
@@ -19,7 +19,7 @@ def gaussian_exponents(block, a, b, gamma):
 
 @Compiled
 def manhattan(values, others, out):
-    """‖x − x′‖₁ of all pairs of dense rows; updates out in place, a column for each x′."""
+    """‖x − x′‖₁ of all pairs of dense rows; updates out in place, one column per x′."""
     for i in range(U(out.shape[0])):
         for r in range(U(out.shape[1])):
             total = 0.0
@@ -32,7 +32,7 @@ def manhattan(values, others, out):
 def sparse_manhattan(values, indices, indptr, others, other_indices, other_indptr, line, out):
     """‖x − x′‖₁ = ‖x‖₁ + Σ (|x_j − x′_j| − |x_j|) over the features j of x′, of all pairs of CSR rows.
 
-    Updates out in place. `line` is room for one row, all zeros before and after.
+    Updates out in place. `line` is room for one row; it is all zeros before and after.
     """
     for i in range(U(out.shape[0])):
         length = 0.0

@@ -1,9 +1,9 @@
-"""The pass in a kernel's feature space: w = Σ_j α_j φ(x_j), and only inner products k(x_j, x) are at hand.
+"""The pass in a kernel's feature space: w = Σ_j α_j φ(x_j), where only inner products k(x_j, x) are known.
 
 The scores of all rows are kept up to date: a step of length τ towards x_i adds ±τ·k(x_i, x_r) to the score of every row
-r. `scores` has one entry a row for two classes, one column a class for more (Fortran order, so that a step moves whole
-columns); the number of its axes tells, as that of w does in `spaces`. The coefficients α are not needed here: whoever
-reads the log of updates adds them up.
+r. `scores` has one entry per row for two classes, and one column per class for more (Fortran order, so that a step
+changes whole columns); its number of axes picks the code, like that of w in `spaces`. The coefficients α are not needed
+here: the caller adds them up from the log of updates.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from perceptrons.core.rows import JIT, U
 from perceptrons.core.rule import tau
 from perceptrons.core.spaces import by_axes, judge, scaled, scratch
 
-# What a pass waits for when it returns before its end: course[at.WAITS].
+# Why a pass returned before its end: course[at.WAITS].
 NOTHING, LINE, TRIAL = range(3)
-# Rows without a line in the table: nothing is known of them, they have been asked for, or their line is elsewhere.
+# Rows without a line in the table: not computed, requested, or in another table.
 MISSING, ASKED, ELSEWHERE = -1, -2, -3
 
 
@@ -56,12 +56,12 @@ def _move(scores, line, step, code, rival):
 
 @Compiled
 def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, totals, course, mistakes, predicted):
-    """Pass after pass, a line of `order` each, as `passes.learn`; goes on from visit number course[at.VISITS].
+    """Make passes, one per line of `order`, like `passes.learn`; continues from visit number course[at.VISITS].
 
-    Updates scores, log, totals, course, mistakes (one entry a pass) and predicted (unless None) in place.
-    `table[lines[i]]` has the kernel values of row i with all rows; lines[i] < 0 says that they have not been computed.
-    The pass returns early, and says in WAITS of `course` why: before an update whose line is missing, and when a
-    hypothesis is to be tried for the pocket (never, if LONGEST is infinite).
+    Updates scores, log, totals, course, mistakes (one entry per pass) and predicted (unless None) in place.
+    `table[lines[i]]` has the kernel values of row i with all rows; if lines[i] < 0, they are not in the table.
+    The pass returns early, with the reason in course[at.WAITS], before an update whose line is missing, and when a
+    hypothesis should be tried for the pocket (never, if LONGEST is infinite).
     """
     out = scratch(scores)
     n = U(order.shape[1])
@@ -103,7 +103,7 @@ def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, totals,
                     if course[at.TRIED] == 0.0:
                         course[at.TRIED], course[at.WAITS] = 1.0, TRIAL
             else:
-                course[at.RUN] = 0.0  # a mistake on a row of zeros
+                course[at.RUN] = 0.0  # a mistake without a step, on a row of zeros
         if predicted is not None:
             predicted[i] = answer
         v += U(1)
@@ -121,9 +121,9 @@ def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, totals,
 
 @Compiled
 def ahead(lines, codes, sq_norm, order, first, how, scores, found):
-    """The rows from visit `first` on that would make a step now and whose line is missing, each once.
+    """Find the rows from visit `first` on that would make a step now and whose line is missing, each once.
 
-    Updates found in place and marks these rows in lines as asked for; returns how many, at most `found.size`.
+    Updates found in place, and marks these rows in lines as ASKED; returns their number, at most `found.size`.
     """
     out = scratch(scores)
     n = U(order.shape[1])
@@ -145,9 +145,9 @@ def ahead(lines, codes, sq_norm, order, first, how, scores, found):
 
 @Compiled
 def spread(table, lines, steps, scores):
-    """Steps of rows whose kernel values are in these lines of the table; updates scores in place.
+    """Make the steps of rows whose kernel values are in these lines of the table; updates scores in place.
 
-    `steps` has the shape of scores: what the coefficients of the rows gain, by classes.
+    `steps` are the changes of the rows' coefficients, by class if there are several.
     """
     for k in range(U(lines.size)):
         lift(scores, table[U(lines[k])], steps, k)
@@ -171,7 +171,7 @@ def _lift(scores, line, steps, k):
 
 @Compiled
 def errors(scores, codes, weight, tie_positive):
-    """The mistakes of the hypothesis that gave these scores, by the weights of rows if they have any."""
+    """The number of mistakes by these scores, weighted if rows have weights."""
     out = scratch(scores)
     total = 0.0
     for i in range(U(scores.shape[0])):
@@ -187,7 +187,7 @@ def errors(scores, codes, weight, tie_positive):
 
 @Compiled
 def smallest(scores, codes, weight):
-    """The smallest margin of the rows that count."""
+    """The smallest margin of the rows whose weight is not 0."""
     out = scratch(scores)
     least = np.inf
     for i in range(U(scores.shape[0])):

@@ -1,7 +1,7 @@
-"""The projection of a row of the feature space onto the span of others, by a Cholesky factor that grows by rows.
+"""Project a row in feature space onto the span of other rows, with a Cholesky factor that grows row by row.
 
-K is the matrix of kernel values of the rows that span, in the first n rows and columns of `table`; K = LLᵀ with L in
-those of `factor`. Only the diagonal of L and what is below it is read.
+K, the kernel values among the spanning rows, is in the first n rows and columns of `table`; K = LLᵀ, with L in those of
+`factor`. Only the lower triangle of L, with its diagonal, is read.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from perceptrons.core.jit.deferred import register_jitable
 from perceptrons.core.rows import ONE
 
 EPS = 2.220446049250313e-16
-# A row may enter only while λ, the smallest eigenvalue of K at unit diagonal, stays above about this. A row left out at
-# this λ costs √λ, one let in costs later projections ε/λ, both in the feature space: they are equal at ε^(2/3).
+# A row is kept only while λ, the smallest eigenvalue of K at unit diagonal, stays above about this. Leaving a row out
+# costs an error of √λ, keeping it an error of ε/λ in later projections, both in feature space: equal at ε^(2/3).
 LEAST = EPS ** (2 / 3)
 
 
@@ -30,7 +30,7 @@ def forward(factor, n, x):
 
 @register_jitable(**OPTIONS)
 def backward(factor, n, x):
-    """x ← L⁻ᵀx; updates x in place. Goes along the rows of L, which are contiguous."""
+    """x ← L⁻ᵀx; updates x in place. Reads L by rows, which are contiguous."""
     for back in range(n):
         i = n - ONE - back
         found = x[i] / factor[i, i]
@@ -53,8 +53,8 @@ def subtract(table, n, d, k, rest):
 def decompose(k, n, sq_norm, table, factor, work):
     """Split φ(x) into Σ_s d_s·φ(x_s) and what is orthogonal to all φ(x_s); updates work (d, L⁻¹k, k − K·d) in place.
 
-    Returns Δ, the squared length of the latter; the least Δ with which x may enter; and ‖k − K·d‖/‖k‖, the error of d
-    after one step of iterative refinement.
+    Returns Δ, the squared length of the orthogonal part; the least Δ at which x may be kept; and ‖k − K·d‖/‖k‖, the
+    error of d after one step of iterative refinement.
     """
     d, half, rest = work[0], work[1], work[2]
     for s in range(n):
@@ -79,6 +79,6 @@ def decompose(k, n, sq_norm, table, factor, work):
         sq_lengths += d[s] * d[s] * table[s, s]
     # Rounding of the kernel values alone may shift Δ = ‖φ(x) − Σ d_s·φ(x_s)‖² by ε·(‖φ(x)‖ + Σ |d_s|·‖φ(x_s)‖)².
     if sq_norm <= 0.0 or delta <= EPS * lengths * lengths:
-        delta = 0.0  # kernels that are not positive semi-definite have φ(x) with ‖φ(x)‖² < 0, which never enter
+        delta = 0.0  # if the kernel is not positive semi-definite, ‖φ(x)‖² may be < 0; such rows are never kept
     residual = np.sqrt(sq_rest / sq_values) if sq_rest > 0.0 else 0.0
     return delta, LEAST * sq_lengths, residual  # λ ≤ Δ/(‖φ(x)‖² + Σ d_s²·‖φ(x_s)‖²), by the vector (d, −1)

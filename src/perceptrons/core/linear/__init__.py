@@ -1,1 +1,1 @@
-"""Compiled passes over rows with one weight vector, or one a class."""
+"""Compiled passes over rows, with one weight vector or one per class."""

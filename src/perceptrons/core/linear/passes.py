@@ -1,7 +1,7 @@
 """Passes over examples: learning, counting mistakes, scoring, and the votes of all hypotheses.
 
-A pass knows neither the layout of rows (`rows`), nor the number of classes (`spaces`), nor the rule (`rules`), nor
-which hypothesis is kept (`readouts`): types pick each of them when the pass is compiled.
+A pass does not depend on the layout of rows (`rows`), the number of classes (`spaces`), the rule (`rules`) or the
+readout (`readouts`): types pick the code for each of them when the pass is compiled.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from perceptrons.core.rows import JIT, U, abs_dot, ahead, n_rows, point_ahead, p
 from perceptrons.core.rule import tau
 from perceptrons.core.spaces import Scoring, judge, move, scaled, score, scratch
 
-# Rows are prefetched this far ahead of the one in work; what tells where they are, further ahead. In a random order
-# a row is asked for twice: processors drop requests while too many are under way.
+# Rows are prefetched NEAR ahead, and the pointers to them FAR ahead. In a random order, a row is requested once more
+# AGAIN ahead, because processors drop requests while too many are pending.
 AGAIN, NEAR, FAR = U(3), U(8), U(16)
 
 
@@ -37,9 +37,9 @@ def norm(w):
 def learn(
     values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, totals, course, mistakes, predicted, scores
 ):
-    """Pass after pass, a line of `order` each, until one has no mistake or no step, or margins are proved too small.
+    """Make passes, one per line of `order`, until one has no mistake or no step, or the margin is proved too small.
 
-    Updates w, kept, totals, course, mistakes (one entry a pass), predicted (unless None) and scores in place.
+    Updates w, kept, totals, course, mistakes (one entry per pass), predicted (unless None) and scores in place.
     """
     n = U(order.shape[1])
     for p in range(U(order.shape[0])):
@@ -78,7 +78,7 @@ def learn(
                     readout, values, indices, indptr, codes, weight, how.bias, tie_positive, w, kept, course, scores
                 )
             else:
-                course[RUN] = 0.0  # a mistake on a row of zeros
+                course[RUN] = 0.0  # a mistake without a step, on a row of zeros
         mistakes[p] += totals[MISTAKES] - mistakes_before
         course[PASSES] += 1.0
         course[QUIET] = 1.0 if totals[UPDATES] == updates_before else 0.0
@@ -89,17 +89,17 @@ def learn(
 
 @Scoring
 def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, scores):
-    """The mistakes of w on all rows, by their weights if they have any; updates scores in place."""
+    """The number of mistakes of w on all rows, weighted if rows have weights; updates scores in place."""
     return readouts.errors(values, indices, indptr, codes, weight, bias, tie_positive, w, np.inf, scores)
 
 
 class FillingAndScoring(Filling, Scoring):
-    """A kernel whose last parameters are the array that it fills and room for scores."""
+    """A compiled function whose last parameters are the array that it fills and room for scores."""
 
 
 @partial(FillingAndScoring, lambda values, indices, indptr, bias, w: (n_rows(values, indices, indptr), scratch(w).size))
 def decide(values, indices, indptr, bias, w, out, scores):
-    """Scores of all rows, one column a weight vector; fills out."""
+    """Scores of all rows, one column per weight vector; fills out."""
     for i in range(U(out.shape[0])):
         score(values, indices, indptr, i, bias, w, scores)
         for c in range(U(scores.size)):
@@ -121,7 +121,7 @@ def margins(values, indices, indptr, codes, bias, w, rivals):
 
 @Compiled
 def sizes(values, indices, indptr, bias, w):
-    """Σ_j |x_j|·w_j of each row, for one vector w ≥ 0 with the constant's weight last: what bounds rounding errors."""
+    """Σ_j |x_j|·w_j of each row, for one vector w ≥ 0 whose last entry is the bias; it bounds rounding errors."""
     out = np.empty(n_rows(values, indices, indptr))
     for i in range(U(out.size)):
         out[i] = abs_dot(values, indices, indptr, i, w) + bias * w[U(w.size) - U(1)]
@@ -133,8 +133,8 @@ def vote(gram, column, log, lasts, tie_positive, scores, votes):
     """The votes of successive hypotheses on some rows; updates scores and votes in place.
 
     Hypothesis k differs from the one before by the step in line k of `log`; `gram[i, column[k]]` is the inner
-    product of row i with the row of that step (with the constant of the bias), and `lasts[k]` is the number of
-    examples after which the hypothesis was in force.
+    product of row i with the row of that step (plus the constant of the bias), and `lasts[k]` is the number of
+    examples for which the hypothesis lasted.
     """
     for i in range(U(gram.shape[0])):
         for k in range(U(log.shape[0])):
@@ -144,7 +144,7 @@ def vote(gram, column, log, lasts, tie_positive, scores, votes):
 
 @register_jitable(**JIT)
 def tally(scores, votes, moved, up, down, weight, tie_positive):
-    """Move the scores of one row by a step, then vote: with one score for its sign, with several for the largest."""
+    """Add a step to the scores of one row, then vote: by the sign of one score, or for the largest of several."""
     if scores.size == 1:
         scores[0] += moved * (2.0 * up - 1.0)
         positive = scores[0] > 0.0 or (tie_positive and scores[0] == 0.0)

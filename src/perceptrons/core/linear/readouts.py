@@ -1,7 +1,7 @@
-"""What a pass does, beyond moving w, for the hypothesis that will be read out: nothing, a sum, a log or a pocket.
+"""What a pass keeps for the readout, besides w: nothing, a sum, a log or a pocket.
 
-Each readout is an empty NamedTuple whose type picks the code, so that one which is not asked for costs nothing.
-`totals` and `course` are what the pass counts: see `counters`.
+Each readout is an empty NamedTuple whose type picks the code, so that the others cost nothing.
+`totals` and `course` are the counters of the pass: see `counters`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Averaged(NamedTuple):
 
 
 class Voted(NamedTuple):
-    """Keep a line for each update: when, which row, how long, up and down for which class."""
+    """Keep a line for each update: the example's number, its row, the step, the classes that move up and down."""
 
 
 class Pocket(NamedTuple):
@@ -52,7 +52,7 @@ def log_step(i, step, code, rival, log, totals, course):
 
 @forms("last averaged voted pocket", by_class("readout"), **JIT)
 def keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
-    """After an update; changes kept and course in place."""
+    """Called after an update; changes kept and course in place."""
 
 
 @keep_step.averaged
@@ -73,7 +73,7 @@ def _keep_step_pocket(readout, values, indices, indptr, i, step, bias, code, riv
 
 @forms("one several", by_axes("w"), **JIT)
 def copy(w, kept):
-    """kept = w, entry by entry: the assignment of one array to another takes six seconds to compile, for its errors."""
+    """kept = w, entry by entry: assigning whole arrays takes six seconds to compile, because of its error messages."""
     for j in range(U(w.size)):
         kept[j] = w[j]
 
@@ -87,7 +87,7 @@ def _copy(w, kept):
 
 @forms("last pocket", by_class("readout"), **JIT)
 def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
-    """After a right answer that left w as it was; changes kept, course and scores in place."""
+    """Called after a right answer without an update; changes kept, course and scores in place."""
 
 
 @keep_right.pocket
@@ -104,11 +104,11 @@ def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_posit
             copy(w, kept)
 
 
-@register_jitable(**OPTIONS)  # not inlined: it is seldom called
+@register_jitable(**OPTIONS)  # not inlined: it is rarely called
 def errors(values, indices, indptr, codes, weight, bias, tie_positive, w, limit, scores):
-    """The mistakes of w on all rows, by their weights if they have any; stops counting at `limit`.
+    """The number of mistakes of w on all rows, weighted if rows have weights; stops counting at `limit`.
 
-    Updates scores, room for those of one example, in place.
+    `scores` is room for one example.
     """
     total = 0.0
     for i in range(n_rows(values, indices, indptr)):

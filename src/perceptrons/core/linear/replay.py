@@ -1,4 +1,4 @@
-"""Logged updates made once more, to see what each of them did."""
+"""Repeat logged updates, to see what each of them did."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from perceptrons.core.linear.readouts import DOWN, ROW, STEP, UP
 from perceptrons.core.rows import JIT, U
 from perceptrons.core.spaces import by_axes, judge, move, scaled, score, scratch
 
-# What is noted of an update; after these columns come the weights that it made, if there is room for them.
+# Columns of the notes on an update; w after the update follows them, if there is room.
 BEFORE, AFTER, SQ_NORM, TOWARDS, COLUMNS = range(5)
 
 
 @forms("one several", by_axes("w"), **JIT)
 def along(scores, code, rival, w):
-    """Inner product of the weights that made these scores with the direction of a step."""
+    """Inner product of the weights behind these scores with the direction of a step."""
     return (2.0 * code - 1.0) * scores[0]
 
 
@@ -26,9 +26,9 @@ def _along(scores, code, rival, w):
 
 @Compiled
 def replay(values, indices, indptr, sq_norm, log, bias, tie_positive, star, w, lines):
-    """Make the steps of a log, one line each; updates w and lines in place.
+    """Repeat the steps of a log, with one line of notes each; updates w and lines in place.
 
-    Noted are the margin of the row before and after the step, ‖w‖² after it, and w*·(the step), with `star` for w*.
+    A line has the margin of the row before and after the step, ‖w‖² after it, and w*·(the step), where w* is `star`.
     """
     scores = scratch(w)
     total = norm(w) ** 2
@@ -38,9 +38,9 @@ def replay(values, indices, indptr, sq_norm, log, bias, tie_positive, star, w, l
         lines[k, TOWARDS] = step * along(scores, code, rival, w)
         score(values, indices, indptr, i, bias, w, scores)
         lines[k, BEFORE], _, _ = judge(scores, code, tie_positive, w)
-        # ‖w + δ‖² = ‖w‖² + 2·w·δ + ‖δ‖²: as many operations as the row has values, however wide w is.
+        # ‖w + δ‖² = ‖w‖² + 2·w·δ + ‖δ‖²: the cost depends on the row, not on the size of w.
         total += step * (2.0 * along(scores, code, rival, w) + step * scaled(w, sq_norm[i] + bias))
-        lines[k, SQ_NORM] = max(total, 0.0)  # rounding may leave less than nothing
+        lines[k, SQ_NORM] = max(total, 0.0)  # rounding may make it negative
         move(values, indices, indptr, i, step, bias, code, rival, w)
         score(values, indices, indptr, i, bias, w, scores)
         lines[k, AFTER], _, _ = judge(scores, code, tie_positive, w)

@@ -1,10 +1,10 @@
-"""Beam search: at each token the best few beginnings of a sequence stay; and where a step is sound.
+"""Beam search: keep the best few beginnings of a sequence at each token; and find where a step is sound.
 
-Beginnings that the future cannot tell apart (same last label; of second markov, same last two) are merged: the better
-stays. A beam is kept in the order of these labels, so that of equals the smaller comes first. `scores[t, b]` is the
-score of beginning b of tokens 0…t; `marks[t]` has its last label at b, of second order the label before at width + b,
-then how many there are, then room. Which beginning it extends is found on the way back, where it is asked for. The
-width is one more at least, padded to a multiple of eight with beginnings of score −∞.
+Beginnings with the same last label (with second order, the same last two) have the same future and are merged: the
+better one stays. A beam is sorted by these labels, so the smaller of equals comes first. `scores[t, b]` is the score of
+beginning b of tokens 0…t. `marks[t]` has its last label at b, with second order the label before at width + b, then the
+number of beginnings, then room. The beginning that it extends is found only when a path is traced back. The width is at
+least one more than the beam's, padded to a multiple of eight with beginnings of score −∞.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from perceptrons.core.sequence.markov import Second, by_order, is_a, is_second
 
 
 class Beam(NamedTuple):
-    """Search that keeps the `width` best beginnings; `early` says where a step is made, see `violation`."""
+    """Search that keeps the `width` best beginnings; `early` chooses where to step, see `violation`."""
 
     width: int
     early: bool
@@ -28,7 +28,7 @@ class Beam(NamedTuple):
 
 @forms("first second", by_order, **JIT)
 def row_of(markov, labels, width, t, b, marks):
-    """The row of links that holds what may follow beginning b at t."""
+    """The row of links for the labels that follow beginning b at t."""
     return U(marks[t, b])
 
 
@@ -40,15 +40,15 @@ def _row_of(markov, labels, width, t, b, marks):
 
 @forms("first second", by_order, **CALLED)
 def merge(markov, width, t, links, scores, marks, room):
-    """Extend the beginnings at t − 1 by every label; fills room, returns how many groups of them there are.
+    """Extend the beginnings at t − 1 by every label; fills room, returns the number of groups.
 
-    Line g of room has the best scores of group g without that of the token, by label. Of first order there is one
-    group, of second order one for each last label.
+    Line g of room has the best score of group g for each label, without that of the token. With first order there is
+    one group, with second order one for each last label.
     """
     labels, s = U(links.shape[1]), t - ONE
     for c in range(labels):
         room[0, c] = LOWEST
-    for b in range(U(0), U(marks[s, U(2) * width]), U(LANES)):  # eight a turn, as `strongest` does
+    for b in range(U(0), U(marks[s, U(2) * width]), U(LANES)):  # eight at a time, as in `strongest`
         i, j, k, m = U(marks[s, b]), U(marks[s, b + ONE]), U(marks[s, b + U(2)]), U(marks[s, b + U(3)])
         s0, s1, s2, s3 = scores[s, b], scores[s, b + ONE], scores[s, b + U(2)], scores[s, b + U(3)]
         b += U(4)
@@ -86,16 +86,16 @@ def _merge(markov, width, t, links, scores, marks, room):
 
 
 def limit_of(markov, most, t, groups, scores, room):
-    """The score of the last that is among the `most` highest in room, and how many equals of it are among them.
+    """The lowest of the `most` highest scores in room, and how many of these equal it.
 
-    Uses scores[t] as room.
+    Uses scores[t] as working memory.
     """
 
 
 @overload(limit_of, jit_options=CALLED)
 def _limit_of(markov, most, t, groups, scores, room):
     def ranks(markov, most, t, groups, scores, room):
-        # As many comparisons as there are pairs of labels, but whole vectors of them and no branches to foresee.
+        # Compares all pairs of labels, but in whole vectors and without branches to predict.
         labels, limit, above = U(room.shape[1]), np.inf, 0.0
         for c in range(labels):
             room[1, c] = 0.0
@@ -136,7 +136,7 @@ def _limit_of(markov, most, t, groups, scores, room):
 
 @register_jitable(**CALLED)
 def keep_best(markov, width, most, t, groups, scores, marks, room):
-    """Of the groups' beginnings, whose scores are in room, keep `most` at t; updates scores and marks in place."""
+    """Keep the `most` best of the beginnings, whose scores are in room, at t; updates scores and marks in place."""
     labels = U(room.shape[1])
     limit, equals = limit_of(markov, most, t, groups, scores, room)
     kept = U(0)
@@ -145,7 +145,7 @@ def keep_best(markov, width, most, t, groups, scores, marks, room):
             score = room[g, c]
             equal = (score == limit) & (score > LOWEST) & (equals > U(0))
             equals -= U(equal)
-            # Written in any case, and kept by counting on: branches that nothing foretells would take longer.
+            # Always write, and keep by incrementing `kept`: branches that cannot be predicted would take longer.
             scores[t, kept], marks[t, kept] = score, c
             marks[t, width + kept] = marks[t, U(2) * width + ONE + g]
             kept += U((score > limit) | equal)
@@ -156,7 +156,7 @@ def keep_best(markov, width, most, t, groups, scores, marks, room):
 
 @register_jitable(**CALLED)
 def beam_search(markov, most, n, emit, links, scores, marks, room):
-    """The beams of n ≥ 1 tokens, `most` wide; fills scores and marks. The score of STOP is in the last one's."""
+    """The beams of n ≥ 1 tokens, `most` wide; fills scores and marks. The last beam's scores include STOP."""
     labels, width = U(links.shape[1]), U(scores.shape[1])
     for t in range(n):
         groups = ONE
@@ -186,7 +186,7 @@ def best_of(width, t, scores, marks):
 
 @register_jitable(**CALLED)
 def origin(markov, width, t, b, links, scores, marks):
-    """The beginning at t − 1 that beginning b at t ≥ 1 extends; of equals the first."""
+    """The beginning at t − 1 that beginning b at t ≥ 1 extends; the first of equals."""
     labels, before, label = U(links.shape[1]), t - ONE, U(marks[t, b])
     chosen, best = U(0), LOWEST
     for a in range(U(marks[before, U(2) * width])):
@@ -209,7 +209,7 @@ def trace(markov, t, b, links, scores, marks, path):
 
 @register_jitable(**CALLED)
 def score_at(markov, t, n, gold, begin, emit, links):
-    """What label t of the right sequence of n tokens adds to its score, with that of STOP for the last."""
+    """What label t of the right sequence of n tokens adds to its score; the last one includes STOP."""
     labels, label = U(links.shape[1]), U(gold[begin + t])
     row = start_of(labels)
     if t > U(0):
@@ -234,11 +234,11 @@ def follow(markov, width, t, right, gold, begin, links, scores, marks):
 
 @register_jitable(**CALLED)
 def violation(markov, search, n, gold, begin, emit, links, scores, marks):
-    """How many tokens long the beginnings are that a step is made for: the best one, and the right one. 0: no step.
+    """The length, in tokens, of the best and the right beginning between which to step. 0: no step.
 
-    A step is sound only if the model prefers the wrong one (Huang, Fayong & Guo 2012). That is so where the right
-    beginning has fallen off the beam: early update takes the first such place. Max-violation takes the place where it
-    is furthest behind, the last of equals. Search that ends with the right sequence makes no step.
+    A step is sound only if the model prefers the wrong beginning (Huang, Fayong & Guo 2012). This is the case where the
+    right one has fallen off the beam: early update takes the first such place. Max-violation takes the place where the
+    right one is furthest behind, the last of equals. If search ends with the right sequence, there is no step.
     """
     width = U(scores.shape[1])
     right, total, chosen, worst, best = U(0), 0.0, U(0), LOWEST, U(0)

@@ -1,10 +1,10 @@
-"""The best labels of a sequence: Viterbi's algorithm of first and second markov, and the k best.
+"""The best labels of a sequence: Viterbi's algorithm of first and second order, and the k best.
 
-Scores of a sequence of n tokens with labels y are Σ_t emit[t, y_t] + Σ_t links[history at t, y_t]. Histories are rows
-of `links`, numbered here: the label before, START before the first token, STOP for what follows the last label; of
-second order also pairs of labels. Labels are padded to a multiple of eight, so that inner loops are whole vectors;
-links to labels that are not there, or not allowed, are −∞. Of equally good sequences the smallest is found, read from
-the last label to the first.
+The score of a sequence of n tokens with labels y is Σ_t emit[t, y_t] + Σ_t links[history at t, y_t]. Histories are rows
+of `links`, numbered here: the label before, START before the first token, STOP after the last label; with second order
+also pairs of labels. Labels are padded to a multiple of eight, so that inner loops are whole vectors; links to padding,
+and to labels that are not allowed, are −∞. Among equally good sequences, the smallest is found, read from the last
+label to the first.
 
 With S labels, links has the rows: S labels, START, STOP, and for the second order (S + 1)·S pairs (before the
 previous, previous).
@@ -20,9 +20,9 @@ from perceptrons.core.jit.deferred import forms, register_jitable
 from perceptrons.core.rows import JIT, ONE, U, is_none, prefetch
 from perceptrons.core.sequence.markov import by_order, is_second
 
-LANES = 8  # labels are padded to a multiple of it
+LANES = 8  # the number of labels is padded to a multiple of this
 LOWEST = -np.inf
-CALLED = {**JIT, "forceinline": False}  # for what is large: inlined, it would take seconds more to compile
+CALLED = {**JIT, "forceinline": False}  # for large functions: inlining would add seconds of compile time
 
 
 class Viterbi(NamedTuple):
@@ -60,10 +60,10 @@ def pair_of(labels, before, previous):
 
 @forms("ones numbers", by_values, **CALLED)
 def emissions(indices, values, indptr, rows, w, begin, n, emit, near):
-    """Scores of n tokens from number `begin` on; fills emit. `near` has room for the rows of one and eight more."""
+    """Scores of n tokens from number `begin` on; fills emit. `near` is room for the rows of a token and eight more."""
     labels = U(w.shape[1])
     for t in range(n):
-        m = U(0)  # features that no step has touched have no weights, and need no addition
+        m = U(0)  # skip features without weights, which no step has touched
         for p in range(indptr[begin + t], indptr[begin + t + ONE]):
             row = rows[indices[p]]
             near[m] = row
@@ -72,7 +72,7 @@ def emissions(indices, values, indptr, rows, w, begin, n, emit, near):
             near[q] = 0  # the row of zeros
         for c in range(labels):
             emit[t, c] = 0.0
-        for q in range(U(0), m, U(LANES)):  # eight a turn: the sums go through memory
+        for q in range(U(0), m, U(LANES)):  # eight at a time: sums are loaded and stored less often
             a, b, d, e = U(near[q]), U(near[q + ONE]), U(near[q + U(2)]), U(near[q + U(3)])
             f, g, h, i = U(near[q + U(4)]), U(near[q + U(5)]), U(near[q + U(6)]), U(near[q + U(7)])
             for c in range(labels):
@@ -110,7 +110,7 @@ def rows_ahead(indices, indptr, rows, w, begin, n):
 def strongest(labels, links, row, stride, scores, at, step, out, t, first):
     """out[t, first + c] = max_i scores[at[0], at[1] + i·step] + links[row + i·stride, c], over i and for all c.
 
-    Eight rows a turn: the running maximum goes through memory, and this makes the trips few.
+    Eight rows at a time: the running maximum is loaded and stored less often.
     """
     s, j = at
     for c in range(labels):
@@ -140,8 +140,8 @@ def strongest(labels, links, row, stride, scores, at, step, out, t, first):
 def best_labels(markov, n, emit, links, delta, path):
     """The best labels of n ≥ 1 tokens; fills path[:n], uses delta. Returns their score.
 
-    delta[t, c] is the score of the best labels of tokens 0…t that end in c; of second order, delta[t, p·S + c] that of
-    those that end in p, c. Where they come from is found on the way back, for the labels that are chosen only.
+    delta[t, c] is the score of the best labels of tokens 0…t that end in c; with second order, delta[t, p·S + c] is for
+    those that end in p, c. Previous labels are found on the way back, only for the labels chosen.
     """
     labels = U(links.shape[1])
     for c in range(labels):
@@ -211,7 +211,7 @@ def _best_labels(markov, n, emit, links, delta, path):
 
 @register_jitable(**CALLED)
 def insert(scores, marks, t, at, k, score, mark):
-    """Put a score into a list of k that falls, after its equals; updates scores and marks in place."""
+    """Insert a score into a descending list of k, after its equals; updates scores and marks in place."""
     r = k - ONE
     while r > U(0) and score > scores[t, at + r - ONE]:
         scores[t, at + r], marks[t, at + r] = scores[t, at + r - ONE], marks[t, at + r - ONE]
@@ -221,10 +221,10 @@ def insert(scores, marks, t, at, k, score, mark):
 
 @register_jitable(**CALLED)
 def k_best(markov, k, n, emit, links, delta, marks, paths, totals):
-    """The k best labellings of n ≥ 1 tokens, the best first; fills paths[:, :n] and totals; returns how many there are.
+    """The k best labellings of n ≥ 1 tokens, best first; fills paths[:, :n] and totals; returns how many there are.
 
-    As `best_labels`, with a list of the k best in place of the best (delta and marks have k columns for each); marks
-    say which entry of the lists at the token before an entry comes from. The last line of both is for whole sequences.
+    Like `best_labels`, with a list of the k best instead of one best (delta and marks have k columns for each). Marks
+    point to the entry at the token before. The last line of both is for whole sequences.
     """
     labels = U(links.shape[1])
     end = U(delta.shape[0]) - ONE

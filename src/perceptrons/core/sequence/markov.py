@@ -1,4 +1,4 @@
-"""How many labels before a label it depends on: a type for each order, which picks code."""
+"""The order of the chain: how many previous labels a label depends on. A type for each order picks the code."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from perceptrons.core.rows import JIT
 
 
 class Zeroth(NamedTuple):
-    """No score for transitions; forbidden ones stay so."""
+    """Transitions have no weights; forbidden ones stay forbidden."""
 
 
 class First(NamedTuple):
-    """A label is scored with the one before."""
+    """A label is scored with the previous one."""
 
 
 class Second(NamedTuple):
-    """A label is scored with the one before, and with both before."""
+    """A label is scored with the previous one, and with the previous two."""
 
 
 def is_a(marker, kind):
@@ -29,7 +29,7 @@ def by_order(types):
 
 
 def is_second(markov):
-    """Whether a label depends on two before it: known when the code is compiled."""
+    """Whether a label depends on the previous two; decided at compile time."""
 
 
 @overload(is_second, jit_options=JIT)

@@ -1,10 +1,10 @@
-"""Learning from sequences of labels: a pass over them, and their labels by a model.
+"""Passes over sequences: learning, and finding labels.
 
-All weights are in one matrix `w` with a column a label. Row 0 stays zero; rows from 1 on belong to histories,
-numbered as `lattice` numbers its links; then come the features that a step has touched, in the order of their first
-step: `rows` has the row of each feature, 0 for none. Features are many and most are never part of a step: this way
-the weights that are read lie close together. `links` are the weights of histories as search reads them, with −∞ for
-what is not allowed.
+All weights are in one matrix `w`, with one column per label. Row 0 stays zero; rows from 1 on belong to histories,
+numbered like the links of `lattice`; then come the features that a step has touched, in the order of their first step.
+`rows` has the row of each feature, 0 if it has none. There are many features, and most are never part of a step: this
+keeps the weights in use close together. `links` are the weights of histories for the search, with −∞ for labels that
+are not allowed.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from perceptrons.core.sequence.steps import FREE, difference, gram, lengths, mov
 
 
 class How(NamedTuple):
-    """What a pass must know besides the data."""
+    """Settings of a pass."""
 
     rule: Any  # formula and parameters of the step
-    target: float  # the margin that the rule asks for, for each wrong label
+    target: float  # the margin that the rule requires for each wrong label
     markov: Any  # the order of the chain: Zeroth, First or Second
     search: Any  # Viterbi, Lists or Beam
-    augmented: bool  # whether rivals are found with the cost of their wrong labels added to their scores
+    augmented: bool  # whether the search adds the cost of wrong labels to scores
     eta: float  # scales every step
-    averaged: bool  # whether `kept` adds up what the mean of all hypotheses needs
+    averaged: bool  # whether `kept` collects the sum for the mean of all hypotheses
 
 
 class Work(NamedTuple):
-    """Room that passes work in, large enough for the longest sequence; S is the number of labels."""
+    """Working memory of passes, large enough for the longest sequence; S is the number of labels."""
 
     emit: Any  # scores of tokens, by label
-    delta: Any  # scores of what search keeps at each token
-    marks: Any  # what search keeps beside them
+    delta: Any  # scores that search keeps for each token
+    marks: Any  # labels and counts that search keeps beside them
     room: Any  # lines of S for one token
     near: Any  # rows of the features of one token
     paths: Any  # labels that search has found
-    keys: Any  # the table of differences: which weight is at a place
-    changes: Any  # by how much it differs, a column for each rival
+    keys: Any  # the table of differences: the weight at each place
+    changes: Any  # its difference, one column per rival
     used: Any  # places that are filled
     small: Any  # lines for margins, costs, steps and scores of rivals, then their inner products
 
@@ -54,7 +54,7 @@ class Work(NamedTuple):
 
 @forms("viterbi beam lists", by_class("search"), **CALLED)
 def find(markov, search, n, emit, links, delta, marks, room, paths, path_scores):
-    """The best labels of n ≥ 1 tokens; fills paths, a line or as many as `Lists` asks for; returns how many."""
+    """The best labels of n ≥ 1 tokens; fills one line of paths, or up to k for `Lists`; returns the number of lines."""
     path_scores[0] = best_labels(markov, n, emit, links, delta, paths[0])
     return ONE
 
@@ -74,7 +74,7 @@ def _find_lists(markov, search, n, emit, links, delta, marks, room, paths, path_
 
 @forms("viterbi beam", by_class("search"), **CALLED)
 def compared(markov, search, n, gold, begin, emit, links, delta, marks, paths):
-    """How many tokens of the sequence a step is made for; of a beam, puts the wrong beginning into paths[0]."""
+    """The number of tokens that a step is about; with a beam, puts the wrong beginning into paths[0]."""
     return n
 
 
@@ -123,7 +123,7 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
                 emit[t, U(gold[begin + t])] -= how.target
             found = find(how.markov, how.search, n, emit, links, delta, marks, room, paths, path_scores)
             wrong = 1.0
-        if wrong == 0.0 and found == ONE:  # the right labels make no constraint, but others of the k best may
+        if wrong == 0.0 and found == ONE:  # the right labels are no constraint, but others of the k best may be
             continue
         m = compared(how.markov, how.search, n, gold, begin, emit, links, delta, marks, paths)
         filled = U(0)
@@ -172,7 +172,7 @@ def tag(indices, values, indptr, bounds, markov, search, rows, w, links, work, o
 
 @Compiled
 def tag_lists(indices, values, indptr, bounds, markov, search, rows, w, links, work, out, scores):
-    """The k best labellings of each sequence; fills out, the best first, and scores, −∞ where there is none."""
+    """The k best labellings of each sequence; fills out, best first, and scores, −∞ if there are fewer."""
     emit, paths = work.emit, work.paths
     for i in range(U(bounds.size) - ONE):
         begin = bounds[i]

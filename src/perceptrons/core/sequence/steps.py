@@ -1,7 +1,7 @@
-"""A step from wrong labels towards the right ones: the difference of their features, how far to go along it, and going.
+"""A step from wrong labels to the right ones: the difference of their features, the length of the step, the step.
 
-The difference Δφ = φ(right) − φ(wrong) has few entries: it is a table of weights that differ, open addressing by the
-number of the weight. With several rivals a place of the table has the differences to all of them.
+The difference Δφ = φ(right) − φ(wrong) has few entries. It is a hash table with open addressing, by the number of the
+weight. With several rivals, each place of the table has the differences to all of them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from perceptrons.core.rule import tau
 from perceptrons.core.sequence.lattice import CALLED, by_values, pair_of, start_of, stop_of
 from perceptrons.core.sequence.markov import Zeroth, by_order, is_a, is_second
 
-FREE = U(0xFFFFFFFFFFFFFFFF)  # of a place in the table of differences
-SWEEPS, ENOUGH = 1000, 1e-12  # of coordinate ascent: at most so many, and the relative change that ends it
+FREE = U(0xFFFFFFFFFFFFFFFF)  # key of a free place in the table of differences
+SWEEPS, ENOUGH = 1000, 1e-12  # coordinate ascent: maximum number of sweeps, and the relative change that ends it
 
 
 @register_jitable(**JIT)
@@ -29,7 +29,7 @@ def place(keys, key):
 
 @register_jitable(**CALLED)
 def add(row, label, labels, amount, j, keys, changes, used, filled):
-    """Δφ_j[row, label] += amount; updates the table in place, returns how many of its places are filled."""
+    """Δφ_j[row, label] += amount; updates the table in place, returns the number of its filled places."""
     key = row * labels + label
     at = place(keys, key)
     if keys[at] == FREE:
@@ -43,9 +43,9 @@ def add(row, label, labels, amount, j, keys, changes, used, filled):
 
 
 def add_histories(markov, n, t, label, last, before, labels, amount, j, keys, changes, used, filled):
-    """The histories of label t of n, the labels before being `last` and `before`; STOP after the last label of all.
+    """`add` the histories of label t of n, after the labels `before`, `last`; with STOP after the last label of all.
 
-    As `add` does; START is `labels`.
+    START is `labels`.
     """
 
 
@@ -85,9 +85,9 @@ def _value(values, p):
 def difference(
     indices, values, indptr, gold, begin, n, m, markov, rows, labels, path, j, keys, changes, used, filled, course
 ):
-    """Δφ_j = φ(right) − φ(path), of the first m of n tokens; updates the table, rows and course in place.
+    """Δφ_j = φ(right) − φ(path), for the first m of n tokens; updates the table, rows and course in place.
 
-    Returns how many places of the table are filled, and the cost: how many labels differ.
+    Returns the number of filled places in the table, and the cost: the number of labels that differ.
     """
     cost = 0.0
     start = start_of(labels)
@@ -135,9 +135,9 @@ def gram(k, w, keys, changes, used, filled, inner, margins):
 def lengths(rule, target, k, inner, margins, costs, alphas):
     """The lengths of the steps along k differences; fills alphas.
 
-    One is the rule's own: τ with the cost in the place of 1. Several minimise ‖w′ − w‖² under all constraints
-    together: each in turn gets the length that the rule gives it while the others stay (coordinate ascent in the
-    dual; Hildreth 1957), until nothing changes. Differences of length 0 make no constraint.
+    For one difference, it is the rule's τ with the cost in place of 1. For several, they minimise ‖w′ − w‖² under all
+    constraints: each in turn gets the length that the rule gives it while the others stay, until nothing changes
+    (coordinate ascent in the dual; Hildreth 1957). Differences of length 0 are no constraint.
     """
     for i in range(k):
         alphas[i] = 0.0
@@ -159,7 +159,7 @@ def lengths(rule, target, k, inner, margins, costs, alphas):
 
 @forms("first second", by_order, **CALLED)
 def links_moved(markov, row, label, labels, w, links):
-    """A weight of history `row` has changed; updates links in place, to what they would be if made anew of w."""
+    """Update links in place after a weight of history `row` has changed."""
     links[row, label] = w[ONE + row, label]
 
 
@@ -168,7 +168,7 @@ def _links_moved(markov, row, label, labels, w, links):
     first = pair_of(labels, U(0), U(0))
     if row < first:
         links[row, label] = w[ONE + row, label]
-    if row < labels:  # the weight of the label before counts whatever stands before it
+    if row < labels:  # the weight of the previous label is part of all its pairs
         for before in range(labels + ONE):
             pair = pair_of(labels, before, row)
             links[pair, label] = w[ONE + pair, label] + w[ONE + row, label]

@@ -20,9 +20,9 @@ from perceptrons.learn.state import FIXED, Floats, Growth, Ints, Kind, State
 Array = npt.NDArray[Any]
 BLOCK = 256  # examples whose kernel values are computed together
 BY_SLOT = Kind(by_row=False)  # coefficients, in the order of slots
-SLOTS = {"born": 1, "room": 1, "table": 2, "factor": 2}  # arrays about slots, and how many axes count them
+SLOTS = {"born": 1, "room": 1, "table": 2, "factor": 2}  # arrays by slot, and how many of their axes are slots
 
-# Each policy by its name, given a seed and the threshold of projections.
+# Policies by name: functions of a seed and the threshold of projections.
 POLICIES: dict[str, Any] = {
     "random": lambda seed, threshold: core.Random(np.uint64(seed)),
     "forgetron": lambda seed, threshold: core.Forgetron(),
@@ -32,10 +32,10 @@ POLICIES: dict[str, Any] = {
 
 
 class BudgetLearner(Expansion):
-    """Keeps at most `budget` support rows; the policy says what becomes of the others.
+    """A learner that keeps at most `budget` support rows; the policy decides what happens to the others.
 
-    Only the final hypothesis can be read out: averages, votes and pockets would have to remember rows that are gone.
-    Nothing is proved about margins, because a hypothesis that forgets is no longer the sum of its steps.
+    Only the final hypothesis can be read out: averages, votes and pockets would need rows that have been discarded.
+    Nothing is proved about margins, because a hypothesis that forgets rows is no longer the sum of its steps.
     """
 
     words = Expansion.words._replace(other_space="or another kernel (a larger gamma or degree)")
@@ -56,16 +56,16 @@ class BudgetLearner(Expansion):
         self.policy = POLICIES[policy](seed, threshold)
         self.definite = False
         self.budget = budget
-        self.state.hold("slots", np.empty(0, dtype=np.intp), FIXED)  # of the support rows
+        self.state.hold("slots", np.empty(0, dtype=np.intp), FIXED)  # slots of the support rows
         self.state.hold("room", self.zeros(0), BY_SLOT)  # α, for all slots
-        self.state.hold("born", np.zeros(0), FIXED)  # the update that brought the row of each slot
+        self.state.hold("born", np.zeros(0), FIXED)  # for each slot, the update that added its row
         self.state.hold("table", np.zeros((0, 0)), FIXED)  # k among the rows kept
         self.state.hold("factor", np.zeros((0, 0)), FIXED)  # its Cholesky factor
         self.state.hold("memory", np.zeros(core.SIZE), FIXED)  # what the policy remembers
         self.plan = f"at most {budget:,} rows are kept ({policy}), examples in blocks of {BLOCK}"
 
     def _add_slots(self, more: int) -> None:
-        """Have slots for more rows, up to the budget; they grow by doubling, so that a large budget is free."""
+        """Make slots for more rows, up to the budget, by doubling: a large budget costs nothing until it is used."""
         now, used = len(self.state["born"]), len(self.state["slots"])
         size = min(self.budget, max(2 * now, used + more))
         if used + more <= now or size == now:
@@ -79,7 +79,7 @@ class BudgetLearner(Expansion):
         self.state = self.state.with_arrays(**new)
 
     def compact(self) -> State:
-        """The state without slots that are not in use, and without coefficients, which the slots have."""
+        """The state without unused slots, and without coefficients, which the slots already hold."""
         used = len(self.state["slots"])
         state = self.state.with_arrays(
             **{name: self.state[name][(slice(used),) * axes] for name, axes in SLOTS.items()}
@@ -98,8 +98,8 @@ class BudgetLearner(Expansion):
         mistakes, updates = self.totals.mistakes, self.totals.updates
         weighted = examples.weight is not None and not np.isin(examples.weight, (0.0, 1.0)).all()
         if weighted and isinstance(self.policy, core.Forgetron):
-            raise ValueError("policy='forgetron' is defined for steps of length 1: it takes no weights of examples")
-        if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
+            raise ValueError("policy='forgetron' accepts no sample_weight or class_weight: its steps have length 1")
+        if self.n_classes < 2:  # one class: no mistake, no step
             self.totals.visit(examples.count(order))
         else:
             for begin in range(0, len(order), BLOCK):
@@ -124,14 +124,14 @@ class BudgetLearner(Expansion):
         how = How(self.rule, Last(), self.eta, self.bias, self.tie_positive, 0.0)
         self._add_slots(len(where))
         state = self.state
-        columns = np.arange(len(state["born"]))  # where the kernel values of each slot's row are
+        columns = np.arange(len(state["born"]))  # the column of kernel values of each slot's row
         arrays = (state["room"], columns, *(state[name] for name in ("born", "table", "factor", "memory")))
         try:
             learn = core.learn.for_rule(self.rule)
             learn(
                 gram, sq_norm, codes, weight, how, self.policy, *arrays, state.totals.array, state.course.array, guesses
             )
-        finally:  # Ctrl-C during the call is raised when it returns: coefficients have moved, the rest must follow
+        finally:  # Ctrl-C is raised when the call returns: coefficients have changed, so the rest must follow
             filled = columns[: int(state["memory"][core.USED])]
             try:
                 self._take_over(rows, where, codes, filled)
@@ -145,7 +145,7 @@ class BudgetLearner(Expansion):
             predicted[where] = guesses
 
     def _take_over(self, rows: Rows, where: Ints, codes: Array, source: Ints) -> None:
-        """Keep the rows that fill the slots now, all or nothing: column `source` of the kernel values says which."""
+        """Keep the rows that fill the slots now, in one step; `source` has the column of kernel values of each slot."""
         state, kept = self.state, self.size
         slots = state["slots"]
         alive, filled = np.flatnonzero(source[slots] < kept), np.flatnonzero(source >= kept)
@@ -158,7 +158,7 @@ class BudgetLearner(Expansion):
             support.add(self.space.members(rows, new if self.space.kernel != "precomputed" else where[new]))
             arrays["numbers"] = np.append(state["numbers"][alive], self.given + where[new])
             arrays["codes"] = np.append(state["codes"][alive], codes[new].astype(np.intp))
-        # All at once: Ctrl-C must not find half of it done.
+        # All at once, so that Ctrl-C never leaves half a change.
         vars(self).update(sealed=support, state=state.with_arrays(**arrays))
 
     def mistakes_of(self, examples: Examples, hypothesis: Floats) -> float:
@@ -170,7 +170,7 @@ class BudgetLearner(Expansion):
 
     def make_room(self, growth: Growth) -> None:
         if growth.n_classes > 2 and isinstance(self.policy, core.Forgetron):
-            raise ValueError("policy='forgetron' is defined for two classes, got a third: use another policy")
+            raise ValueError("policy='forgetron' requires two classes, got a third: use another policy")
         super().make_room(growth)
 
     @property

@@ -1,4 +1,4 @@
-"""Hypotheses in a kernel's feature space, w = Σ_j α_j φ(x_j): what is kept of them, and how they are read."""
+"""Hypotheses in a kernel's feature space, w = Σ_j α_j φ(x_j): their support rows, coefficients and readout."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ Array = npt.NDArray[Any]
 
 
 class Expansion(ClassLearner):
-    """Support rows with one coefficient each for two classes, one a class for more.
+    """Support rows, with one coefficient each for two classes, and one per class for more.
 
-    By support row, the arrays have: `alpha`, the coefficients; `kept`, those of the readout; `numbers`, counted from
-    the first row given; `codes`, its class. The rows that were met last are still in `source`, at `where`; `seal`
-    copies them.
+    Arrays by support row: `alpha`, the coefficients; `kept`, those of the readout; `numbers`, counted from the first
+    row ever given; `codes`, the classes. The newest rows are still in `source`, at `where`; `seal` copies them.
     """
 
     words = Words(
         separable="separable in the kernel's feature space",
-        who_tells="perceptrons.theory.separability(K=model.kernel_matrix(X), y=y) tells, with a proof",
+        who_tells="perceptrons.theory.separability(K=model.kernel_matrix(X), y=y) proves whether they are",
         other_space="an averaged, voted or pocket readout, or another kernel (a larger gamma or degree)",
     )
 
@@ -45,11 +44,11 @@ class Expansion(ClassLearner):
         tie: str = "mistake",
         **kernel: Any,
     ) -> None:
-        """`rows` are some like those to learn from; `kernel` has a kernel's name and parameters, as of FeatureSpace."""
+        """`rows`: examples of the rows to learn from. `kernel`: a kernel's name and parameters, as in FeatureSpace."""
         super().__init__(rule, readout, n_classes, eta, fit_intercept, tie)
         self.fixed |= kernel
         self.space: FeatureSpace = resolved(**kernel, bias=self.bias, rows=rows)
-        self.definite = self.space.definite  # else there is no feature space
+        self.definite = self.space.definite  # otherwise there is no feature space
         self.state = State()
         self.state["alpha"], self.state["kept"] = self.zeros(0), self.zeros(0)
         for name in ("numbers", "codes"):
@@ -59,11 +58,11 @@ class Expansion(ClassLearner):
         self.sealed = Support(self.space)
         self.source: Rows | None = None
         self.where: Ints = np.empty(0, dtype=np.intp)
-        self.given = 0  # rows given before the source
-        self.gram: Floats | None = None  # of a precomputed kernel: the part of the matrix that is about the support
+        self.given = 0  # number of rows given before those of the source
+        self.gram: Floats | None = None  # kernel values among the support, for a precomputed kernel
 
     def zeros(self, size: int) -> Floats:
-        """Coefficients of this many members."""
+        """Coefficients of this many support rows, all 0."""
         return np.zeros(size if self.n_classes <= 2 else (size, self.n_classes))
 
     @property
@@ -72,11 +71,11 @@ class Expansion(ClassLearner):
 
     @property
     def size(self) -> int:
-        """How many support rows there are."""
+        """Number of support rows."""
         return len(self.state["numbers"])
 
     def check_finite(self, columns: Ints | None = None) -> None:
-        """Refuse coefficients that have overflowed; all are looked at, whatever columns rows have."""
+        """Raise an error if a coefficient has overflowed; `columns` is ignored."""
         if not self.state.is_finite():
             raise overflow("in this pass")
 
@@ -84,7 +83,7 @@ class Expansion(ClassLearner):
 
     @property
     def support(self) -> Support:
-        """All members, also those that have not been copied yet."""
+        """All support rows, including those not copied yet."""
         if self.source is None or len(self.where) == 0:
             return self.sealed
         whole = self.sealed.copy()
@@ -92,16 +91,16 @@ class Expansion(ClassLearner):
         return whole
 
     def seal(self) -> None:
-        """Copy the rows of the support out of the source, and let go of it."""
+        """Copy the support rows from the source, and release the source."""
         if self.source is None:
             return
         gram = self._matrix() if self.space.kernel == "precomputed" else None
         state = {"sealed": self.support, "gram": gram, "given": self.given + len(self.source)}
-        # All at once: Ctrl-C must not find half of it done.
+        # All at once, so that Ctrl-C never leaves half a change.
         vars(self).update(state, source=None, where=self.where[:0])
 
     def _matrix(self) -> Floats:
-        """The part of a precomputed kernel matrix that is about the support, with the constant feature."""
+        """The precomputed kernel values among the support, plus the constant feature."""
         if self.source is None:
             assert self.gram is not None
             return self.gram
@@ -109,7 +108,7 @@ class Expansion(ClassLearner):
         return np.asarray(self.source.values[np.ix_(numbers, numbers)], dtype=np.float64) + self.bias
 
     def joined(self, rows: Ints, codes: Array) -> State:
-        """What the state becomes when these rows of the source join the support, with coefficients of 0."""
+        """The state after these rows of the source join the support, with coefficients of 0."""
         before = self.size
         state = self.state.with_rows(before + len(rows))
         state["numbers"][before:] = self.given + rows
@@ -121,7 +120,7 @@ class Expansion(ClassLearner):
         state = self.state.with_classes(growth)
         if self.size:
             state["codes"] = growth.codes[state["codes"]]
-        # All at once: Ctrl-C must not find half of it done.
+        # All at once, so that Ctrl-C never leaves half a change.
         vars(self).update(state=state, readout=self.readout.with_classes(growth), n_classes=growth.n_classes)
 
     # -- going back -------------------------------------------------------------------------------------------
@@ -152,7 +151,7 @@ class Expansion(ClassLearner):
         return Ballot(rows, np.zeros((len(rows), columns)), lambda x, support: support.products(x), self.tie_positive)
 
     def steps(self, first: int) -> list[Step]:
-        """The updates of a voted readout from number `first` on, with the support rows that they are about."""
+        """The updates of the voted readout, starting with number `first`, with their support rows."""
         log = self.readout.log[first:].copy()
         if len(log) == 0:
             return []
@@ -170,11 +169,11 @@ class Expansion(ClassLearner):
         return float((coef * (gram @ coef)).sum()), float(error)
 
     def hull_point(self, total: float) -> tuple[float, float]:
-        """As for weights; each update rounds a coefficient by ε of its size, which moves w by ε·R·Στ at most."""
+        """As for weights. Each update rounds a coefficient by a relative ε, which moves w by at most ε·R·Στ."""
         origin = self.state.get("origin")
         moved = self.current if origin is None else self.current - origin
         square, error = self.sq_length(moved / total)
-        if square + error < 0.0:  # that is proved: the kernel is not positive semi-definite
+        if square + error < 0.0:  # this proves that the kernel is not positive semi-definite
             self.definite = False
             return float("inf"), 0.0
         start = 0.0 if origin is None else float(np.abs(origin / total).sum()) * self.longest_step

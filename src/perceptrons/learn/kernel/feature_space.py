@@ -1,8 +1,8 @@
 """A kernel's feature space: inner products φ(x)·φ(x′) = k(x, x′) of rows, in blocks by BLAS.
 
-A kernel is one formula and one line of registration. Formulas work in place on a block that holds x·x′ (the
-Laplacian's: the distance ‖x − x′‖₁); a and b are the squared lengths of the rows and of the others, as a column and
-as a line. The constant feature of the bias adds 1 to every value.
+A kernel is one formula and one line in KERNELS. A formula changes a block of x·x′ in place (for the Laplacian, of
+‖x − x′‖₁); a and b are the squared lengths of the rows, as a column, and of the others, as a line. The constant feature
+of the bias adds 1 to every value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DENSE = 0.1  # share of non-zeros above which a product with a dense matrix is f
 SHORT = 100.0  # largest γ‖x‖² for which squared distances in float32 are accurate enough for exp(−γ‖x − x′‖²)
 VALUES = 1 << 20  # values that are widened to float64 at a time
 LARGE = 80.0  # logarithm of the largest power that is computed in float32
-DIAGONAL = 64  # rows of which a user's function is asked for all inner products, to get their lengths
+DIAGONAL = 64  # rows per call of a user's function when only k(x, x) is needed
 
 
 def linear(block: Array, a: Array, b: Array, space: FeatureSpace) -> None:
@@ -91,7 +91,7 @@ class FeatureSpace:
     """A kernel with its parameters, and the constant feature of the bias (1, or 0 for none).
 
     kernel: a name in KERNELS, "precomputed", or a function of two matrices. Precomputed rows are lines of the kernel
-    matrix, and members of the support are known by their numbers alone.
+    matrix, and support rows are stored as numbers of columns.
     """
 
     kernel: Any = "rbf"
@@ -102,27 +102,27 @@ class FeatureSpace:
 
     @property
     def definite(self) -> bool:
-        """Whether there is a feature space, so that margins and bounds mean something.
+        """Whether there is a feature space, in which margins and bounds have a meaning.
 
-        What users bring themselves is taken to be positive semi-definite.
+        Users' own kernels are assumed to be positive semi-definite.
         """
         return self.kernel != "sigmoid" and (self.kernel != "poly" or self.coef0 >= 0)
 
     def members(self, rows: Rows, where: Array) -> Rows:
-        """A copy of some rows, as the second argument of `products`."""
+        """Copy some rows, to be the second argument of `products`."""
         if self.kernel == "precomputed":
             numbers = where.astype(np.float64)[:, np.newaxis]
             return Rows(numbers, None, None, 1, np.zeros(len(where)))
         return rows.take(where)
 
     def among(self, rows: Rows, where: Array) -> Rows:
-        """These rows, which were taken from `where`, for products with each other."""
+        """These rows, which came from `where`, for products with each other."""
         if self.kernel == "precomputed":
             return Rows(rows.values[:, where], None, None, len(where), rows.sq_norm)
         return rows
 
     def products(self, rows: Rows, others: Rows) -> Array:
-        """k(x, x′) + bias for all rows x and members x′, in float32 if both are and that is accurate enough."""
+        """k(x, x′) + bias for all rows x and members x′; in float32 if both are float32 and that is accurate enough."""
         if self.kernel == "precomputed":
             if rows.indices is not None:
                 raise ValueError("kernel='precomputed' needs a dense kernel matrix, got a sparse one")
@@ -142,7 +142,7 @@ class FeatureSpace:
         return np.asarray(block)
 
     def _wide(self, rows: Rows, others: Rows) -> bool:
-        """Whether float32 would not do: distances cancel, or powers overflow."""
+        """Whether float32 is not accurate enough: distances cancel, or powers overflow."""
         longest = max(float(part.sq_norm.max(initial=0.0)) for part in (rows, others))
         if self.kernel == "poly":
             return self.degree * math.log(abs(self.gamma) * longest + abs(self.coef0) + 1.0) > LARGE
@@ -154,22 +154,22 @@ class FeatureSpace:
         return np.dtype(np.float64) if wide else rows.values.dtype
 
     def columns(self, rows: Rows, members: Rows) -> Array:
-        """The same values, a line for each member."""
+        """The values of `products`, one line per member."""
         return self.products(rows, members).T if self.kernel == "precomputed" else self.products(members, rows)
 
     def _asked(self, rows: Rows, others: Rows) -> Array:
-        """The values of a user's function, a copy."""
+        """A copy of the values of a user's function."""
         expected = (len(rows), len(others))
         try:
             values = self.kernel(_plain(rows), _plain(others))
         except Exception as error:
             raise ValueError(
-                f"kernel failed for two matrices, of {expected[0]} and {expected[1]} rows: it must take matrices of "
-                f"rows and return the matrix of their kernel values ({error})"
+                f"kernel failed for two matrices, of {expected[0]} and {expected[1]} rows: it must accept matrices "
+                f"of rows and return the matrix of their kernel values ({error})"
             ) from error
         block = np.array(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
         if block.shape != expected:
-            raise ValueError(f"kernel must return an array of shape {expected} for so many rows, got {block.shape}")
+            raise ValueError(f"kernel must return an array of shape {expected} for these rows, got {block.shape}")
         if not np.isfinite(block).all():
             raise ValueError("kernel must return finite numbers, got NaN or infinity")
         return block
@@ -201,8 +201,8 @@ class FeatureSpace:
     def error(self, n_features: int, sq_radius: float) -> float:
         """An upper bound on the rounding error of `products` in float64, for rows with ‖x‖² ≤ sq_radius.
 
-        A sum of d products has an error of at most (d + 1)·u·‖x‖‖x′‖ (Higham 2002, §3.1); a formula multiplies it by
-        its slope, and adds a few roundings of its value. The kernels of users are taken as they are.
+        A sum of d products has an error of at most (d + 1)·u·‖x‖‖x′‖ (Higham 2002, §3.1). A formula multiplies it by
+        its slope, and adds a few roundings of its own. Users' own kernels are taken as exact.
         """
         unit = (n_features + 8) * np.finfo(np.float64).eps
         if self.kernel == "precomputed" or callable(self.kernel):
@@ -221,7 +221,7 @@ class FeatureSpace:
 
 
 def _dot(rows: Rows, others: Rows, wide: bool) -> Array:
-    """x·x′ of all pairs, a new array; `wide` in float64 whatever the rows are."""
+    """x·x′ of all pairs, in a new array; in float64 if `wide`."""
     x, y = rows.matrix(), others.matrix()
     kind = np.float64 if wide else np.result_type(x.dtype, y.dtype)
     x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
@@ -233,7 +233,7 @@ def _dot(rows: Rows, others: Rows, wide: bool) -> Array:
 
 
 def _plain(rows: Rows) -> Any:
-    """The rows as libraries take them: indices and pointers of a sparse matrix are of one type."""
+    """The rows as SciPy needs them: indices and pointers of a sparse matrix have one type."""
     matrix = rows.matrix()
     if sp.issparse(matrix):
         matrix.indptr = matrix.indptr.astype(matrix.indices.dtype)
@@ -256,7 +256,7 @@ def _dense(rows: Rows) -> Array:
 
 
 def resolved(kernel: Any, gamma: Any, degree: int, coef0: float, bias: float, rows: Rows) -> FeatureSpace:
-    """The feature space for rows like these: γ = 1/(n_features·variance of all values) for "scale", as in SVC."""
+    """The feature space for rows like these. As in SVC, "scale" is γ = 1/(n_features·variance of all values)."""
     if isinstance(gamma, str):
         variance = _variance(rows)
         scale = 1.0 / (rows.n_features * variance) if gamma == "scale" and variance > 0 else 1.0
@@ -265,7 +265,7 @@ def resolved(kernel: Any, gamma: Any, degree: int, coef0: float, bias: float, ro
 
 
 def _variance(rows: Rows) -> float:
-    """The variance of all values, zeros of sparse rows included, by the deviations from their mean."""
+    """The variance of all values, including the zeros of sparse rows."""
     n = len(rows) * rows.n_features
     values = rows.values.ravel()
     mean = float(values.sum(dtype=np.float64)) / n

@@ -1,14 +1,16 @@
 """The scores of all rows in training, kept up to date while steps are made in a kernel's feature space.
 
-A step towards x_i moves the score of every row by k(x_i, ·): one column of the kernel matrix. Columns are computed for
-many steps at a time, by one matrix product, and kept in a `Table` for later steps towards the same rows as long as
-there is room. Of few rows, a compiled pass finds there all that it needs; where it does not, it asks for the columns of
-all rows that would make a step now.
+A step towards x_i changes the score of every row by k(x_i, ·), one column of the kernel matrix. One matrix product
+computes the columns of many steps at a time. A `Table` keeps them for later steps towards the same rows, as long as
+there is room.
 
-Many rows are visited in windows, as soon as a pass makes a step whose column is not there: scores of a window are
-completed by the steps still pending, a small table serves the steps made inside it, and these become pending in turn.
-What is pending is spread over all rows when there is enough of it for an efficient product, or not at all if no other
-pass follows, which halves the work of a single pass.
+With few rows, a compiled pass finds all columns in the table; if one is missing, the pass asks for the columns of all
+rows that would make a step now.
+
+With many rows, a pass visits them in windows from the first step whose column is missing. The scores of a window are
+brought up to date with the pending steps, a small table serves the steps inside the window, and these become pending
+in turn. Pending steps are added to all scores when there are enough of them for an efficient product; after the last
+pass never, which halves the work of a single pass.
 """
 
 from __future__ import annotations
@@ -25,31 +27,31 @@ from perceptrons.learn.kernel.support import Support
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-WHOLE = 4096  # rows up to which there is one table
-WINDOW = 512, 4096  # rows of a window: the fewest and the most
-STEPS = 32  # steps that a window should have
-COPIED = 1 << 22  # values of a window, which is a copy of its rows
-LINES = 256  # rows of a window that may make steps
+WHOLE = 4096  # up to this many rows, one table holds all columns
+WINDOW = 512, 4096  # minimum and maximum number of rows in a window
+STEPS = 32  # desired number of steps in a window
+COPIED = 1 << 22  # maximum number of values in a window, which is a copy of its rows
+LINES = 256  # maximum number of rows of a window that make steps
 PENDING = 128  # columns that are computed together
-CHUNK = 2048  # rows for which they are
+CHUNK = 2048  # number of rows for which they are computed together
 
 
 class Table:
-    """Kernel values of some rows with all: lines that are computed when they are first asked for."""
+    """Kernel values of some rows with all rows; lines are computed when they are first needed."""
 
     def __init__(self, space: FeatureSpace, rows: Rows, capacity: int) -> None:
         self.space, self.rows = space, rows
         self.values = np.empty((capacity, len(rows)), dtype=space.value_type(rows))
-        self.lines = np.full(len(rows), -1, dtype=np.int64)  # of each row; negative if it has none
+        self.lines = np.full(len(rows), -1, dtype=np.int64)  # line of each row; negative if it has none
         self.used = 0
 
     @property
     def room(self) -> int:
-        """How many lines can be added."""
+        """Number of lines that can be added."""
         return len(self.values) - self.used
 
     def add(self, where: Array) -> None:
-        """Compute the lines of the rows `where`, which have none yet."""
+        """Compute the lines of the rows `where`, which must have none yet."""
         members = self.space.members(self.rows, where)
         for top in range(0, len(self.rows), CHUNK):
             block = self.space.columns(self.rows.part(top, top + CHUNK), members)
@@ -57,40 +59,40 @@ class Table:
         self.claim(where)
 
     def claim(self, where: Array) -> None:
-        """Say that the next lines are those of the rows `where`."""
+        """Assign the next lines to the rows `where`."""
         self.lines[where] = self.used + np.arange(len(where))
         self.used += len(where)
 
 
 class Field:
-    """Rows in training, the squared lengths of their images, and their scores."""
+    """The training rows, the squared lengths of their images, and their scores."""
 
     def __init__(self, space: FeatureSpace, rows: Rows, scores: Floats, max_memory: int) -> None:
         self.space, self.rows, self.scores = space, rows, scores
         self.sq_norm = space.sq_norm(rows)
         n, kind = len(rows), space.value_type(rows)
-        # As many columns as there is room for beside scores, a window and a block of new columns.
+        # The table takes the memory that scores, a window and a block of new columns leave.
         wide = rows.n_features if rows.indices is None else rows.touched // max(1, n) * 2 + 1
-        self.most = int(np.clip(COPIED // wide, 1, WINDOW[1]))  # rows of a window
-        self.width = min(WINDOW[0], self.most)  # rows of the next one
+        self.most = int(np.clip(COPIED // wide, 1, WINDOW[1]))  # maximum rows of a window
+        self.width = min(WINDOW[0], self.most)  # rows of the next window
         reserved = scores.nbytes + 24 * n + kind.itemsize * (self.most * (LINES + wide) + 2 * PENDING * wide)
-        reserved += (kind.itemsize + 16) * PENDING * CHUNK + max_memory // 32  # and what libraries take for themselves
+        reserved += (kind.itemsize + 16) * PENDING * CHUNK + max_memory // 32  # and working memory of libraries
         room = max(0, max_memory - reserved) // (n * kind.itemsize)
         self.table = Table(space, rows, min(n, room))
         self.small = n <= WHOLE and room >= n
         self.members = np.full(n, -1, dtype=np.intp)  # numbers of the rows in the support
-        self.passes = 0  # made
-        self.computed = 0  # columns that were not kept
+        self.passes = 0  # number of passes made
+        self.computed = 0  # number of columns computed but not kept
         self._forget()
 
     def _forget(self) -> None:
-        """Begin with nothing pending."""
+        """Discard the pending steps."""
         self.pending = Support(self.space)
-        self.steps: Floats = np.zeros((0, *self.scores.shape[1:]))  # for each pending row, what its coefficients gain
+        self.steps: Floats = np.zeros((0, *self.scores.shape[1:]))  # the change of each pending row's coefficients
         self.where: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
     def window(self, where: Array) -> tuple[Table, Floats]:
-        """An empty table of the rows `where`, and their scores with what is pending."""
+        """An empty table for the rows `where`, and their scores including pending steps."""
         rows = self.rows.take(where)
         scores = np.asfortranarray(self.scores[where])
         if len(self.pending):
@@ -100,16 +102,16 @@ class Field:
         return table, scores
 
     def adjust(self, visits: int, steps: float) -> None:
-        """Make the next window so wide that it has about STEPS steps, after one with so many visits and steps."""
+        """Choose the width of the next window for about STEPS steps, from the visits and steps of the last one."""
         self.width = int(np.clip(STEPS * visits / max(1.0, steps), min(WINDOW[0], self.most), self.most))
 
     def copy_line(self, where: Array, row: int, table: Table) -> None:
-        """Give the table of a window, which has the rows `where`, a line that is in the table of all rows."""
+        """Copy a line from the table of all rows into the table of a window, which has the rows `where`."""
         table.values[table.used] = self.table.values[self.table.lines[where[row]]][where]
         table.claim(np.array([row]))
 
     def add(self, where: Array, steps: Floats) -> None:
-        """Steps that the scores do not have yet: what the coefficients of the rows `where` gain."""
+        """Add steps that the scores do not include yet: changes of the coefficients of the rows `where`."""
         line = self.table.lines[where]
         old, new = line >= 0, line < 0
         dual.spread(self.table.values, line[old], steps[old], self.scores)
@@ -119,7 +121,7 @@ class Field:
             self.pending.add(self.space.members(self.rows, where[new]))
 
     def spread(self) -> None:
-        """Bring all scores up to date: one matrix product for the columns that are not kept."""
+        """Bring all scores up to date, with one matrix product for the columns that are not kept."""
         if len(self.pending) == 0:
             return
         table = self.table
@@ -139,7 +141,7 @@ class Field:
 
     @property
     def plan(self) -> str:
-        """What was chosen, by size, in a few words."""
+        """How training is organised for this number of rows, in a few words."""
         n, kept = len(self.rows), len(self.table.values)
         how = "" if self.small else " (visited in windows)"
         size = f"room for {kept:,} of {n:,} columns of kernel values ({self.table.values.nbytes / 2**20:,.0f} MiB)"
@@ -147,5 +149,5 @@ class Field:
 
     @property
     def cost(self) -> str:
-        """Columns of kernel values that were computed."""
+        """How many kernel columns were computed."""
         return f"{self.table.used + self.computed:,} kernel columns computed, {self.table.used:,} kept"

@@ -1,4 +1,4 @@
-"""The learner in a kernel's feature space: w = Σ_j α_j φ(x_j), with a coefficient for each row that made a step."""
+"""The kernel learner: w = Σ_j α_j φ(x_j), with a coefficient for each row that made a step."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from perceptrons.learn.learner import Order, overflow
 from perceptrons.learn.state import Floats, Growth, Ints
 
 Array = npt.NDArray[Any]
-AGAIN = 1.1  # by so much the updates grow between two attempts at a proof
-NOISE = 32.0  # roundings that a score may be off by, in units of ‖α‖·R²
-AHEAD = 16  # lines of kernel values that are computed together
-VISITED = 1 << 20  # visits in one call of a compiled pass: Ctrl-C is heard in between
+AGAIN = 1.1  # growth factor of the updates between two attempts at a proof
+NOISE = 32.0  # possible rounding error of a score, in units of ε·‖α‖·R²
+AHEAD = 16  # number of lines of kernel values that are computed together
+VISITED = 1 << 20  # maximum visits in one call of a compiled pass: Ctrl-C works between calls
 
 
 class KernelLearner(Expansion):
-    """Learns with all support rows that it meets."""
+    """A learner that keeps all support rows."""
 
     def __init__(self, rule: Any, readout: str, *, max_memory: int, **settings: Any) -> None:
         super().__init__(rule, readout, **settings)
         self.fixed["budget"] = None
         self.max_memory = max_memory
         self.field: Field | None = None  # scores of the rows of the source
-        self.examples: Examples | None = None  # that hypotheses are tried on for the pocket
-        self.taken = 0  # lines of the log of a pass that have been taken over
-        self.before = 0.0  # updates before those that Στ counts
-        self.proved = 0.0  # of those, the ones at which the bound on the margin was worked out last
+        self.examples: Examples | None = None  # on which hypotheses are tried for the pocket
+        self.taken = 0  # number of lines of a pass's log that have been applied
+        self.before = 0.0  # number of updates before Στ was restarted
+        self.proved = 0.0  # number of updates since then at the last attempt at a proof
 
     def adopt(self, *, max_memory: int = 2**30, **settings: Any) -> None:
-        """Go on with another rule, step, tie or limit."""
+        """Continue with another rule, step scale, tie or memory limit."""
         super().adopt(**settings)
         self.max_memory = max_memory
 
     def set_origin(self) -> None:
-        """Count Στ from here on."""
+        """Restart Στ here."""
         super().set_origin()
         self.before, self.proved = self.totals.updates, 0.0
 
@@ -68,11 +68,11 @@ class KernelLearner(Expansion):
         return max(1, VISITED // len(examples.rows)) if self.field_of(examples).small else 1
 
     def once(self, examples: Examples, order: Order, predicted: Array | None = None, *, last: bool = False) -> int:
-        """Make one pass over the rows `order`; return the number of mistakes. `last`: no other pass follows."""
+        """Make one pass over the rows `order`; return the number of mistakes. `last`: whether it is the last pass."""
         mistakes, updates = np.zeros(1), self.totals.updates
         field = self.field_of(examples)
         begin = 0
-        if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
+        if self.n_classes < 2:  # one class: no mistake, no step
             self.totals.visit(examples.count(order))
             begin = len(order)
         elif field.small or field.passes:
@@ -89,7 +89,7 @@ class KernelLearner(Expansion):
         return int(mistakes[0])
 
     def repeat(self, examples: Examples, orders: Order, tol: float | None) -> list[int]:
-        """As for all learners; for few rows, all of which have room in the table."""
+        """As for all learners; only for few rows, which all fit into the table."""
         waits = "origin" in self.state or self.totals.updates - self.before < AGAIN * self.proved
         give_up = 0.0 if tol is None or waits else tol * self.radius
         mistakes = np.zeros(len(orders))
@@ -99,7 +99,7 @@ class KernelLearner(Expansion):
     def _visit_all(
         self, examples: Examples, order: Order, mistakes: Floats, predicted: Array | None, give_up: float = 0.0
     ) -> int:
-        """Passes with the table of all rows, as far as it has what they need; returns the number of visits."""
+        """Make passes with the table of all rows, until a line is missing; return the number of visits."""
         field = self.field_of(examples)
         field.spread()
         local = (examples.codes, examples.weight, field.sq_norm)
@@ -108,7 +108,7 @@ class KernelLearner(Expansion):
         return int(self.course.visits)
 
     def _visit_window(self, examples: Examples, where: Ints, mistakes: Floats, predicted: Array | None) -> int:
-        """Visit these rows with a table of their own; returns how many it had room for."""
+        """Visit these rows with a table of their own; return how many were visited before it was full."""
         field, updates = self.field_of(examples), self.totals.updates
         table, scores = field.window(where)
         weight = None if examples.weight is None else examples.weight[where]
@@ -134,10 +134,10 @@ class KernelLearner(Expansion):
         predicted: Array | None,
         give_up: float = 0.0,
     ) -> None:
-        """Visit rows of the table in this order; `where` says which rows of the field they are.
+        """Visit rows of the table in this order; `where` has their numbers in the field.
 
-        `local` are their classes, weights and squared lengths. In the field's own table it ends before the first row
-        whose kernel values are missing, unless there are few rows; else when the table is full.
+        `local` are their classes, weights and squared lengths. With the field's own table, it ends before the first row
+        whose kernel values are missing, unless there are few rows; with another table, when that is full.
         """
         totals, course, codes = self.totals.array, self.course, local[0]
         course.visits = course.passes = course.logged = 0.0
@@ -160,18 +160,18 @@ class KernelLearner(Expansion):
                         continue
                     found = np.empty(min(AHEAD, table.room), dtype=np.int64)
                     count = ahead(table.lines, codes, local[2], order, int(course.visits), how, scores, found)
-                    if table.lines[row] == dual.MISSING:  # it steps for its weight only
+                    if table.lines[row] == dual.MISSING:  # only its weight makes it step
                         table.lines[found[:count]] = dual.MISSING
                         found[0], count = row, 1
                     table.add(found[:count])
                 elif course.waits == dual.TRIAL:
                     self._absorb(field, where, log, codes, spread=scores is field.scores)
                     self._try()
-        finally:  # also after Ctrl-C: scores have moved, the rest must follow
+        finally:  # also after Ctrl-C: scores have changed, so the rest must follow
             self._absorb(field, where, log, codes, spread=scores is field.scores)
 
     def _absorb(self, field: Field, where: Ints, log: Floats, codes: Array, spread: bool) -> None:
-        """Take over the steps in the log, also when Ctrl-C comes just then."""
+        """Apply the steps in the log, even if Ctrl-C comes during this."""
         try:
             self._take_over(field, where, log, codes, spread)
         except KeyboardInterrupt:
@@ -179,7 +179,7 @@ class KernelLearner(Expansion):
             raise
 
     def _take_over(self, field: Field, where: Ints, log: Floats, codes: Array, spread: bool) -> None:
-        """Coefficients, what the readout keeps, and scores unless they have the steps: all of them, or nothing yet."""
+        """Apply the steps to coefficients, readout and scores (unless these include them), all in one step."""
         end = int(self.course.logged)
         log = log[self.taken : end]
         if len(log) == 0:
@@ -198,14 +198,14 @@ class KernelLearner(Expansion):
         log = log.copy()
         log[:, markers.ROW] = members[inverse]
         found = {"where": np.append(self.where, here[new]), "readout": self.readout.with_log(log)}
-        # All at once: Ctrl-C must not find half of it done.
+        # All at once, so that Ctrl-C never leaves half a change.
         vars(self).update(found, state=state, taken=end)
         field.members[here] = members
         if not spread:
             field.add(here, steps)
 
     def _summed(self, inverse: Array, size: int, log: Floats, length: Floats) -> Floats:
-        """For each of so many rows, the sum of its steps of this length, by classes."""
+        """The sum of the steps of each of `size` rows, by class."""
         total = self.zeros(size)
         up, down = (log[:, column].astype(np.intp) for column in (markers.UP, markers.DOWN))
         if total.ndim == 1:
@@ -218,7 +218,7 @@ class KernelLearner(Expansion):
     # -- the pocket, and the end ------------------------------------------------------------------------------
 
     def _try(self) -> None:
-        """Try the hypothesis in force for the pocket."""
+        """Put the current hypothesis into the pocket if it makes fewer mistakes."""
         assert self.examples is not None
         found = self.errors(self.examples)
         if found < self.course.pocket:
@@ -230,16 +230,15 @@ class KernelLearner(Expansion):
         return float(dual.errors(scores, examples.codes, examples.weight, self.tie_positive))
 
     def errors(self, examples: Examples) -> float:
-        """Mistakes of the hypothesis in force on the rows in training, whose scores are known."""
+        """Mistakes of the current hypothesis on the training rows, whose scores are known."""
         field = self.field_of(examples)
         field.spread()
         return float(dual.errors(field.scores, examples.codes, examples.weight, self.tie_positive))
 
     def confirms(self, examples: Examples) -> bool:
-        """After a pass without a mistake: whether the hypothesis in force makes none on these examples.
+        """After a pass without a mistake: whether the current hypothesis makes none on these examples.
 
-        Where some margin is as small as rounding errors of scores may be, all scores are worked out anew, as they are
-        in predictions.
+        If a margin is as small as the rounding errors of scores, all scores are computed again, as in predictions.
         """
         field = self.field_of(examples)
         field.spread()
@@ -252,10 +251,10 @@ class KernelLearner(Expansion):
         return float(dual.errors(field.scores, examples.codes, examples.weight, self.tie_positive)) == 0.0
 
     def gives_up(self, tol: float) -> bool:
-        """Whether it is proved that the margin of the rows seen is below tol·R.
+        """Whether the margin of the rows seen is proved to be below tol·R.
 
-        The proof takes a product of all support rows with each other. It is looked for when the length of w, as it was
-        added up step by step, promises success, and there are more updates than at the last attempt.
+        The proof takes the kernel values of all pairs of support rows. It is attempted when ‖w‖, as added up step by
+        step, is small enough, and there have been enough updates since the last attempt.
         """
         updates, total = self.totals.updates - self.before, self.totals.sum_tau
         length = np.sqrt(max(0.0, self.totals.sq_norm)) if "origin" not in self.state else 0.0
@@ -269,12 +268,12 @@ class KernelLearner(Expansion):
         self.field = None
 
     def snapshot(self, columns: Ints | None = None) -> tuple[Any, ...]:
-        """What `restore` needs to undo learning; scores are worked out anew then."""
+        """What `restore` needs to undo learning; scores are then computed again."""
         fields, *others = super().snapshot(columns)
         return {**fields, "field": None}, *others
 
     def seal(self) -> None:
-        """Let go of the rows learned from, but for copies of the support."""
+        """Release the training rows, except for copies of the support rows."""
         self.field = self.examples = None  # first, so that its memory is free for the copies
         super().seal()
 

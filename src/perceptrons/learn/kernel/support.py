@@ -11,15 +11,15 @@ from perceptrons.data import Rows
 from perceptrons.learn.kernel.feature_space import FeatureSpace
 
 Floats = npt.NDArray[np.float64]
-SQUARE = 512  # rows whose products with all before them are worked on at a time
-BLOCK = 1 << 19  # kernel values that are worked on at a time
+SQUARE = 512  # number of rows whose products with all earlier ones are computed at a time
+BLOCK = 1 << 19  # number of kernel values computed at a time
 
 
 class Support:
-    """Rows in the order in which they came, a copy; more can be added at a cost that does not grow with them.
+    """Copies of rows, in the order in which they were added. Adding rows costs little, however many there are.
 
-    They lie in few pieces: a new one is joined to the last while it is not much smaller, so that each row is copied
-    about as many times as the logarithm of their number. Dense and sparse rows stay in pieces of their own.
+    Rows are stored in a few pieces. A new piece is joined to the last one unless it is much smaller, so each of n rows
+    is copied about log n times. Dense and sparse rows stay in separate pieces.
     """
 
     def __init__(self, space: FeatureSpace) -> None:
@@ -37,13 +37,13 @@ class Support:
         self.pieces = pieces
 
     def copy(self) -> Support:
-        """Another one with the same rows; none of both sees what is added to the other."""
+        """A copy with the same rows; rows added to one do not appear in the other."""
         other = Support(self.space)
         other.pieces = self.pieces
         return other
 
     def take(self, which: npt.NDArray[np.intp]) -> Support:
-        """The members of these numbers, which increase."""
+        """The members with these numbers, which must increase."""
         some, first = Support(self.space), 0
         for piece in self.pieces:
             mine = which[(which >= first) & (which < first + len(piece))] - first
@@ -80,7 +80,7 @@ class Support:
     def sq_length(self, coef: Floats) -> tuple[float, float]:
         """‖Σ_j coef_j φ(x_j)‖² in float64, over all columns of coef, and a bound on its error.
 
-        Each of the kernel values is off by `space.error` at most, and sums of n terms by n roundings.
+        Each kernel value has an error of at most `space.error`, and a sum of n terms has n roundings.
         """
         wide = [piece.widened() for piece in self.pieces]
         largest = max((float(piece.sq_norm.max(initial=0.0)) for piece in wide), default=0.0)

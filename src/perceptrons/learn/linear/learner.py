@@ -1,4 +1,4 @@
-"""The linear learner: one weight vector for two classes, one a class for more."""
+"""The linear learner: one weight vector for two classes, one per class for more."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from perceptrons.learn.learner import EPSILON, Order, overflow
 from perceptrons.learn.readouts import Ballot, Last, Step
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
-BATCH = 1 << 20  # values that several passes over a small data set may read in one call
-SLICE = 1 << 25  # values that one call may read, about 50 ms: Ctrl-C is heard in between
+BATCH = 1 << 20  # maximum values that one call reads when it makes several passes over a small data set
+SLICE = 1 << 25  # maximum values that one call reads, about 50 ms: Ctrl-C works between calls
 
 
 class LinearLearner(ClassLearner):
     """A linear model that learns.
 
-    The array `w` has the weights of one feature in each row, and those of the constant feature of the bias in the last.
+    Each row of the array `w` has the weights of one feature; the last row has those of the bias, a constant feature.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class LinearLearner(ClassLearner):
         super().__init__(rule, readout, n_classes, **settings)
         self.burn_in = burn_in
         self.n_features = n_features
-        layout: Literal["C", "F"] = "F" if dense else "C"  # the one that is fast for the rows to come
+        layout: Literal["C", "F"] = "F" if dense else "C"  # the faster one for these rows
         self.state = State(tail=1, layout=layout)
         shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
         self.set_start(np.zeros(shape, order=layout))
@@ -53,7 +53,7 @@ class LinearLearner(ClassLearner):
     # -- learning ---------------------------------------------------------------------------------------------
 
     def set_start(self, w: Floats) -> None:
-        """Begin with these weights, before the first example."""
+        """Set the initial weights, before the first example."""
         self.state["w"] = np.asarray(w, order=self.state.layout)
         for name in ("start", "origin"):
             self.state.hold(name, np.copy(w, order=self.state.layout) if w.any() else None)
@@ -103,13 +103,13 @@ class LinearLearner(ClassLearner):
         give_up = (tol or 0.0) * float(np.sqrt(examples.sq_radius + self.bias))
         how = How(self.rule, readout.marker, self.eta, self.bias, self.tie_positive, give_up)
         try:
-            if self.n_classes < 2:  # nothing else can be predicted: no mistake, no step
+            if self.n_classes < 2:  # one class: no mistake, no step
                 totals.visit(examples.count(orders))
                 course.passes = len(orders)
             else:
                 learn = passes.learn.for_rule(self.rule)
                 learn(*examples.flat, orders, how, self.current, room, totals.array, course.array, mistakes, predicted)
-        finally:  # Ctrl-C during the call is raised when it returns: w has moved, the rest must follow
+        finally:  # Ctrl-C is raised when the call returns: w has changed, so the rest must follow
             if course.logged and room is not None:
                 self.readout.add(examples.rows, room[: int(course.logged)].copy())
             if waiting:
@@ -121,7 +121,7 @@ class LinearLearner(ClassLearner):
             raise overflow(f"at row {examples.first + int(course.overflow) - 1}")
 
     def _slices(self, examples: Examples, order: Order) -> Iterator[Order]:
-        """Parts of a pass that one call works off."""
+        """Parts of a pass, one per call."""
         per_row = max(1, examples.rows.values.size // max(1, len(examples.rows)))
         size = max(1, SLICE // per_row)
         size = min(size, self.readout.most_visits or size)
@@ -138,7 +138,7 @@ class LinearLearner(ClassLearner):
         return bool(self.course.quiet) or self.mistakes_of(examples, self.current) == 0
 
     def check_finite(self, columns: Ints | None = None) -> None:
-        """Refuse weights that have overflowed, of these features or of all."""
+        """Raise an error if a weight of these features (None: all) has overflowed."""
         if not self.state.is_finite(self._part(columns)):
             raise overflow("in this pass")
 
@@ -147,7 +147,7 @@ class LinearLearner(ClassLearner):
     def make_room(self, growth: Growth) -> None:
         """Make room for new classes; a new class starts at 0."""
         state, readout = self.state.with_classes(growth), self.readout.with_classes(growth)
-        # All at once: Ctrl-C must not find half of it done.
+        # All at once, so that Ctrl-C never leaves half a change.
         vars(self).update(state=state, readout=readout, n_classes=growth.n_classes, _read=(-1.0, state["w"]))
 
     def resize(self, n_features: int) -> None:
@@ -162,7 +162,7 @@ class LinearLearner(ClassLearner):
     # -- going back -------------------------------------------------------------------------------------------
 
     def snapshot(self, columns: Ints | None = None) -> tuple[Any, ...]:
-        """What `restore` needs to undo learning that touches the weights of these features only (None: all)."""
+        """What `restore` needs to undo learning from rows with only these features (None: all)."""
         part = self._part(columns)
         return dict(vars(self)), part, self.state.copy(part), self.readout.mark()
 
@@ -185,7 +185,7 @@ class LinearLearner(ClassLearner):
 
     @property
     def weights(self) -> Floats:
-        """The weights of the readout; made once after each change."""
+        """The weights of the readout; computed once after each change."""
         if self._read[0] != self.totals.seen:
             weights = self.readout.weights(self.current, self.state.get("kept"), self.totals)
             self._read = (self.totals.seen, weights)
@@ -205,12 +205,12 @@ class LinearLearner(ClassLearner):
         return Ballot(rows, scores, lambda block, others: block.gram(others, self.bias), self.tie_positive)
 
     def steps(self, first: int) -> list[Step]:
-        """The updates of a voted readout, from number `first` on."""
+        """The updates of the voted readout, starting with number `first`."""
         return self.readout.since(first)
 
     def hull_point(self, total: float) -> tuple[float, float]:
         origin = self.state.get("origin")
         moved = self.current if origin is None else self.current - origin
-        with np.errstate(over="ignore"):  # steps that vanish beside the start prove nothing: the bound is infinite
+        with np.errstate(over="ignore"):  # steps that are tiny beside the start prove nothing: the bound is infinite
             start = 0.0 if origin is None else float(np.linalg.norm(origin / total))
         return float(np.linalg.norm(moved / total)) * (1 + moved.size * EPSILON), start

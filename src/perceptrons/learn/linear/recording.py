@@ -1,4 +1,4 @@
-"""Repeat a run and note every update. The path of w does not depend on the readout, so a readout takes the notes."""
+"""Repeat a run and record every update. The path of w does not depend on the readout, so a readout can record it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import Voted
 from perceptrons.learn.state import Floats
 
-ROOM = 64  # weights of hypotheses with at most so many numbers are noted, too
+ROOM = 64  # w is recorded too if it has at most this many entries
 
-# One update, in the columns of a note; the weights that it made come after them.
+# The record of one update; the weights after it are kept beside the notes.
 NOTE = np.dtype(
     [
         ("update", np.int64),  # its number, from 1
         ("seen", np.int64),  # examples processed, this one included
         ("row", np.int64),
         ("code", np.int64),  # class of the row
-        ("rival", np.int64),  # class that the step leads away from
+        ("rival", np.int64),  # class that the step moves away from
         ("margin_before", np.float64),
         ("margin_after", np.float64),
         ("tau", np.float64),  # length of the step, η included
@@ -37,19 +37,19 @@ NOTE = np.dtype(
 
 
 class Recorder(Voted):
-    """Takes the log of a run and notes what each update did.
+    """Read the log of a run and note what each update did.
 
-    When there are more than `limit` notes every second one is dropped, and later only every 2nd, 4th, … update noted;
-    the last update is always there.
+    When there are more than `limit` notes, every second one is dropped, and from then on only every 2nd, 4th, … update
+    is noted. The last update is always noted.
     """
 
     def __init__(self, learner: LinearLearner, star: Floats | None, limit: int) -> None:
         super().__init__()
         self.bias, self.tie_positive, self.limit = learner.bias, learner.tie_positive, limit
-        self.w = learner.current.copy(order="K")  # the learner's own is already at the end of a log when the log comes
+        self.w = learner.current.copy(order="K")  # a copy: the learner's own w is ahead of the log
         self.star = np.zeros_like(self.w)
         if star is not None:
-            self.star[: len(star)] = star  # without a bias, the constant has no weight
+            self.star[: len(star)] = star  # without a bias, the constant feature has weight 0
         self.width = self.w.size if self.w.size <= ROOM else 0
         self.stride = 1
         self.n_updates = 0
@@ -61,7 +61,7 @@ class Recorder(Voted):
         self.last = (self.notes, self.hypotheses)
 
     def add(self, source: Rows, log: Floats) -> None:
-        """Note one more piece of the log."""
+        """Note the updates in one more part of the log."""
         lines = np.empty((len(log), COLUMNS + self.width))
         replay(*source.arrays, source.sq_norm, log, self.bias, self.tie_positive, self.star, self.w, lines)
         notes = np.empty(len(log), dtype=NOTE)
@@ -78,7 +78,7 @@ class Recorder(Voted):
         self._keep(notes, lines[:, COLUMNS:])
 
     def _keep(self, notes: npt.NDArray[np.void], weights: Floats) -> None:
-        """Keep every `stride`-th of these, and of all when there are too many."""
+        """Keep every `stride`-th note; thin out all notes when there are too many."""
         self.last = notes[-1:].copy(), weights[-1:].copy()
         while True:
             chosen = notes["update"] % self.stride == 0
@@ -96,7 +96,7 @@ class Recorder(Voted):
         self.kept = sum(len(notes) for notes, _ in self.pieces)
 
     def finish(self) -> tuple[npt.NDArray[np.void], Floats | None]:
-        """All notes, and the weights after each of these updates, of the shape of w (None: there was no room)."""
+        """All notes, and w after each of these updates (None if w is too large to record)."""
         if self.n_updates % self.stride:
             while self.kept + 1 > self.limit and self.kept:
                 self._thin()
@@ -109,9 +109,9 @@ class Recorder(Voted):
 def record(
     learner: LinearLearner, examples: Examples, *, seed: int | None, n_passes: int, star: Floats | None, limit: int
 ) -> Recorder:
-    """Repeat the passes of a run with a learner that has not begun, and note every update.
+    """Repeat the passes of a run with an untrained learner, and record every update.
 
-    `star` is the separator that progress is measured along, of the shape of w.
+    `star` is the separator along which progress is measured, in the shape of w.
     """
     learner = copy.copy(learner)
     learner.state, learner.burn_in = learner.state.copy(), 0

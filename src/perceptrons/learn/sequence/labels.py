@@ -1,4 +1,4 @@
-"""Labels of sequences as numbers, wherever they come from."""
+"""Labels of sequences as numbers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Labels(NamedTuple):
     names: list[Any]
 
     def among(self, names: Sequence[Any]) -> Codes:
-        """Numbers of the labels in another list, which is as large as its length for those that it does not have."""
+        """Numbers of the labels in another list; len(names) for labels that are not in it."""
         number = {name: code for code, name in enumerate(names)}
         return np.array([number.get(name, len(names)) for name in self.names], dtype=np.uint32)[self.codes]
 
 
 def labels_of(y: Any, bounds: npt.NDArray[np.uint64], name: str = "y") -> Labels:
-    """The labels of sequences, whose lengths must be these."""
+    """The labels of sequences; their lengths must match `bounds`."""
     if isinstance(y, str | bytes) or not isinstance(y, Iterable):
         raise DataError(f"{name} must be a list of label sequences, got {y!r}"[:200])
     sequences = [each if isinstance(each, str) else list(each) if isinstance(each, Iterable) else each for each in y]
@@ -45,7 +45,7 @@ def labels_of(y: Any, bounds: npt.NDArray[np.uint64], name: str = "y") -> Labels
     try:
         distinct = list(dict.fromkeys(flat))
     except TypeError:
-        distinct = flat  # some cannot be hashed
+        distinct = flat  # some are not hashable
     names = in_order(distinct, bounds, flat, name)
     codes = {each: code for code, each in enumerate(names)}
     return Labels(np.fromiter(map(codes.__getitem__, flat), dtype=np.uint32, count=len(flat)), names)
@@ -54,7 +54,7 @@ def labels_of(y: Any, bounds: npt.NDArray[np.uint64], name: str = "y") -> Labels
 def in_order(
     names: list[Any], bounds: npt.NDArray[np.uint64], flat: list[Any], name: str, known: Sequence[Any] = ()
 ) -> list[Any]:
-    """These labels and those known before, sorted. They must be of one kind; `flat` tells where one is that is not."""
+    """New and known labels, sorted. They must be of one kind; `flat` locates one that is not."""
     first = next(iter([*known, *names]), "")
     kind = next((kind for kind in (str, Real) if isinstance(first, kind)), type(first))
     for label in names:
@@ -63,14 +63,14 @@ def in_order(
             sequence = int(np.searchsorted(bounds, at, side="right")) - 1
             place = f"sequence {sequence}, token {at - int(bounds[sequence])}: " if flat else ""
             raise DataError(
-                f"{place}labels of {name} must be all strings or all numbers, none of them missing, "
+                f"{place}labels of {name} must be all strings or all numbers, without missing ones, "
                 f"got {label!r} beside {first!r}"[:300]
             )
     return sorted({*known, *names})
 
 
 def labels_in(tokens: Tokens, column: str) -> Labels:
-    """The labels that are in a column."""
+    """The labels in a column of tokens."""
     codes, types = tokens.column(column)
     names = sorted(types)
     number = {name: code for code, name in enumerate(names)}

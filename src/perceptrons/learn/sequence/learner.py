@@ -1,4 +1,4 @@
-"""The learner of sequences: weights of features and of histories, counts, and which labels may follow which."""
+"""The sequence learner: weights of features and of histories, counts, and which labels may follow each other."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from perceptrons.rules import Margin, demands
 
 Codes = npt.NDArray[np.uint32]
 MARKOV = (Zeroth(), First(), Second())  # by order
-PART = 1_000_000  # tokens that a kernel is given at once
-BY_LABEL = Kind()  # a row for each history and feature, a column a label
-SMALL = 4  # sequences with fewer features than rows over it are read out by themselves
+PART = 1_000_000  # maximum number of tokens per call of a compiled pass
+BY_LABEL = Kind()  # one row per history and feature, one column per label
+SMALL = 4  # sequences with fewer features than rows/SMALL are read out by themselves
 
 
 class Corpus:
-    """Sequences with the numbers of their labels: the examples of a learner of sequences."""
+    """Sequences with the numbers of their labels: the examples of a sequence learner."""
 
     def __init__(self, sequences: Sequences, codes: Codes) -> None:
         self.sequences, self.codes = sequences, codes
@@ -43,7 +43,7 @@ class Corpus:
         return np.arange(len(self), dtype=np.uint32)
 
     def take(self, order: npt.NDArray[Any]) -> Corpus:
-        """Some of the sequences, copied."""
+        """Copy some of the sequences."""
         return Corpus(self.sequences.take(order), self.codes[spans(self.sequences.bounds, order)[0]])
 
     def split(self, held: npt.NDArray[np.bool_]) -> tuple[Corpus, Corpus]:
@@ -53,24 +53,24 @@ class Corpus:
         return parts
 
     def check(self, name: str) -> None:
-        """Refuse a corpus without tokens."""
+        """Raise an error if there are no tokens."""
         if self.sequences.n_tokens == 0:
             raise DataError(f"{name} must have tokens, got none")
 
 
 class SequenceLearner(Learner[Corpus]):
-    """Weights that score a sequence with its labels, learned by stepping from wrong labels towards the right ones.
+    """A learner of weights that score a sequence with its labels; steps go from wrong labels to the right ones.
 
-    The array `w` has a row for each history and for each feature that has been part of a step, and a column for each
-    label; see `perceptrons.core.sequence.passes`. `rows` has the row of each feature. `kept` is Σ t·δ_t over the steps
-    δ_t made at sequence number t, for the mean of all hypotheses.
+    The array `w` has one row per history and per feature that has been part of a step, and one column per label; see
+    `perceptrons.core.sequence.passes`. `rows` has the row of each feature. `kept` is Σ t·δ_t, where δ_t is the step
+    made at sequence number t, for the mean of all hypotheses.
     """
 
     words = words_of_structures("sequences", "tokens", found="labels")
 
     @property
     def one_by_one(self) -> bool:
-        return True  # token mistakes are noted pass by pass
+        return True  # token mistakes are recorded for each pass
 
     def __init__(self, labels: list[Any], n_features: int, markov: int, readout: str) -> None:
         self.labels, self.markov = labels, markov
@@ -87,14 +87,14 @@ class SequenceLearner(Learner[Corpus]):
     def adopt(
         self, *, rule: Any, eta: float = 1.0, beam: int | None = None, early: bool = False, k_best: int = 1
     ) -> None:
-        """Go on with this rule, length of steps and search."""
+        """Continue with this rule, step scale and search."""
         self.rule, self.eta = rule, float(eta)
         self._beam = beam, early
         self._k = k_best
 
     @property
     def search(self) -> Any:
-        """How the best labels are looked for; no beam is wider than there are states to keep."""
+        """How to search for the best labels; a beam is at most as wide as the number of states."""
         width, early = self._beam
         if self._k > 1:
             return Lists(self._k)
@@ -104,16 +104,16 @@ class SequenceLearner(Learner[Corpus]):
 
     @property
     def used(self) -> int:
-        """Rows of w that are in use."""
+        """Number of rows of w in use."""
         return int(self.course.used_rows)
 
     @property
     def width(self) -> int:
-        """Columns of w: one a label, padded."""
+        """Number of columns of w: one per label, padded."""
         return int(self.state["w"].shape[1])
 
     def _zeros(self, height: int, width: int) -> tuple[Floats, Floats]:
-        """Room for weights and sums. What is not touched takes no memory: rows are used from the first on."""
+        """Arrays for weights and sums. Rows are used from the first on; untouched ones take no memory."""
         return np.zeros((height, width)), np.zeros((height if self.readout.sums else 0, width))
 
     def _hold_weights(self, w: Floats, kept: Floats) -> None:
@@ -121,7 +121,7 @@ class SequenceLearner(Learner[Corpus]):
         self.state.hold("kept", kept, BY_LABEL)
 
     def add_features(self, n_features: int) -> None:
-        """Make room for features that have come up. Interrupted, it has changed nothing."""
+        """Make room for new features. An interruption changes nothing."""
         state, used = self.state, self.used
         if n_features <= len(state["rows"]):
             return
@@ -133,9 +133,9 @@ class SequenceLearner(Learner[Corpus]):
         self.state = state.with_arrays(w=w, kept=kept, rows=rows)
 
     def add_labels(self, labels: list[Any]) -> None:
-        """Make room for labels that have come up; `labels` are all, in order, those that were known among them.
+        """Make room for new labels; `labels` are all labels, known and new, in order.
 
-        Interrupted, it has changed nothing.
+        An interruption changes nothing.
         """
         number = {label: code for code, label in enumerate(labels)}
         codes = np.array([number[label] for label in self.labels], dtype=np.intp)
@@ -155,15 +155,15 @@ class SequenceLearner(Learner[Corpus]):
         vars(self).update(labels=labels, state=state)
         self.constrain(self.scheme)
 
-    # -- what may follow what -----------------------------------------------------------------------------------------
+    # -- allowed transitions ------------------------------------------------------------------------------------------
 
     def constrain(self, scheme: str | None) -> None:
-        """Allow what a scheme of labels allows; None allows everything."""
+        """Allow only the transitions of a label scheme; None allows all."""
         self.scheme, self._read = scheme, None
         self.links = self._links(self.state["w"])
 
     def _links(self, w: Floats) -> Floats:
-        """The weights of histories as search reads them: −∞ for what is not allowed."""
+        """The weights of histories for the search: −∞ for transitions that are not allowed."""
         size, width = len(self.labels), w.shape[1]
         links = w[1 : 1 + n_links(self.markov, width)].copy()
         mask = np.full((width + 2, width), -np.inf)
@@ -187,16 +187,16 @@ class SequenceLearner(Learner[Corpus]):
         return self.learn(examples.sequences, examples.codes, order)
 
     def learn(self, sequences: Sequences, codes: Codes, order: Order) -> int:
-        """Make one pass in this order; return how many sequences were labelled wrong."""
+        """Make one pass in this order; return the number of sequences labelled wrong."""
         mistakes, updates, self._read = self.totals.mistakes, self.totals.updates, None
-        # A perceptron with margin looks for what is closest to being preferred; others for what is preferred.
+        # The margin rule adds costs to scores in the search; other rules do not.
         augmented, search, markov = isinstance(self.rule, Margin), self.search, MARKOV[self.markov]
         how = How(self.rule, demands(self.rule), markov, search, augmented, self.eta, self.readout.sums)
         work = room(sequences, search, self.markov, self.width, learning=True)
         one_pass = passes.learn.for_rule(self.rule)
         state, (totals, course) = self.state, (self.totals.array, self.course.array)
         size = max(1, PART * sequences.n_sequences // max(1, sequences.n_tokens))
-        for begin in range(0, max(1, len(order)), size):  # in parts: Ctrl-C is heard between them
+        for begin in range(0, max(1, len(order)), size):  # in parts: Ctrl-C works between them
             one_pass(
                 *(sequences.indices, sequences.values, sequences.indptr, sequences.bounds, codes),
                 *(order[begin : begin + size], how, state["rows"], state["w"], state["kept"], self.links),
@@ -209,7 +209,7 @@ class SequenceLearner(Learner[Corpus]):
         return int(self.totals.mistakes - mistakes)
 
     def warm_up(self, examples: Corpus, held_out: Corpus | None) -> None:
-        """Have all that passes call compiled, without learning anything: so that passes can be timed."""
+        """Compile everything that passes call, without learning, so that passes can be timed."""
         nothing, before = examples.order()[:0], self.state.copy(slice(0))
         self.learn(examples.sequences, examples.codes, nothing)
         self.totals.array[:], self.course.array[:] = before.totals.array, before.course.array
@@ -225,7 +225,7 @@ class SequenceLearner(Learner[Corpus]):
     def hull_point(self, total: float) -> tuple[float, float]:
         w = self.state["w"][: self.used]
         w = w[w != 0.0]
-        squares = np.sort(np.square(w / total))  # in whatever order rows are: a model file may have another
+        squares = np.sort(np.square(w / total))  # sorted: the order of rows may differ in a model file
         return float(np.sqrt(squares.sum())) * (1 + w.size * EPSILON), 0.0
 
     @property
@@ -246,25 +246,25 @@ class SequenceLearner(Learner[Corpus]):
     # -- the readout --------------------------------------------------------------------------------------------------
 
     def reading(self) -> tuple[Floats, Floats]:
-        """The weights that predict, and their links."""
+        """The weights of the readout, and their links."""
         if self._read is None:
             w = self._mean(slice(self.used))
             self._read = w, self._links(w)
         return self._read
 
     def _mean(self, rows: Any) -> Floats:
-        """Rows of the weights that predict."""
+        """Rows of the readout's weights."""
         kept = self.state["kept"][rows] if self.readout.sums else None
         return self.readout.weights(self.state["w"][rows], kept, self.totals)
 
     def watch(self, examples: Corpus) -> Callable[[], float]:
-        """A function that returns the share of tokens that the readout labels wrong at the time of the call."""
+        """A function that returns the share of tokens that the readout currently labels wrong."""
         return lambda: float(np.mean(self.predict(examples.sequences) != examples.codes))
 
     def _reading(self, examples: Sequences) -> tuple[Sequences, Codes, Floats, Floats]:
-        """Sequences as the readout sees them: their features, the rows of features, weights and links.
+        """What prediction needs: the sequences, the rows of their features, weights and links.
 
-        In a stream, few sequences come between two steps: then only their weights are read out.
+        In a stream, there are few sequences between two steps; then only their weights are read out.
         """
         if self._read is not None or SMALL * len(examples.indices) > self.used:
             w, links = self.reading()
@@ -278,14 +278,14 @@ class SequenceLearner(Learner[Corpus]):
         return examples._replace(indices=readonly(indices.astype(np.uint32))), rows, w, self._links(w)
 
     def state_weights(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
-        """Features, labels and weights of the readout, where they are not 0."""
+        """Features, labels and weights of the readout, for weights that are not 0."""
         features = np.flatnonzero(self.state["rows"])
         weights = self.reading()[0][self.state["rows"][features]]
         at, labels = np.nonzero(weights)
         return features[at], labels, weights[at, labels]
 
     def transition_weights(self) -> Floats:
-        """Weights of the readout of each label after another; the last row is START, the last column STOP."""
+        """Weights of the readout for transitions between labels; the last row is START, the last column STOP."""
         size, w = len(self.labels), self.reading()[0]
         start, stop = (1 + self.width + more for more in (0, 1))
         found = np.zeros((size + 1, size + 1))
@@ -310,7 +310,7 @@ class SequenceLearner(Learner[Corpus]):
         return out
 
     def k_best(self, examples: Sequences, k: int) -> tuple[Codes, Floats]:
-        """The k best labellings of each sequence: labels (k, tokens) and scores (sequences, k), −∞ for none."""
+        """The k best labellings of each sequence: labels (k, tokens) and scores (sequences, k), −∞ if fewer exist."""
         examples, rows, w, links = self._reading(examples)
         out = np.zeros((k, examples.n_tokens), dtype=np.uint32)
         scores = np.empty((examples.n_sequences, k))
@@ -322,7 +322,7 @@ class SequenceLearner(Learner[Corpus]):
 
 
 def room(examples: Sequences, search: Any, markov: int, width: int, learning: bool = False) -> Work:
-    """Room for a pass over these sequences."""
+    """Working memory for a pass over these sequences."""
     longest = int(np.diff(examples.bounds).max(initial=0))
     entries = int(np.diff(examples.indptr[examples.bounds]).max(initial=0))
     widest = int(np.diff(examples.indptr[int(examples.bounds[0]) : int(examples.bounds[-1]) + 1]).max(initial=0))
@@ -333,7 +333,7 @@ def room(examples: Sequences, search: Any, markov: int, width: int, learning: bo
     elif isinstance(search, Lists):
         states, k = states * search.k, search.k
         marks = longest + 1, states
-    # Twice the places that differences can take: two for each feature, six for each token and the end.
+    # Twice the maximum number of differences: two per feature, six per token and for the end.
     places = 1 << (2 * k * (2 * entries + 6 * longest + 6)).bit_length() if learning else 0
     return Work(
         emit=np.empty((longest, width)),
@@ -350,17 +350,17 @@ def room(examples: Sequences, search: Any, markov: int, width: int, learning: bo
 
 
 def padded(n: int) -> int:
-    """Columns for so many labels, or beginnings: whole vectors."""
+    """Round a number of labels, or beginnings, up to whole vectors."""
     return -(-max(1, n) // LANES) * LANES
 
 
 def n_links(markov: int, width: int) -> int:
-    """Rows of histories: labels, START, STOP; of second order also pairs."""
+    """Number of histories: labels, START, STOP; with second order also pairs."""
     return width + 2 + (width + 1) * width * (markov == 2)
 
 
 def links_of(markov: int, width: int, codes: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """The rows of the histories that are made of these labels: they themselves, START, STOP, and pairs."""
+    """The histories made of these labels: the labels, START, STOP, and with second order their pairs."""
     rows = [codes, np.array([width, width + 1])]
     if markov == 2:
         before = np.append(codes, width)

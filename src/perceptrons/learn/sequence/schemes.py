@@ -1,7 +1,7 @@
-"""Labels that mark spans of tokens: which label may begin a sequence, follow another and end a sequence.
+"""Label schemes for spans of tokens: which labels may begin a sequence, follow each other, and end a sequence.
 
-Three schemes are known. BIO (IOB2): an entity is B-type, then I-type. BILOU: B, then I, then L for its last
-token, and U for an entity of one token. BIOES is BILOU with E for L and S for U. O is outside of any entity.
+BIO (IOB2): an entity is B-type, then I-type. BILOU: B, then I, then L for its last token, and U for an entity of one
+token. BIOES is BILOU with E for L and S for U. O is outside of any entity.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SCHEMES = tuple(LAST_AND_SINGLE)
 
 
 class Allowed(NamedTuple):
-    """What is legal, by numbers of labels; a label that is not of the scheme is legal nowhere."""
+    """What a scheme allows, by numbers of labels; labels outside the scheme are never allowed."""
 
     start: Bools  # [label]
     transition: Bools  # [label before, label]
@@ -29,7 +29,7 @@ class Allowed(NamedTuple):
 
 
 def parts(label: Any) -> tuple[str, str]:
-    """Prefix and type of a label; the prefix is empty if the label is of no scheme.
+    """Prefix and type of a label; the prefix is empty if the label belongs to no scheme.
 
     >>> parts("B-PER"), parts("I"), parts("L-work-of-art"), parts("O"), parts("NN")
     (('B', 'PER'), ('I', ''), ('L', 'work-of-art'), ('O', ''), ('', 'NN'))
@@ -53,17 +53,17 @@ def allowed(labels: Sequence[Any], scheme: str) -> Allowed:
     last, single = LAST_AND_SINGLE[scheme]
     prefixes, types = _columns(labels)
     member = np.isin(prefixes, [prefix for prefix in ("B", "I", "O", last, single) if prefix])
-    inside = np.isin(prefixes, ["B", "I"])  # the entity may go on after it
+    inside = np.isin(prefixes, ["B", "I"])  # the entity may continue after it
     goes_on = np.isin(prefixes, [prefix for prefix in ("I", last) if prefix])  # the entity began before it
     same = inside[:, None] & (types[:, None] == types)
-    # In BIO an entity ends wherever it does not go on; in the others its last label says so.
+    # In BIO an entity may end anywhere; in the other schemes its last label marks the end.
     elsewhere = np.ones_like(inside) if scheme == "BIO" else ~inside
     transition = np.where(goes_on, same, elsewhere[:, None])
     return Allowed(member & ~goes_on, member[:, None] & member & transition, member & elsewhere)
 
 
 def obeys(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) -> Bools:
-    """For each sequence whether it is legal; one without tokens is.
+    """Whether each sequence obeys the scheme; empty sequences do.
 
     >>> codes, bounds = np.array([0, 1, 2, 2, 1], dtype=np.uint32), np.array([0, 3, 5], dtype=np.uint64)
     >>> obeys(codes, bounds, ["B-PER", "I-PER", "O"], "BIO")
@@ -73,7 +73,7 @@ def obeys(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) -> B
     edges = np.asarray(bounds, dtype=np.int64)
     filled = edges[:-1] < edges[1:]
     first, end = edges[:-1][filled], edges[1:][filled]
-    wrong = np.zeros(len(codes) + 1, dtype=np.int64)  # wrong[1 + t] is at token t
+    wrong = np.zeros(len(codes) + 1, dtype=np.int64)  # wrong[1 + t] is about token t
     wrong[2:] = ~transition[codes[:-1], codes[1:]]
     wrong[1 + first] = ~start[codes[first]]
     wrong[end] += ~stop[codes[end - 1]]
@@ -82,7 +82,7 @@ def obeys(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) -> B
 
 
 def recognised(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> str | None:
-    """The first scheme that all sequences obey, if there is a label that begins an entity.
+    """The first scheme that all sequences obey; None without a label that begins an entity.
 
     >>> recognised(np.array([1, 0, 2], dtype=np.uint32), np.array([0, 3], dtype=np.uint64), ["B-LOC", "O", "L-LOC"])
     'BILOU'

@@ -1,4 +1,4 @@
-"""A tagger: features, labels and a learner of sequences, trained in passes or from a stream. No scikit-learn here."""
+"""A tagger: features, labels and a sequence learner, trained in passes or from a stream. No scikit-learn here."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from perceptrons.learn.sequence.labels import Labels, in_order
 from perceptrons.learn.sequence.learner import Codes, Corpus, SequenceLearner
 from perceptrons.learn.sequence.schemes import SCHEMES, obeys, parts, recognised
 
-UPDATES = ("max_violation", "early")  # where a step is made, with a beam
-MODERATE = 1e-30, 1e30  # values of features between which no sum can leave the range of floats
+UPDATES = ("max_violation", "early")  # where to step, with a beam
+MODERATE = 1e-30, 1e30  # with feature values in this range, no sum can overflow
 
 
 class Plan(NamedTuple):
-    """How a tagger learns and searches: what its parameters mean together."""
+    """How a tagger learns and searches: its parameters."""
 
     rule: Any
     readout: str = "averaged"
@@ -33,50 +33,50 @@ class Plan(NamedTuple):
     eta: float = 1.0
 
     def check(self) -> Plan:
-        """Refuse what does not go together."""
+        """Raise an error for parameters that cannot be combined."""
         if self.readout not in OVER_STRUCTURES:
             raise ValueError(
-                f"readout must be {' or '.join(map(repr, OVER_STRUCTURES))}, got {self.readout!r}: a vote or a pocket "
-                "would take a search through every sequence for each of many hypotheses"
+                f"readout must be {' or '.join(map(repr, OVER_STRUCTURES))}, got {self.readout!r}: other readouts "
+                "would have to search every sequence once for each of many hypotheses"
             )
         if self.scheme not in (None, "auto", *SCHEMES):
             raise ValueError(f"scheme must be 'auto', None or one of {', '.join(SCHEMES)}, got {self.scheme!r}")
         if self.k_best > 1 and not isinstance(self.rule, rules.PA | rules.PA1 | rules.PA2):
             raise ValueError(
-                f"k_best={self.k_best} asks for the smallest step that meets several constraints: "
-                f"it goes with the rules pa, pa1 and pa2, got {self.rule}"
+                f"k_best={self.k_best} needs a rule that can meet several constraints in one step: "
+                f"rule must be 'pa', 'pa1' or 'pa2', got {self.rule}"
             )
         if self.k_best > 1 and self.beam is not None:
-            raise ValueError("k_best and beam do not go together: the k best sequences are searched for exactly")
+            raise ValueError("k_best and beam cannot be combined, because k_best needs exact search: use beam=None")
         return self
 
 
 class Tagger:
-    """What maps tokens to labels: a vocabulary of features and, once it has learned, a learner."""
+    """A map from tokens to labels: a vocabulary of features and, after training, a learner."""
 
     def __init__(self, vocabulary: Any, plan: Plan) -> None:
         self.vocabulary, self.plan = vocabulary, plan.check()
-        self.learner: SequenceLearner | None = None  # there once labels are known
-        self.candidates: tuple[str, ...] = SCHEMES  # that all sequences of a stream have obeyed
+        self.learner: SequenceLearner | None = None  # set once labels are known
+        self.candidates: tuple[str, ...] = SCHEMES  # schemes that all sequences of a stream have obeyed
 
     @property
     def labels(self) -> list[Any]:
         return self.learner.labels if self.learner is not None else []
 
     def new_learner(self, labels: list[Any]) -> SequenceLearner:
-        """A learner that has seen nothing."""
+        """An untrained learner."""
         plan = self.plan
         learner = SequenceLearner(labels, self.vocabulary.n_features, plan.order, plan.readout)
         self.adopt(learner)
         return learner
 
     def adopt(self, learner: SequenceLearner) -> None:
-        """Have a learner go on by the plan."""
+        """Make a learner continue with the plan."""
         plan = self.plan
         learner.adopt(rule=plan.rule, eta=plan.eta, beam=plan.beam, early=plan.update == "early", k_best=plan.k_best)
 
     def _check_scheme(self, labels: Labels, bounds: npt.NDArray[np.uint64]) -> None:
-        """Refuse labels that break a scheme which was asked for."""
+        """Raise an error for labels that break the scheme set by the user."""
         scheme = self.plan.scheme
         if scheme in (None, "auto"):
             return
@@ -86,13 +86,13 @@ class Tagger:
             broken = labels.codes[int(bounds[number]) : int(bounds[number + 1])]
             text = " ".join(str(labels.names[code]) for code in broken)
             raise DataError(
-                f"sequence {number} does not obey scheme={scheme!r}: {text}"[:300] + "; correct it, or give scheme=None"
+                f"sequence {number} does not obey scheme={scheme!r}: {text}"[:300] + "; correct it, or set scheme=None"
             )
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def prepare(self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels]) -> Corpus:
-        """The corpus of X with labels y, for a learner that begins anew."""
+        """Make a corpus of X with labels y, and a new learner for it."""
         sequences = self.vocabulary.sequences(X, grow=True)
         labels = y(sequences.bounds)
         corpus = Corpus(sequences, labels.codes)
@@ -108,7 +108,7 @@ class Tagger:
         return corpus
 
     def held_out(self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels]) -> Corpus:
-        """Sequences to take errors on; labels that the learner does not know are never predicted."""
+        """Make a corpus to measure errors on; labels that the learner does not know count as errors."""
         sequences = self.vocabulary.sequences(X, grow=False)
         corpus = Corpus(sequences, y(sequences.bounds).among(self.labels))
         corpus.check("held-out sequences")
@@ -117,10 +117,10 @@ class Tagger:
     def learn_once(
         self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels], announced: Sequence[Any], plan: Plan
     ) -> int:
-        """Learn from sequences, once, in their order; returns how many were labelled wrong.
+        """Learn from sequences once, in their order; return the number of sequences labelled wrong.
 
-        Features, and labels, exist from the first sequence on that has them; and a scheme of labels is in force as
-        long as all sequences so far obey it. So cutting a stream into other chunks changes nothing.
+        Features and labels exist from the first sequence that has them, and a label scheme is in use as long as all
+        sequences so far obey it. So how a stream is cut into calls does not change the result.
         """
         mark, candidates, known, old = self.vocabulary.mark(), self.candidates, self.learner, self.plan
         before = None
@@ -148,7 +148,7 @@ class Tagger:
     def _back(
         self, mark: Any, candidates: tuple[str, ...], learner: SequenceLearner | None, plan: Plan, before: Any
     ) -> None:
-        """Be as before."""
+        """Restore the state before `learn_once`."""
         if learner is not None and before is not None:
             learner.restore(before)
         self.vocabulary.back_to(mark)
@@ -164,14 +164,14 @@ class Tagger:
         known: list[Any],
         announced: Sequence[Any],
     ) -> int:
-        """Learn up to where a label or the scheme changes, make room, go on."""
+        """Learn up to the next new label or change of scheme, adapt the learner, continue."""
         count, bounds = examples.n_sequences, examples.bounds
-        since = dict.fromkeys([*self.labels, *announced], -1)  # the first sequence that has a label
+        since = dict.fromkeys([*self.labels, *announced], -1)  # the first sequence with each label
         tokens = np.full(len(labels.names), examples.n_tokens)
         tokens[labels.codes[::-1]] = np.arange(examples.n_tokens)[::-1]
         for name, token in zip(labels.names, tokens.tolist(), strict=True):
             since.setdefault(name, int(np.searchsorted(bounds, token, side="right")) - 1)
-        until = dict.fromkeys(self.candidates, count)  # the first sequence that breaks a scheme
+        until = dict.fromkeys(self.candidates, count)  # the first sequence that breaks each scheme
         for scheme in self.candidates:
             legal = obeys(labels.codes, bounds, labels.names, scheme)
             until[scheme] = count if legal.all() else int(np.argmin(legal))
@@ -193,12 +193,12 @@ class Tagger:
         return wrong
 
     def _may_overflow(self, learner: SequenceLearner, values: npt.NDArray[np.float64] | None) -> bool:
-        """Whether sums could leave the range of floats: most often they cannot, and no copy of weights is needed."""
+        """Whether sums could overflow. Usually they cannot, and no copy of the weights is needed."""
         low, high = MODERATE
         sizes = np.abs(values[values != 0.0]) if values is not None else np.empty(0)
         small = learner.totals.sq_norm < high
         moderate = low < sizes.min(initial=1.0) and sizes.max(initial=1.0) < high
-        # Steps of PA that go further than the rule says go too far, and then further.
+        # PA steps with η > 1 overshoot, and can grow without bound.
         short = low < self.plan.eta <= (1.0 if rules.demands(self.plan.rule) == 1.0 else high)
         return not (small and moderate and short) or type(self.plan.rule).__module__ != rules.__name__
 
@@ -217,6 +217,6 @@ class Tagger:
 
     @property
     def fitted(self) -> SequenceLearner:
-        """The learner, once there is one."""
+        """The learner, which must exist."""
         assert self.learner is not None
         return self.learner

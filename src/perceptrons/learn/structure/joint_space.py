@@ -1,7 +1,8 @@
-"""The space that features φ(x, y) of structures live in, by name or by number, and the weights in it.
+"""The spaces of features φ(x, y) of structures, by name or by number, and the weights in them.
 
-A space keeps w and, for the averaged readout, u = Σ t·δ_t with δ_t the step made at example t. A step costs what it
-changes. Steps since `mark` can be taken back exactly: old values are noted before they change.
+A space keeps w and, for the averaged readout, u = Σ t·δ_t, where δ_t is the step made at example t. The cost of a step
+is proportional to its non-zero entries. Steps since `mark` can be undone exactly: old values are saved before they
+change.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ EVERYWHERE = slice(None)
 
 
 class Unfit(Exception):
-    """Why something cannot be a vector of features: what was got, and what helps."""
+    """Not a vector of features: the message says what was returned, and what to return."""
 
 
 class Weights(dict[Any, float]):
-    """Weights by name of feature; a name that has none weighs 0.
+    """Weights by feature name; unknown names weigh 0.
 
     >>> weights = Weights({"the/DET": 2.0})
     >>> weights["the/DET"], weights["the/NOUN"], weights.get("the/NOUN"), len(weights)
@@ -46,22 +47,22 @@ class ByName:
 
     @property
     def weights(self) -> Weights:
-        """What a search gets: w as it is."""
+        """The weights for a search: w itself."""
         return self.w
 
     def read(self, features: Any) -> dict[Any, float]:
         """The features as floats."""
         if not isinstance(features, dict):
-            raise Unfit(f"{described(features)}, and a dict before: return one kind for all structures")
+            raise Unfit(f"{described(features)}, but a dict before: return one kind for all structures")
         for name, value in features.items():
             if not isinstance(value, Real | np.bool_):
-                raise Unfit(f"a {type(value).__name__} for {name!r}: values are numbers")
+                raise Unfit(f"a {type(value).__name__} for {name!r}: values must be numbers")
             if not math.isfinite(value):
-                raise Unfit(f"{value} for {name!r}: values are finite")
+                raise Unfit(f"{value} for {name!r}: values must be finite")
         return {name: float(value) for name, value in features.items()}
 
     def difference(self, gold: dict[Any, float], predicted: dict[Any, float]) -> tuple[Any, float]:
-        """Δφ, where it is not 0, and ‖Δφ‖²."""
+        """The non-zero entries of Δφ, and ‖Δφ‖²."""
         delta = dict(gold)
         for name, value in predicted.items():
             delta[name] = delta.get(name, 0.0) - value
@@ -74,12 +75,12 @@ class ByName:
         return sum(w[name] * value for name, value in delta.items())
 
     def size(self, features: dict[Any, float]) -> float:
-        """Σ|w_j·φ_j|, which the rounding of a score is in proportion to."""
+        """Σ|w_j·φ_j|; the rounding error of a score is proportional to it."""
         w = self.w
         return sum(abs(w[name] * value) for name, value in features.items())
 
     def move(self, delta: dict[Any, float], step: float, at: float) -> bool:
-        """w += step·Δφ, u += at·step·Δφ; returns whether all that changed is still finite."""
+        """w += step·Δφ, u += at·step·Δφ; returns whether all changed entries are finite."""
         w, u, old, total = self.w, self.u, self.old, 0.0
         for name, value in delta.items():
             if name not in old:
@@ -101,7 +102,7 @@ class ByName:
         return math.hypot(*self.w.values())
 
     def mark(self) -> None:
-        """What is there now can be gone back to."""
+        """Mark the current weights, for `back`."""
         self.old.clear()
 
     def back(self) -> None:
@@ -116,7 +117,7 @@ class ByName:
 
 
 class Vector(NamedTuple):
-    """Features by number: the values at some places, or everywhere. In a difference each place is there once."""
+    """Features by number: values at some places, or everywhere. In a difference, places are distinct."""
 
     where: Any  # an array of numbers of features, or EVERYWHERE
     values: Floats
@@ -132,23 +133,23 @@ class ByNumber:
 
     @classmethod
     def like(cls, features: Any) -> Self:
-        """The space that these features are of."""
+        """The space of these features."""
         if not hasattr(features, "shape"):
             raise Unfit(described(features))
         return cls(_width(features))
 
     @property
     def weights(self) -> Floats:
-        """What a search gets: w as it is, to be read only."""
+        """The weights for a search: a read-only view of w."""
         return read_only(self.w.view())
 
     def read(self, features: Any) -> Vector:
-        """The features as floats, those of a sparse row by their places."""
+        """The features as floats; of a sparse row, with their places."""
         if isinstance(features, dict) or not hasattr(features, "shape"):
-            raise Unfit(f"{described(features)}, and an array before: return one kind for all structures")
+            raise Unfit(f"{described(features)}, but an array before: return one kind for all structures")
         n_features = _width(features)
         if n_features != len(self.w):
-            raise Unfit(f"{n_features} features, and {len(self.w)} before: all structures have features of one length")
+            raise Unfit(f"{n_features} features, but {len(self.w)} before: return the same number for all structures")
         if hasattr(features, "tocsr"):
             row = features.tocsr()
             vector = Vector(row.indices, _floats(row.data))
@@ -157,10 +158,10 @@ class ByNumber:
         if not np.isfinite(vector.values).all():
             at = int(np.flatnonzero(~np.isfinite(vector.values))[0])
             number = at if vector.where is EVERYWHERE else int(vector.where[at])
-            raise Unfit(f"{vector.values[at]} for feature {number}: values are finite")
+            raise Unfit(f"{vector.values[at]} for feature {number}: values must be finite")
         return vector
 
-    @np.errstate(over="ignore", invalid="ignore")  # the learner looks for it
+    @np.errstate(over="ignore", invalid="ignore")  # the learner checks for overflow
     def difference(self, gold: Vector, predicted: Vector) -> tuple[Any, float]:
         """Δφ and ‖Δφ‖²."""
         if gold.where is EVERYWHERE or predicted.where is EVERYWHERE:
@@ -178,21 +179,21 @@ class ByNumber:
         dense: Any = np.bincount(vector.where, vector.values, len(self.w))
         return np.asarray(dense, dtype=np.float64)
 
-    @np.errstate(over="ignore", invalid="ignore")  # the learner looks for it
+    @np.errstate(over="ignore", invalid="ignore")  # the learner checks for overflow
     def dot(self, delta: Vector) -> float:
         """w·Δφ."""
         return float(self.w[delta.where] @ delta.values)
 
     def size(self, features: Vector) -> float:
-        """Σ|w_j·φ_j|, which the rounding of a score is in proportion to."""
+        """Σ|w_j·φ_j|; the rounding error of a score is proportional to it."""
         return float(np.abs(self.w[features.where]) @ np.abs(features.values))
 
-    @np.errstate(over="ignore", invalid="ignore")  # the learner looks for it
+    @np.errstate(over="ignore", invalid="ignore")  # the learner checks for overflow
     def move(self, delta: Vector, step: float, at: float) -> bool:
-        """w += step·Δφ, u += at·step·Δφ; returns whether all that changed is still finite."""
+        """w += step·Δφ, u += at·step·Δφ; returns whether all changed entries are finite."""
         where = delta.where
         w, u = self.w[where], self.u[where]
-        if not self.old or self.old[-1][0] is not EVERYWHERE:  # else all that was there is noted
+        if not self.old or self.old[-1][0] is not EVERYWHERE:  # otherwise everything is saved already
             self.old.append((where, w.copy(), u.copy()) if where is EVERYWHERE else (where, w, u))
         w, u = w + step * delta.values, u + at * step * delta.values
         self.w[where], self.u[where] = w, u
@@ -210,7 +211,7 @@ class ByNumber:
         return float(np.linalg.norm(self.w))
 
     def mark(self) -> None:
-        """What is there now can be gone back to."""
+        """Mark the current weights, for `back`."""
         self.old.clear()
 
     def back(self) -> None:
@@ -221,7 +222,7 @@ class ByNumber:
 
 
 def described(features: Any) -> str:
-    """What was got, in a few words."""
+    """A short description of a value, for error messages."""
     return f"a {type(features).__name__}" if features is not None else "None"
 
 
@@ -235,11 +236,11 @@ def _width(features: Any) -> int:
     shape = features.shape
     if len(shape) == 1 or (len(shape) == 2 and shape[0] == 1 and hasattr(features, "tocsr")):
         return int(shape[-1])
-    raise Unfit(f"a {type(features).__name__} of shape {shape}: one structure has one vector, such as array.ravel()")
+    raise Unfit(f"a {type(features).__name__} of shape {shape}: return one vector, for instance array.ravel()")
 
 
 def _floats(values: Any) -> Floats:
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise Unfit(f"an array of {array.dtype}: values are numbers")
+        raise Unfit(f"an array of {array.dtype}: values must be numbers")
     return array.astype(np.float64, copy=False)

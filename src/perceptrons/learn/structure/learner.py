@@ -21,7 +21,7 @@ ROUNDING = 64 * EPSILON
 
 
 class Pairs:
-    """Inputs with their structures: the examples of a learner over structures."""
+    """Inputs with their structures: the examples of a structured learner."""
 
     def __init__(self, X: Sequence[Any], Y: Sequence[Any]) -> None:
         self.X, self.Y = X, Y
@@ -41,7 +41,7 @@ class Pairs:
 
 
 class StructuredLearner(Learner[Pairs]):
-    """Weights of a joint feature space, moved by the mistakes of a search."""
+    """A learner of weights in a joint feature space, from the mistakes of a search."""
 
     words = words_of_structures("structures", "structures", found="structures")
 
@@ -49,17 +49,17 @@ class StructuredLearner(Learner[Pairs]):
         self.problem, self.readout = problem, READOUTS[readout]()
         self.state = State()
         self.search_errors = 0
-        self.space: Space | None = None  # there once the first example is known
+        self.space: Space | None = None  # set at the first example
         self._marked: Any = None
-        self._read: tuple[float, Any] | None = None  # after how many examples the readout was computed, and it
+        self._read: tuple[float, Any] | None = None  # the readout, and the number of examples when it was computed
         self.adopt(problem=problem, rule=rule, readout=readout, eta=eta)
 
     def adopt(self, *, problem: Any, rule: Any, readout: str, eta: float) -> None:
-        """Go on with another rule or step; the problem and the readout are there to stay."""
+        """Continue with another rule or step scale; the problem and the readout must stay."""
         if problem is not self.problem or readout != self.readout.name:
             name = "readout" if problem is self.problem else "problem"
             raise ValueError(f"{name} was changed after learning had begun: use fit, or change it back")
-        # The margin rule also steps on examples that are right, and asks the search for what comes too close.
+        # The margin rule also steps on right predictions, when the search finds a structure that comes too close.
         self.scale = demands(rule) if isinstance(rule, Margin) else None
         self.checked = Checked(problem, augmented=self.scale is not None)
         self.rule, self.eta = rule, float(eta)
@@ -67,7 +67,7 @@ class StructuredLearner(Learner[Pairs]):
     # -- learning ---------------------------------------------------------------------------------------------
 
     def once(self, examples: Pairs, order: Order, *, last: bool = False) -> int:
-        """Process examples in this order; return the number of mistakes. If it fails, nothing has changed."""
+        """Process examples in this order; return the number of mistakes. An error changes nothing."""
         updates, mistakes = self.totals.updates, 0
         self._mark()
         try:
@@ -124,8 +124,8 @@ class StructuredLearner(Learner[Pairs]):
                 self.search_errors += 1
                 return mistake
             margin -= above
-        # L in place of the 1 in ℓ = max(0, 1 − m): the rule is shown a margin that is smaller by target·(L − 1). Of a
-        # violation it is at most the target, but for rounding.
+        # L replaces the 1 in ℓ = max(0, 1 − m): the rule gets a margin that is smaller by target·(L − 1). For a
+        # violation it is at most the target, except for rounding.
         target = demands(self.rule)
         tau = self.rule.tau(min(target, margin - target * (cost - 1.0)), sq_norm, 1.0)
         if tau > 0.0:
@@ -140,7 +140,7 @@ class StructuredLearner(Learner[Pairs]):
     def _searched(self, space: Space, number: int, x: Any, y: Any) -> tuple[bool, Any, Any, str | None]:
         """Whether the prediction is wrong, the two structures to step between, and which search found the second.
 
-        No search if there is nothing to step between.
+        The last is None if there is no step.
         """
         checked, weights = self.checked, space.weights
         if checked.by_violation:
@@ -157,13 +157,13 @@ class StructuredLearner(Learner[Pairs]):
         return self.checked.same(number, y, self.checked.search("argmax", number, x, weights))
 
     def confirms(self, examples: Pairs) -> bool:
-        """Steps may have followed the last search for an example: without any, the pass itself has told."""
+        """Search all examples again, unless the last pass made no step."""
         if self.course.quiet or self.space is None:
             return True
         weights, pairs = self.space.weights, zip(examples.X, examples.Y, strict=True)
         return all(self._finds(number, x, weights, y) for number, (x, y) in enumerate(pairs))
 
-    # -- what has been learned --------------------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------------------------
 
     @property
     def weights(self) -> Any:
@@ -175,7 +175,7 @@ class StructuredLearner(Learner[Pairs]):
         return self._read[1]
 
     def watch(self, examples: Pairs) -> Callable[[], float]:
-        """A function that returns the share of structures that the readout gets wrong at the time of the call."""
+        """A function that returns the share of structures that the readout currently predicts wrong."""
 
         def error() -> float:
             pairs = zip(examples.Y, self.predict(examples.X), strict=True)
@@ -184,7 +184,7 @@ class StructuredLearner(Learner[Pairs]):
         return error
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
-        """The best structure of each."""
+        """The best structure of each input."""
         return [self.checked.search("argmax", number, x, self.weights) for number, x in enumerate(X)]
 
     def hull_point(self, total: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""A problem over structures, as its author writes it, and the checks of what its methods return."""
+"""The interface of a problem over structures, and checks of what its methods return."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARAMETERS = {
 
 
 class Problem(Protocol):
-    """What a structure is described by and searched with. Optional: `loss`, `augmented`, `violation`."""
+    """Describes and searches structures. Optional methods: `loss`, `augmented`, `violation`."""
 
     def features(self, x: Any, y: Any) -> Any:
         """φ(x, y)."""
@@ -34,7 +34,7 @@ class Problem(Protocol):
 
 
 class Checked:
-    """A problem whose every answer is checked; `number` says which example is to blame."""
+    """A problem whose answers are all checked; `number` is the example, for error messages."""
 
     def __init__(self, problem: Any, *, augmented: bool) -> None:
         """`augmented`: whether training searches with the loss added."""
@@ -44,20 +44,20 @@ class Checked:
         for name, meaning in needed.items():
             if not self._has(problem, name):
                 raise TypeError(
-                    f"problem must have a method {name}({PARAMETERS[name]}) that returns {meaning}, and "
+                    f"problem must have a method {name}({PARAMETERS[name]}) that returns {meaning}, but "
                     f"{type(problem).__name__} has none"
                 )
         self.problem, self.own_loss = problem, self._has(problem, "loss")
         self.by_violation = self._has(problem, "violation")
         if augmented and self.by_violation:
             raise ValueError(
-                "rule='margin' searches with the loss added, which problem.violation(x, weights, y) is not told of: "
+                "rule='margin' adds the loss to scores, which problem.violation(x, weights, y) cannot do: "
                 "use another rule, or a problem without violation"
             )
         if augmented and not self._has(problem, "augmented"):
             raise ValueError(
                 "rule='margin' needs problem.augmented(x, weights, y, scale), the structure with the largest score + "
-                f"scale·loss, and {type(problem).__name__} has none: write it, or use another rule"
+                f"scale·loss, but {type(problem).__name__} has none: write it, or use another rule"
             )
 
     @staticmethod
@@ -72,17 +72,17 @@ class Checked:
             raise
 
     def space(self, number: int, x: Any, y: Any) -> Space:
-        """The space that the features of this problem are of."""
+        """The feature space of this problem."""
         features = self._call("features", number, x, y)
         try:
             space: Space = ByName() if isinstance(features, dict) else ByNumber.like(features)
-            space.read(features)  # what is wrong with them is said before anything is searched
+            space.read(features)  # check them before any search
         except Unfit as why:
             raise self._unfit(number, "", why) from None
         return space
 
     def features(self, space: Space, number: int, x: Any, y: Any, searched: str = "") -> Any:
-        """φ(x, y), read by the space. `searched` is the method that gave y, if it was not given."""
+        """φ(x, y), read by the space. `searched` is the method that found y, if y is not from the data."""
         about = f", y by problem.{searched}," if searched else ""
         features = self._call("features", number, x, y, about=about)
         try:
@@ -103,7 +103,7 @@ class Checked:
         return found
 
     def violation(self, number: int, x: Any, weights: Any, y: Any) -> tuple[Any, Any] | None:
-        """Parts of y and of what is predicted, or None where the search ends with y."""
+        """Parts of y and of the predicted structure, or None if the search finds y."""
         found = self._call("violation", number, x, weights, y)
         if found is None or (isinstance(found, tuple | list) and len(found) == 2):
             return None if found is None else (found[0], found[1])
@@ -113,7 +113,7 @@ class Checked:
         )
 
     def loss(self, number: int, y: Any, predicted: Any) -> float:
-        """L(y, ŷ): that of the problem, or 1 where they differ."""
+        """L(y, ŷ): the problem's own loss, or 1 if they differ."""
         if not self.own_loss:
             return float(not self.same(number, y, predicted))
         loss = self._call("loss", number, y, predicted)
@@ -136,13 +136,13 @@ class Checked:
 
 
 def same(y: Any, predicted: Any) -> bool:
-    """Whether two structures are equal; lists, tuples and arrays are compared by what is in them.
+    """Whether two structures are equal; lists, tuples and arrays are compared by their contents.
 
     >>> same([1, (2, 3)], (1, np.array([2, 3]))), same([1, 2], [1, 2, 3]), same("ab", ["a", "b"])
     (True, False, False)
     """
     if type(y) is type(predicted) and isinstance(y, list | tuple):
-        with suppress(ValueError):  # from arrays in it
+        with suppress(ValueError):  # raised by arrays inside
             if y == predicted:
                 return True
     if isinstance(y, np.ndarray) and isinstance(predicted, np.ndarray):
