@@ -54,7 +54,7 @@ class Plain(NamedTuple):
         return weight if margin <= 0.0 else 0.0
 
 
-@register("margin", beta="margin that every row must reach")
+@register("margin", beta="margin to reach")
 class Margin(NamedTuple):
     """The perceptron with margin (Krauth & Mézard 1987): τ = 1 when m ≤ β. A weight scales the step."""
 

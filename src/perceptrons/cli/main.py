@@ -83,7 +83,7 @@ class Verbs(click.Group):
     cls=Verbs,
     verbs=VERBS,
     folder="perceptrons.cli",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
     epilog="Exit codes: 0 success, or yes; 1 no (certify); 2 error; 3 undecided (certify); "
     "130 interrupted (what was learned is saved); 141 the reader of the output has gone.",
 )

@@ -30,7 +30,7 @@ def ending(context: Any, parameter: Any, path: str) -> str:
 @click.command("plot", epilog='This command needs matplotlib: pip install "perceptrons[plots]"')
 @click.argument("model", metavar="MODEL")
 @click.argument("data", nargs=-1, metavar="[DATA...]")
-@click.option("--kind", type=click.Choice(KINDS), default="boundary", show_default=True, help="What to draw.")
+@click.option("--kind", type=click.Choice(KINDS), default="boundary", help="What to draw.")
 @click.option(
     *("-o", "--output", "path"), required=True, callback=ending, help="Picture to write: a .png, .svg or .pdf file."
 )

@@ -61,18 +61,13 @@ ENCODING = [
     ),
     click.option("--text", callback=names, metavar="A,B,…", help="Columns of text, whose words are hashed."),
     click.option(
-        "--ngrams",
-        type=click.IntRange(1, 8),
-        default=1,
-        show_default=True,
-        help="Text: maximum number of consecutive words in a feature.",
+        "--ngrams", type=click.IntRange(1, 8), default=1, help="Text: maximum number of consecutive words in a feature."
     ),
     click.option(
         "--text-bits",
         type=click.IntRange(1, 28),
         metavar="BITS",
         default=18,
-        show_default=True,
         help="Text: hash words into 2^BITS features.",
     ),
     MISSING,

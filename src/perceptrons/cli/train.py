@@ -45,7 +45,6 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
     "--estimator",
     type=click.Choice(list(ESTIMATORS)),
     default="perceptron",
-    show_default=True,
     help="Linear with any rule; linear as in scikit-learn's PassiveAggressiveClassifier; or with a kernel.",
 )
 @click.option(
@@ -57,17 +56,14 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 @click.option(
     "--tol",
     type=click.FloatRange(0),
-    default=0.0,
     help="Stop when the margin is proved to be below TOL times the length of the longest row.  [default: never]",
 )
 @click.option("--class-weight", callback=weights, metavar="W", help='Class weights: "balanced", or label=weight,…')
 @click.option("--no-intercept", is_flag=True, help="Learn without a bias.")
-@click.option("--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True, help="Kernel function.")
-@click.option(
-    "--gamma", default="scale", show_default=True, callback=width, help="Kernel parameter: a number, scale or auto."
-)
-@click.option("--degree", type=click.IntRange(0), default=3, show_default=True, help="Degree of the poly kernel.")
-@click.option("--coef0", type=float, default=0.0, show_default=True, help="Constant of the poly and sigmoid kernels.")
+@click.option("--kernel", type=click.Choice(KERNELS), default="rbf", help="Kernel function.")
+@click.option("--gamma", default="scale", callback=width, help="Kernel parameter: a number, scale or auto.")
+@click.option("--degree", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
+@click.option("--coef0", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
 @click.option("--budget", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
 @reading.options(reading.READING, reading.ENCODING, reading.CACHING)
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:

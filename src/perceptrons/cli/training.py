@@ -51,17 +51,10 @@ def options(unit: str) -> list[Any]:
             "--rule",
             type=click.Choice(list(rules.RULES)),
             default="perceptron",
-            show_default=True,
             help="Rule that decides how far each step goes.",
         ),
         *map(_parameter, _parameters()),
-        click.option(
-            "--passes",
-            type=click.IntRange(1),
-            default=10,
-            show_default=True,
-            help="Maximum number of passes over the data.",
-        ),
+        click.option("--passes", type=click.IntRange(1), default=10, help="Maximum number of passes over the data."),
         click.option(
             "--validation",
             metavar="SHARE|FILE",
@@ -73,9 +66,7 @@ def options(unit: str) -> list[Any]:
             help="Stop after this many passes without a smaller held-out error, and keep the best.  "
             "[default: keep the last]",
         ),
-        click.option(
-            "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed for shuffling."
-        ),
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed for shuffling."),
         click.option("--no-shuffle", is_flag=True, help=f"Keep the order of the {unit}."),
         click.option("--drop-zeros", is_flag=True, help="Do not save zero weights: a smaller file, same predictions."),
         click.option("-q", "--quiet", is_flag=True, help="Print only errors."),

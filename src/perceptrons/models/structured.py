@@ -124,12 +124,7 @@ class StructuredPerceptron(Online):
     # -- learning ---------------------------------------------------------------------------------------------
 
     def _settings(self) -> dict[str, Any]:
-        return {
-            "problem": self.problem,
-            "rule": rules.resolve(self.rule),
-            "readout": self.readout,
-            "eta": self.eta0,
-        }
+        return {"problem": self.problem, "rule": rules.resolve(self.rule), "readout": self.readout, "eta": self.eta0}
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, Y: Any) -> Self:

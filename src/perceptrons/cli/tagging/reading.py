@@ -71,8 +71,7 @@ def templates(given: str) -> str | list[Template]:
         return given
     if not os.path.isfile(given):
         raise click.BadParameter(
-            f"no built-in set and no file is called {given!r}; sets: {', '.join(SETS)}",
-            param_hint="--features",
+            f"no built-in set and no file is called {given!r}; sets: {', '.join(SETS)}", param_hint="--features"
         )
     with open(given, encoding="utf-8") as file:
         lines = [line.partition("#")[0].strip() for line in file]

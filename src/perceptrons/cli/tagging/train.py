@@ -26,8 +26,7 @@ from perceptrons.store.taggers import SavedTagger
 
 
 @click.command(
-    "train",
-    epilog="FILE: plain or compressed (gzip, bzip2, zstd); patterns such as '*.conllu'; - for standard input.",
+    "train", epilog="FILE: plain or compressed (gzip, bzip2, zstd); patterns such as '*.conllu'; - for standard input."
 )
 @reading.ARGUMENT
 @click.option(
@@ -42,39 +41,25 @@ from perceptrons.store.taggers import SavedTagger
 @reading.TABS
 @options(training.options("sentences"))
 @click.option(
-    "--readout",
-    type=click.Choice(OVER_STRUCTURES),
-    default="averaged",
-    show_default=True,
-    help="Which weight vector makes predictions.",
+    "--readout", type=click.Choice(OVER_STRUCTURES), default="averaged", help="Which weight vector makes predictions."
 )
 @click.option(
-    "--order",
-    type=click.IntRange(0, 2),
-    default=1,
-    show_default=True,
-    help="Number of previous labels that a label depends on.",
+    "--order", type=click.IntRange(0, 2), default=1, help="Number of previous labels that a label depends on."
 )
 @click.option(
     "--scheme",
     type=click.Choice(["auto", "none", *SCHEMES]),
     default="auto",
-    show_default=True,
     help="Which labels may follow each other; auto: the scheme that all training labels obey.",
 )
 @click.option("--beam", type=click.IntRange(1), help="Number of partial labellings to keep.  [default: exact search]")
 @click.option(
-    "--update",
-    type=click.Choice(UPDATES),
-    default=UPDATES[0],
-    show_default=True,
-    help="With --beam: where in the sentence to update.",
+    "--update", type=click.Choice(UPDATES), default=UPDATES[0], help="With --beam: where in the sentence to update."
 )
 @click.option(
     "--k-best",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     help="With rules pa, pa1, pa2: number of best labellings in each update.",
 )
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:

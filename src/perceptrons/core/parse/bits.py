@@ -46,11 +46,7 @@ def instruction(stub, result):
             context, _ = signature(define).parameters.values()
             define.__signature__ = Signature([context, *signature(stub).parameters.values()])  # Numba reads it
             call = intrinsic(define)
-            by_arity = {
-                1: lambda a: call(a),
-                2: lambda a, b: call(a, b),
-                4: lambda a, b, c, d: call(a, b, c, d),
-            }
+            by_arity = {1: lambda a: call(a), 2: lambda a, b: call(a, b), 4: lambda a, b, c, d: call(a, b, c, d)}
             return by_arity[len(args)]
 
         return emit

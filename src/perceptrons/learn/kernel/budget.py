@@ -41,15 +41,7 @@ class BudgetLearner(Expansion):
     words = Expansion.words._replace(other_space="or another kernel (a larger gamma or degree)")
 
     def __init__(
-        self,
-        rule: Any,
-        readout: str,
-        *,
-        budget: int,
-        policy: str,
-        threshold: float,
-        seed: int,
-        **settings: Any,
+        self, rule: Any, readout: str, *, budget: int, policy: str, threshold: float, seed: int, **settings: Any
     ) -> None:
         super().__init__(rule, readout, **settings)
         self.fixed |= {"budget": budget, "policy": policy, "threshold": threshold}

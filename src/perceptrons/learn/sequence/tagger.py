@@ -157,12 +157,7 @@ class Tagger:
             self.adopt(learner)
 
     def _learn_segments(
-        self,
-        learner: SequenceLearner,
-        examples: Sequences,
-        labels: Labels,
-        known: list[Any],
-        announced: Sequence[Any],
+        self, learner: SequenceLearner, examples: Sequences, labels: Labels, known: list[Any], announced: Sequence[Any]
     ) -> int:
         """Learn up to the next new label or change of scheme, adapt the learner, continue."""
         count, bounds = examples.n_sequences, examples.bounds

@@ -122,12 +122,7 @@ def any_hull_point(constraints: Constraints, *, free: bool) -> tuple[Chosen, lis
 
 
 def _separator(
-    constraints: Constraints,
-    hypothesis: Hypothesis,
-    chosen: Chosen,
-    weights: Iterable[float | Fraction],
-    *,
-    free: bool,
+    constraints: Constraints, hypothesis: Hypothesis, chosen: Chosen, weights: Iterable[float | Fraction], *, free: bool
 ) -> Separator:
     """The enclosure that this hypothesis and these multipliers prove."""
     low, closest = margin(constraints, hypothesis, free=free)
