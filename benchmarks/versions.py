@@ -101,7 +101,7 @@ def voted(data: Path) -> Work:
 def command(*args: Any) -> Work:
     """A whole command of the version that this process has."""
     line = [sys.executable, "-m", "perceptrons", *map(str, args)]
-    return lambda: subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
+    return lambda: subprocess.run(line, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def svmlight(name: str, passes: int) -> Work:

@@ -237,10 +237,10 @@ class SequenceLearner(Learner[Corpus]):
 
     def restore(self, snapshot: Any) -> None:
         self.labels, scheme, copied = snapshot
-        self.state, used = copied.copy(), len(copied["w"])
-        self._hold_weights(*self._zeros(used + len(copied["rows"]), copied["w"].shape[1]))
-        for name in ("w", "kept"):
-            self.state[name][: len(copied[name])] = copied[name]
+        w, kept = self._zeros(len(copied["w"]) + len(copied["rows"]), copied["w"].shape[1])
+        for array, old in ((w, copied["w"]), (kept, copied["kept"])):
+            array[: len(old)] = old
+        self.state = copied.copy(slice(0)).with_arrays(w=w, kept=kept)
         self.constrain(scheme)
 
     # -- the readout --------------------------------------------------------------------------------------------------
