@@ -13,7 +13,7 @@ from perceptrons.cli import output, reading, training
 from perceptrons.data import Rows, Source
 from perceptrons.data.cache import Cached
 from perceptrons.learn.classes import ClassLearner
-from perceptrons.learn.fit import InMemory, Passes, Run
+from perceptrons.learn.fit import AnyLearner, InMemory, Passes, Run
 from perceptrons.learn.labels import Array
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
@@ -64,7 +64,7 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
         bar.source = read
         bar(rows, mistakes)
 
-    def report(learner: Any, run: Run) -> None:
+    def report(learner: AnyLearner, run: Run) -> None:
         bar.begin(f"pass {run.n_iter + 1}")
 
     bar.begin("pass 1")

@@ -24,7 +24,7 @@ from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
-from perceptrons.learn.sequence.tagger import UPDATES, Plan, Tagger
+from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.metrics.entities import EntityReport, entity_report
 from perceptrons.models.base import Online
 from perceptrons.models.parameters import COMMON, documented
@@ -163,7 +163,7 @@ class SequenceTagger(Online):
         "order": [Interval(Integral, 0, 2, closed="both")],
         "scheme": [StrOptions({"auto", "BIO", "BILOU", "BIOES"}), None],
         "beam": [Interval(Integral, 1, None, closed="left"), None],
-        "update": [StrOptions(set(UPDATES))],
+        "update": [StrOptions(set(BEAM_UPDATES))],
         "k_best": [Interval(Integral, 1, None, closed="left")],
         "n_iter_no_change": COMMON["n_iter_no_change"],
         "verbose": ["verbose"],

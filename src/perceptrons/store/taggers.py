@@ -12,7 +12,7 @@ from perceptrons.data.token.vocabulary import from_state
 from perceptrons.learn.readouts import OVER_STRUCTURES, READOUTS
 from perceptrons.learn.sequence.learner import SequenceLearner, links_of, n_links, padded
 from perceptrons.learn.sequence.schemes import SCHEMES
-from perceptrons.learn.sequence.tagger import UPDATES, Plan, Tagger
+from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.learners import pack_totals, unpack_totals
@@ -203,7 +203,7 @@ def _plan(settings: Settings) -> Plan:
         order=settings.whole("order", 0, 2),
         scheme=scheme if scheme in (None, "auto") else _schemes([scheme])[0],
         beam=beam if beam is None else settings.whole("beam", 1, 2**31 - 1),
-        update=settings.choice("update", UPDATES),
+        update=settings.choice("update", BEAM_UPDATES),
         k_best=settings.whole("k_best", 1, 2**31 - 1),
         eta=eta,
     ).check()

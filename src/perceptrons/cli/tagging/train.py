@@ -20,7 +20,7 @@ from perceptrons.learn.holdout import split
 from perceptrons.learn.readouts import OVER_STRUCTURES
 from perceptrons.learn.sequence.learner import Corpus, SequenceLearner
 from perceptrons.learn.sequence.schemes import SCHEMES, obeys
-from perceptrons.learn.sequence.tagger import UPDATES, Plan, Tagger
+from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
@@ -54,7 +54,7 @@ from perceptrons.store.taggers import SavedTagger
 )
 @click.option("--beam", type=click.IntRange(1), help="Number of partial labellings to keep.  [default: exact search]")
 @click.option(
-    "--update", type=click.Choice(UPDATES), default=UPDATES[0], help="With --beam: where in the sentence to update."
+    "--update", type=click.Choice(BEAM_UPDATES), default=BEAM_UPDATES[0], help="With --beam: where in the sentence to update."
 )
 @click.option(
     "--k-best",

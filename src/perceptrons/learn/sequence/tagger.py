@@ -16,7 +16,7 @@ from perceptrons.learn.sequence.labels import Labels, in_order
 from perceptrons.learn.sequence.learner import Codes, Corpus, SequenceLearner
 from perceptrons.learn.sequence.schemes import SCHEMES, obeys, parts, recognised
 
-UPDATES = ("max_violation", "early")  # where to step, with a beam
+BEAM_UPDATES = ("max_violation", "early")  # where to step, with a beam
 MODERATE = 1e-30, 1e30  # with feature values in this range, no sum can overflow
 
 
