@@ -54,7 +54,10 @@ from perceptrons.store.taggers import SavedTagger
 )
 @click.option("--beam", type=click.IntRange(1), help="Number of partial labellings to keep.  [default: exact search]")
 @click.option(
-    "--update", type=click.Choice(BEAM_UPDATES), default=BEAM_UPDATES[0], help="With --beam: where in the sentence to update."
+    "--update",
+    type=click.Choice(BEAM_UPDATES),
+    default=BEAM_UPDATES[0],
+    help="With --beam: where in the sentence to update.",
 )
 @click.option(
     "--k-best",
