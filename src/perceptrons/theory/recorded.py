@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.models import PassiveAggressiveClassifier, Perceptron
 from perceptrons.theory import wording
 from perceptrons.theory.rounding import down, up
 
@@ -88,7 +89,7 @@ class Trace:
         The number of rows in each pass.
     """
 
-    model: Any
+    model: Perceptron | PassiveAggressiveClassifier
     update: Array
     pass_: Array
     seen: Array
