@@ -18,7 +18,7 @@ coverage: $(VENV)/.tested
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 2 --dist loadscope --deselect $(NO_LARGE_FILES)
 	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage json --quiet -o - | $(BIN)/python .ci/by_folder.py
+	$(BIN)/coverage json --quiet --include='src/*' -o - | $(BIN)/python .ci/by_folder.py
 
 lint: $(VENV)/.linted
 	$(BIN)/ruff check .
