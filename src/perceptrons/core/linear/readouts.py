@@ -34,10 +34,6 @@ class Pocket(NamedTuple):
     """Keep the w with the fewest mistakes on all rows (Gallant 1990, with ratchet)."""
 
 
-def is_a(readout, kind):
-    return issubclass(readout.instance_class, kind)
-
-
 @register_jitable(**JIT)
 def log_step(i, step, code, rival, log, totals, course):
     """Write one update into the next line of the log; changes log and course in place."""
