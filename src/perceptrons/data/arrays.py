@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core.rows import GOOD, NOT_CANONICAL, survey
+from perceptrons.data.sparse import csr_parts
 
 Array = npt.NDArray[Any]
 Arrays = tuple[Array, Array | None, Array | None]
@@ -246,38 +247,48 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *
     Traceback (most recent call last):
     ValueError: Input X contains NaN at row 1, column 1. Remove or impute such values first.
     """
-    sparse = hasattr(X, "indptr")
-    arrays: Arrays = _csr(X) if sparse else (readonly(X), None, None)
-    sq_norm, verdict, row = survey(*arrays, np.uint64(X.shape[1]))
-    if verdict == NOT_CANONICAL:
-        outside = np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))
-        if outside.size:
-            row = np.searchsorted(X.indptr, outside[0], side="right") - 1
-            raise ValueError(
-                f"{input_name} is not a valid CSR matrix: index {X.indices[outside[0]]} in row {row} is outside of "
-                f"its {X.shape[1]} columns."
-            )
-        X = X.copy()  # sum duplicate entries, as SciPy does everywhere
-        X.sum_duplicates()
-        return as_rows(X, names, input_name, any_length=any_length)
-    if verdict != GOOD and any_length and np.isfinite(X.data if sparse else X).all():
-        if sparse:
-            X = X.copy()
-            X.sum_duplicates()
-        return Rows(*(_csr(X) if sparse else arrays), X.shape[1], np.full(X.shape[0], np.inf))
+    sparse = getattr(X, "format", None) == "csr"
+    values = getattr(X, "data", None) if sparse else X
+    if not isinstance(values, np.ndarray) or len(X.shape) != 2 or values.dtype not in (np.float64, np.float32):
+        kind = getattr(values, "dtype", type(values).__name__)
+        raise ValueError(f"{input_name} must be an array or a CSR matrix of float32 or float64, got {kind}")
+    width = X.shape[1]
+    arrays: Arrays = _csr(X, input_name) if sparse else (readonly(X), None, None)
+    sq_norm, verdict, row = survey(*arrays, np.uint64(width))
+    if verdict == NOT_CANONICAL or (verdict != GOOD and any_length and sparse):
+        arrays = _canonical(arrays, X.shape, input_name)
+        sq_norm, verdict, row = survey(*arrays, np.uint64(width))
+    if verdict != GOOD and any_length and np.isfinite(arrays[0]).all():
+        return Rows(*arrays, width, np.full(X.shape[0], np.inf))
     if verdict != GOOD:
-        raise ValueError(_not_finite(X, int(row), names, input_name))
-    return Rows(*arrays, X.shape[1], sq_norm)
+        raise ValueError(_not_finite(arrays, int(row), names, input_name))
+    return Rows(*arrays, width, sq_norm)
 
 
-def _csr(X: Any) -> tuple[Array, Array, Array]:
-    """Take the arrays of a CSR matrix: unsigned indices, and 64-bit row pointers, to compile fewer variants."""
-    if X.indptr[0] != 0 or X.indptr[-1] > min(X.data.size, X.indices.size) or (np.diff(X.indptr) < 0).any():
+def _csr(X: Any, input_name: str = "X") -> tuple[Array, Array, Array]:
+    """Check a CSR matrix and take its arrays."""
+    values, indices, indptr = csr_parts(X, input_name)
+    if not (values.flags.c_contiguous and values.flags.aligned):
+        values = np.require(values, requirements=["C", "A"])
+    return readonly(values), readonly(indices), readonly(indptr)
+
+
+def _canonical(arrays: Arrays, shape: tuple[int, int], input_name: str) -> tuple[Array, Array, Array]:
+    """Copy CSR rows, and sum entries with the same index, as SciPy does everywhere."""
+    from scipy.sparse import csr_array
+
+    values, indices, indptr = arrays
+    assert indices is not None and indptr is not None
+    outside = np.flatnonzero(indices >= shape[1])
+    if outside.size:
+        row = np.searchsorted(indptr, outside[0], side="right") - 1
+        index = indices.view(np.dtype(f"i{indices.itemsize}"))[outside[0]]
         raise ValueError(
-            "X is not a valid CSR matrix: its row pointers do not increase from 0 to the number of values."
+            f"{input_name} is not a valid CSR matrix: index {index} in row {row} is outside of its {shape[1]} columns."
         )
-    indices = X.indices.view(np.dtype(f"u{X.indices.itemsize}"))
-    return readonly(X.data), readonly(indices), readonly(X.indptr.astype(np.int64, copy=False).view(np.uint64))
+    X = csr_array((values.copy(), indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
+    X.sum_duplicates()
+    return _csr(X)
 
 
 def readonly(array: Array) -> Array:
@@ -287,16 +298,23 @@ def readonly(array: Array) -> Array:
     return view
 
 
-def _not_finite(X: Any, row: int, names: Sequence[Any] | None, input_name: str) -> str:
+def _not_finite(arrays: Arrays, row: int, names: Sequence[Any] | None, input_name: str) -> str:
     """Describe the first value in a row that is not finite, or the row if its squared length overflows."""
-    values = X[[row]].toarray()[0] if hasattr(X, "indptr") else np.asarray(X[row])
+    values, indices, indptr = arrays
+    columns = None
+    if indices is None or indptr is None:
+        values = values[row]
+    else:
+        span = slice(int(indptr[row]), int(indptr[row + 1]))
+        values, columns = values[span], indices[span]
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size == 0:
         return (
             f"Input {input_name} is too large at row {row}: its squared length "
             "overflows float64. Rescale the features, for instance with StandardScaler."
         )
-    column = int(bad[0])
-    what = "NaN" if np.isnan(values[column]) else "infinity"
+    first = int(bad[0])
+    column = first if columns is None else int(columns[first])
+    what = "NaN" if np.isnan(values[first]) else "infinity"
     name = f"{column}" if names is None else f"{column} ({names[column]!r})"
     return f"Input {input_name} contains {what} at row {row}, column {name}. Remove or impute such values first."

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d, validate_data
 
 from perceptrons.data import Rows, Source, as_rows
+from perceptrons.data.sparse import check_sparse
 from perceptrons.learn import labels as labels_of
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.labels import encode
@@ -34,11 +35,16 @@ def features(model: BaseEstimator, X: Any, *, reset: bool, input_name: str = "X"
 
 
 def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
-    """X as a float array or CSR matrix, not copied if possible; `asker` is the estimator, or its name, for errors."""
+    """X as a float array or CSR matrix, not copied if possible; `asker` is the estimator, or its name, for errors.
+
+    A CSR matrix that passes can read in place is returned as it is: `as_rows` checks its arrays.
+    """
     if isinstance(X, np.ndarray) and X.dtype in NARROW:
         X = X.astype(np.float32, order="C")
     if _as_is(X):
         return X
+    if sp.issparse(X):
+        check_sparse(X, input_name)
     return check_array(
         X,
         accept_sparse="csr",
@@ -59,7 +65,9 @@ def _known_width(model: BaseEstimator, X: Any, names: Any, reset: bool) -> bool:
 def _as_is(X: Any) -> bool:
     """Whether passes can read X in place, so that scikit-learn's slower checks are not needed."""
     if sp.issparse(X):
-        return bool(X.format == "csr" and X.ndim == 2 and X.dtype in FLOATS and min(X.shape) > 0)
+        values: Any = getattr(X, "data", None)
+        plain = X.format == "csr" and X.ndim == 2 and isinstance(values, np.ndarray) and values.ndim == 1
+        return bool(plain and values.dtype in FLOATS and min(X.shape) > 0)
     return (
         isinstance(X, np.ndarray)
         and X.dtype in FLOATS

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.data.sparse import safe_csr
 from perceptrons.plots import animation, layers, style
 from perceptrons.plots.plane import choose
 from perceptrons.plots.regions import UNEQUAL, encode, feature_length, fields, grid, limits_of, weights
@@ -147,7 +148,7 @@ class BoundaryDisplay:
 
     @classmethod
     def _computed(cls, estimator: Any, X: Any, y: Any, limits: Any = None) -> Self:
-        rows = X.tocsr() if sp.issparse(X) else np.asarray(X)
+        rows = safe_csr(X) if sp.issparse(X) else np.asarray(X)
         names = [str(name) for name in getattr(X, "columns", [f"feature {j}" for j in range(rows.shape[1])])]
         classes, codes = np.asarray(estimator.classes_), encode(estimator, rows, y)
         coef, intercept = weights(estimator, X if hasattr(X, "iloc") else rows)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.data.sparse import safe_csr
 from perceptrons.plots import style
 from perceptrons.plots.regions import encode, feature_length, weights
 
@@ -101,7 +102,7 @@ class MarginsDisplay:
         for estimator in estimators.values():
             check_is_fitted(estimator)
         if sp.issparse(X):
-            X = X.tocsr()
+            X = safe_csr(X)
         elif not hasattr(X, "iloc"):
             X = np.asarray(X)
         lengths = {name: _length(name, estimator, X) for name, estimator in estimators.items()}

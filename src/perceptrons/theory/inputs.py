@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from perceptrons.data import Rows, as_rows
+from perceptrons.data.sparse import safe_csr
 from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 from perceptrons.theory.solver.constraints import Constraints
@@ -25,6 +26,7 @@ def read(X: Any, y: Any, asker: str, *, any_length: bool = False, name: str = "X
     """
     if y is None:
         raise ValueError(f"{asker} needs the labels y of the rows, got None")
+    X = safe_csr(X, name) if sp.issparse(X) else X
     whole = X.data if sp.issparse(X) else np.asarray(X) if isinstance(X, np.ndarray | list) else np.empty(0)
     if whole.dtype.kind in "iu" and whole.dtype.itemsize == 8 and whole.size and max(whole.max(), -whole.min()) > 2**53:
         raise ValueError(

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data import Rows
+from perceptrons.data.sparse import check_sparse
 from perceptrons.learn.labels import encode
 from perceptrons.models import validation
 from perceptrons.theory.inputs import read
@@ -148,6 +149,7 @@ def augment(X: Any, value: float = 1.0) -> Any:
     if not np.isfinite(column).all() or not column.all():
         raise ValueError(f"value must be finite and not 0, even when rounded to {rows.dtype}, got {value}")
     if sp.issparse(rows):
+        check_sparse(rows)
         kind = sp.csr_array if isinstance(rows, sp.sparray) else sp.csr_matrix
         return kind(sp.hstack([rows, column], format="csr"))
     return np.hstack([rows, column])
