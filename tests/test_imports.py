@@ -1,6 +1,7 @@
 """Imports point one way, so that the architecture can be seen from the folders; and heavy ones are put off."""
 
 import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -115,5 +116,6 @@ def test_public_methods_are_documented():
             if not (getattr(function, "__module__", None) or "").startswith("perceptrons"):
                 continue
             text = function.__doc__ or ""
-            takes = function.__code__.co_argcount > 1 or function.__code__.co_flags & 0x08
+            code = inspect.unwrap(function).__code__
+            takes = code.co_argcount > 1 or code.co_flags & 0x08
             assert "Returns\n" in text and ("Parameters\n" in text or not takes), f"{name}.{attribute}"

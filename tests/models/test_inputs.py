@@ -224,6 +224,7 @@ def test_bad_input_changes_nothing(case, method):
     rows, labels, message, *options = BAD[case]
     keywords = options[0] if options else {}
     fresh = Perceptron(readout="averaged")
+    assert fresh._guard  # its locks are made when they are first used
     before = dict(vars(fresh))
     with pytest.raises(ValueError, match=message):
         getattr(fresh, method)(rows, labels, **keywords)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons import rules
 from perceptrons.learn.fit import AnyLearner, Material, Passes, Run, fit
 from perceptrons.learn.report import Progress, unconverged
+from perceptrons.models.guard import Guard, reading
 
 
 class Online(BaseEstimator):
@@ -106,6 +107,12 @@ class Online(BaseEstimator):
     _n_rows: int  # number of rows, or tokens, in a pass: mistakes are a share of it
 
     @property
+    def _guard(self) -> Guard:
+        """The locks of this model."""
+        found: Guard | None = self.__dict__.get("_locks")
+        return self.__dict__.setdefault("_locks", Guard()) if found is None else found
+
+    @property
     def _trained(self) -> AnyLearner:
         """The learner; an error if the model is not fitted."""
         check_is_fitted(self)
@@ -181,7 +188,7 @@ class Online(BaseEstimator):
         return fit(learner, material, self._passes(seed), held_out=held_out, report=self._report(material))
 
     def _commit(self, learner: AnyLearner, run: Run, n_rows: int) -> None:
-        """Become the fitted model; `n_rows` is the number of rows, or tokens, in a pass."""
+        """Become the fitted model, while no thread reads; `n_rows` is the number of rows, or tokens, in a pass."""
         self._learner = learner
         self.n_iter_ = run.n_iter
         self.converged_ = run.converged
@@ -199,21 +206,25 @@ class Online(BaseEstimator):
     # -- reports ----------------------------------------------------------------------------------------------
 
     @property
+    @reading
     def n_seen_(self) -> int:
         """Number of examples processed, over all passes and calls."""
         return int(self._trained.totals.seen)
 
     @property
+    @reading
     def n_mistakes_(self) -> int:
         """Number of examples that were predicted wrong when they were processed, over all passes and calls."""
         return int(self._trained.totals.mistakes)
 
     @property
+    @reading
     def n_updates_(self) -> int:
         """Number of steps, over all passes and calls."""
         return int(self._trained.totals.updates)
 
     @property
+    @reading
     def margin_bound_(self) -> float:
         """Proved upper bound on the margin: no hypothesis has a larger one on the examples seen."""
         return float(self._trained.margin_bound)

@@ -26,6 +26,7 @@ from perceptrons.learn.stream import check_features, labelled
 from perceptrons.learn.task import Request, Task, from_rows, train_on_source
 from perceptrons.models import sources, validation
 from perceptrons.models.base import Online
+from perceptrons.models.guard import reading
 
 Array = npt.NDArray[Any]
 Start = Callable[[Any, np.random.RandomState], None]  # sets the initial hypothesis of a learner
@@ -110,12 +111,13 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         stacklevel: int = 3,
     ) -> Self:
         """Learn from arrays or a source. `start` sets the initial hypothesis; None means zeros."""
-        if isinstance(X, Source):
-            sources.refuse_labels(y, sample_weight)
-            self._fit_source(X, X_val, y_val, start, stacklevel + 1)
-        else:
-            task, fresh = self._prepare(X, y, sample_weight, X_val, y_val, start)
-            self._train(task, fresh, stacklevel + 1)
+        with self._guard.learning:
+            if isinstance(X, Source):
+                sources.refuse_labels(y, sample_weight)
+                self._fit_source(X, X_val, y_val, start, stacklevel + 1)
+            else:
+                task, fresh = self._prepare(X, y, sample_weight, X_val, y_val, start)
+                self._train(task, fresh, stacklevel + 1)
         return self
 
     def _train(self, task: Task, fresh: Any, stacklevel: int) -> Run:
@@ -125,7 +127,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         return run
 
     def _finish(self, task: Task, run: Run, fresh: Any, stacklevel: int) -> None:
-        self._become(fresh, task.learner, task.classes, run, task.material.n_rows)
+        self._guard.change(lambda: self._become(fresh, task.learner, task.classes, run, task.material.n_rows))
         self._conclude(task.learner, run, stacklevel + 1)
 
     def _prepare(
@@ -164,7 +166,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         self._finish(task, run, fresh, stacklevel + 1)
 
     def _become(self, fresh: Any, learner: ClassLearner, classes: Array, run: Run, n_rows: int) -> None:
-        """Become the fitted model, with the features of `fresh`."""
+        """Become the fitted model, with the features of `fresh`, while no thread reads."""
         learner.seal()
         for name in ("n_features_in_", "feature_names_in_", "encoding_"):
             if hasattr(fresh, name):
@@ -222,14 +224,15 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         return predictions
 
     def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
-        if isinstance(X, Source):
-            sources.refuse_labels(y, sample_weight)
-            return sources.learn_once(self, X, classes, predict)
-        first = not hasattr(self, "_learner")
-        fresh = copy.copy(self) if first else self
-        self._check_learning_once(first)
-        rows = self._rows(fresh, X, reset=first)
-        return self._learn_rows(fresh, rows, y, classes, sample_weight, predict)
+        with self._guard.learning:
+            if isinstance(X, Source):
+                sources.refuse_labels(y, sample_weight)
+                return sources.learn_once(self, X, classes, predict)
+            first = not hasattr(self, "_learner")
+            fresh = copy.copy(self) if first else self
+            self._check_learning_once(first)
+            rows = self._rows(fresh, X, reset=first)
+            return self._learn_rows(fresh, rows, y, classes, sample_weight, predict)
 
     def _check_learning_once(self, first: bool) -> None:
         """Raise an error for parameters that a stream does not allow."""
@@ -261,14 +264,19 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             weight = weights_of_rows(settings["rule"], weight, by_class, final, y, encode(y, final))
         learner = self._new_learner(settings, rows, len(current)) if first else self._learner
         once = Once(learner, rows, y, weight, current, predict)
-        run = once.learn(settings, known, new)
-        if len(once.classes):
-            self._become(fresh, learner, once.classes, run, len(rows))
-        run.resume_interrupt()
+
+        def learn() -> Run:
+            run = once.learn(settings, known, new)
+            if len(once.classes):
+                self._become(fresh, learner, once.classes, run, len(rows))
+            return run
+
+        self._guard.change(learn).resume_interrupt()
         return once.guesses
 
     # -- prediction -------------------------------------------------------------------------------------------
 
+    @reading
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Compute the score of each row.
 
@@ -292,6 +300,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             scores = self._learner.decide(validation.features(self, X, reset=False))
         return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
 
+    @reading
     def predict(self, X: Any) -> Array:
         """Predict the class of each row.
 
@@ -308,6 +317,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         codes = self._learner.predict(scores.reshape(len(scores), -1))
         return np.asarray(self.classes_[codes])
 
+    @reading
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Compute the accuracy: the share of rows that are predicted correctly.
 

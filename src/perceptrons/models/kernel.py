@@ -22,6 +22,7 @@ from perceptrons.learn.kernel.feature_space import KERNELS
 from perceptrons.learn.kernel.learner import KernelLearner
 from perceptrons.models import support, validation
 from perceptrons.models.classifier import Classifier
+from perceptrons.models.guard import reading
 from perceptrons.models.parameters import COMMON, documented
 
 # Parameters that are passed to the learner unchanged.
@@ -257,28 +258,33 @@ class KernelPerceptron(Classifier):
         return learner
 
     @property
+    @reading
     def support_(self) -> npt.NDArray[np.intp]:
         """Indices of the support rows, in X or in the whole stream, sorted by class, then by index."""
         learner = self._expansion
         return np.asarray(learner.state["numbers"][support.order(learner)])
 
     @property
+    @reading
     def n_support_(self) -> npt.NDArray[np.intp]:
         """Number of support rows of each class."""
         return np.bincount(self._expansion.state["codes"], minlength=len(self.classes_))
 
     @property
+    @reading
     def support_vectors_(self) -> Any:
         """The support rows, in the order of `support_`; empty for a precomputed kernel."""
         return support.vectors(self._expansion, self.n_features_in_)
 
     @property
+    @reading
     def dual_coef_(self) -> npt.NDArray[np.float64]:
         """Coefficients of the support rows, of shape (1, n_support) or (n_classes, n_support)."""
         learner = self._expansion
         return np.asarray(support.lines(learner)[:, support.order(learner)])
 
     @property
+    @reading
     def intercept_(self) -> npt.NDArray[np.float64]:
         """Bias, of shape (1,) or (n_classes,): the sum of the coefficients, or 0 without a bias."""
         return np.asarray(support.lines(self._expansion).sum(axis=1) * self._learner.bias)
@@ -289,6 +295,7 @@ class KernelPerceptron(Classifier):
         return float(self._expansion.space.gamma)
 
     @property
+    @reading
     def projection_error_(self) -> float:
         """Largest relative residual of a projection so far; only with a projectron policy."""
         error = getattr(self._expansion, "projection_error", None)
@@ -296,6 +303,7 @@ class KernelPerceptron(Classifier):
             raise AttributeError("projection_error_ exists only with a budget and a projectron policy")
         return float(error)
 
+    @reading
     def kernel_matrix(self, X: Any, Y: Any = None) -> npt.NDArray[np.float64]:
         """Compute the kernel matrix of rows in float64, without the 1 that the bias adds.
 
@@ -336,6 +344,7 @@ class KernelPerceptron(Classifier):
         rows = validation.features(self, X, reset=False)
         return float(learner.space.error(rows.n_features, float(rows.sq_norm.max())))
 
+    @reading
     def feature_space_norm(self) -> float:
         """Compute ‖w‖ in the kernel's feature space, over all classes and without the bias.
 
@@ -345,6 +354,7 @@ class KernelPerceptron(Classifier):
         """
         return support.length(self._expansion, self.kernel)
 
+    @reading
     def normalized(self) -> Self:
         """Scale the model to ‖w‖ = 1: decision values are then signed distances in feature space.
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.models.classifier import Classifier, Start
+from perceptrons.models.guard import reading
 
 Floats = npt.NDArray[np.float64]
 L = TypeVar("L", bound=Classifier)
@@ -74,14 +75,15 @@ def _lines(model: Classifier, part: Any) -> Floats:
 
 
 coef_ = property(
-    lambda model: _lines(model, slice(-1)).copy(),
+    reading(lambda model: _lines(model, slice(-1)).copy()),
     doc="Weights of the features, of shape (1, n_features) or (n_classes, n_features).",
 )
 intercept_ = property(
-    lambda model: _lines(model, slice(-1, None))[:, 0].copy(), doc="Bias, of shape (1,) or (n_classes,)."
+    reading(lambda model: _lines(model, slice(-1, None))[:, 0].copy()), doc="Bias, of shape (1,) or (n_classes,)."
 )
 
 
+@reading
 def normalized(model: L) -> L:
     """Scale the model to ‖w‖ = 1: decision values are then signed distances from the boundary.
 

@@ -73,7 +73,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
         if first:
             note_features(trial, made, trial.n_features_in_)
         trial.mistakes_, trial._n_rows = np.array([mistakes]), n_rows
-        model.__dict__.update(vars(trial))
+        model._guard.change(lambda: model.__dict__.update(vars(trial)))
 
     try:
         for rows, y in made.batches():

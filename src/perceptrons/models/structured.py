@@ -18,6 +18,7 @@ from perceptrons.learn.readouts import OVER_STRUCTURES
 from perceptrons.learn.structure.learner import Pairs, StructuredLearner
 from perceptrons.learn.structure.problem import Checked
 from perceptrons.models.base import Online
+from perceptrons.models.guard import reading
 from perceptrons.models.parameters import COMMON, documented
 
 
@@ -144,12 +145,13 @@ class StructuredPerceptron(Online):
         self
         """
         pairs = Pairs(*examples(X, Y))
-        learner = StructuredLearner(**self._settings())
-        seed = int(check_random_state(self.random_state).randint(2**31)) if self.shuffle else None
-        run = self._fit_examples(learner, InMemory(pairs), seed, None)
-        if run.learned:
-            self._commit(learner, run, len(pairs))
-        self._conclude(learner, run, stacklevel=3)
+        with self._guard.learning:
+            learner = StructuredLearner(**self._settings())
+            seed = int(check_random_state(self.random_state).randint(2**31)) if self.shuffle else None
+            run = self._fit_examples(learner, InMemory(pairs), seed, None)
+            if run.learned:
+                self._guard.change(lambda: self._commit(learner, run, len(pairs)))
+            self._conclude(learner, run, stacklevel=3)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -168,14 +170,19 @@ class StructuredPerceptron(Online):
         self
         """
         pairs, settings = Pairs(*examples(X, Y)), self._settings()
-        learner = self._learner if hasattr(self, "_learner") else StructuredLearner(**settings)
-        learner.adopt(**settings)
-        mistakes = learner.once(pairs, pairs.order())
-        self._commit(learner, Run(mistakes=[mistakes], stop="stream"), len(pairs))
+
+        def learn() -> None:
+            learner = self._learner if hasattr(self, "_learner") else StructuredLearner(**settings)
+            learner.adopt(**settings)
+            mistakes = learner.once(pairs, pairs.order())
+            self._commit(learner, Run(mistakes=[mistakes], stop="stream"), len(pairs))
+
+        self._guard.change(learn)
         return self
 
     # -- learned attributes -----------------------------------------------------------------------------------
 
+    @reading
     def predict(self, X: Any) -> list[Any]:
         """Predict the best structure of each input.
 
@@ -218,6 +225,7 @@ class StructuredPerceptron(Online):
         """
         return self._mean(X, Y, lambda checked: checked.loss)
 
+    @reading
     def _mean(self, X: Any, Y: Any, measure: Callable[[Checked], Callable[..., float]]) -> float:
         """The mean of a measure over pairs of a structure and its prediction."""
         check_is_fitted(self)
@@ -226,6 +234,7 @@ class StructuredPerceptron(Online):
         return float(np.mean([of(number, *pair) for number, pair in enumerate(pairs)]))
 
     @property
+    @reading
     def weights_(self) -> Any:
         """Weights of the readout: an array, or a dict in which unknown names weigh 0."""
         check_is_fitted(self)
@@ -233,6 +242,7 @@ class StructuredPerceptron(Online):
         return type(weights)(weights) if isinstance(weights, dict) else weights  # arrays are read-only
 
     @property
+    @reading
     def n_search_errors_(self) -> int:
         """Number of searches that returned a structure with a lower score than y, and made no step."""
         check_is_fitted(self)

@@ -27,6 +27,7 @@ from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.metrics.entities import EntityReport, entity_report
 from perceptrons.models.base import Online
+from perceptrons.models.guard import reading
 from perceptrons.models.parameters import COMMON, documented
 
 Bounds = npt.NDArray[np.uint64]
@@ -234,21 +235,22 @@ class SequenceTagger(Online):
         """
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val go together: pass both or neither")
-        tagger = self._new()
-        corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
-        random = check_random_state(self.random_state)
-        held_out = None
-        if X_val is not None:
-            held_out = tagger.held_out(self._given(tagger, X_val), self._labels(X_val, y_val, "y_val"))
-        elif self.early_stopping:
-            corpus, held_out = split(corpus, self.validation_fraction, int(random.randint(2**31)), "sequences")
-        learner = tagger.fitted
-        seed = int(random.randint(2**31)) if self.shuffle else None
-        watched = None if held_out is None else learner.watch(held_out)
-        run = self._fit_examples(learner, InMemory(corpus), seed, watched)
-        if run.learned:
-            self._become(tagger, run, corpus.sequences.n_tokens)
-        self._conclude(learner, run, stacklevel=3)
+        with self._guard.learning:
+            tagger = self._new()
+            corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
+            random = check_random_state(self.random_state)
+            held_out = None
+            if X_val is not None:
+                held_out = tagger.held_out(self._given(tagger, X_val), self._labels(X_val, y_val, "y_val"))
+            elif self.early_stopping:
+                corpus, held_out = split(corpus, self.validation_fraction, int(random.randint(2**31)), "sequences")
+            learner = tagger.fitted
+            seed = int(random.randint(2**31)) if self.shuffle else None
+            watched = None if held_out is None else learner.watch(held_out)
+            run = self._fit_examples(learner, InMemory(corpus), seed, watched)
+            if run.learned:
+                self._guard.change(lambda: self._become(tagger, run, corpus.sequences.n_tokens))
+            self._conclude(learner, run, stacklevel=3)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -269,6 +271,18 @@ class SequenceTagger(Online):
         -------
         self
         """
+        broken = self._guard.change(lambda: self._learn_once(X, y, [] if classes is None else list(classes)))
+        if broken is not None:
+            warnings.warn(
+                f"new labels do not obey {broken}: from now on any label may follow any other. "
+                f"Set scheme={broken!r} to make such labels an error.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return self
+
+    def _learn_once(self, X: Any, y: Any, announced: list[Any]) -> str | None:
+        """Learn from sequences once; returns the label scheme that their labels do not obey, if it is given up."""
         tagger = self._tagger if hasattr(self, "_tagger") else self._new()
         plan = self._plan()
         same = [name for name in ("order", "readout", "scheme") if getattr(plan, name) == getattr(tagger.plan, name)]
@@ -281,19 +295,11 @@ class SequenceTagger(Online):
         if tagger.learner is not None:
             totals, scheme = tagger.learner.totals, tagger.learner.scheme
             before = totals.wrong_tokens, totals.tokens
-        announced = [] if classes is None else list(classes)
         mistakes = tagger.learn_once(self._given(tagger, X), self._labels(X, y), announced, plan)
         totals = tagger.fitted.totals
         wrong, tokens = int(totals.wrong_tokens - before[0]), int(totals.tokens - before[1])
         self._become(tagger, Run(mistakes=[mistakes], token_mistakes=[wrong], stop="stream"), tokens)
-        if scheme is not None and tagger.fitted.scheme is None:
-            warnings.warn(
-                f"new labels do not obey {scheme}: from now on any label may follow any other. "
-                f"Set scheme={scheme!r} to make such labels an error.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return self
+        return scheme if tagger.fitted.scheme is None else None
 
     def _templates(self) -> list[Template] | None:
         return None if self.features is None else resolve(self.features)
@@ -310,6 +316,7 @@ class SequenceTagger(Online):
         check_is_fitted(self)
         return self._tagger
 
+    @reading
     def predict(self, X: Any) -> list[list[Any]]:
         """Predict the labels of each sequence.
 
@@ -338,6 +345,7 @@ class SequenceTagger(Online):
         """
         return self.predict([xseq])[0]
 
+    @reading
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[list[Any], float]]]:
         """Find the `k` best labellings of each sequence. The search is exact even if `beam` is set.
 
@@ -362,6 +370,7 @@ class SequenceTagger(Online):
             for i in range(examples.n_sequences)
         ]
 
+    @reading
     def score(self, X: Any, y: Any) -> float:
         """Compute the share of tokens whose label is predicted correctly.
 
@@ -381,6 +390,7 @@ class SequenceTagger(Online):
             raise ValueError("X has no tokens: there is nothing to score")
         return float(np.mean(right == codes))
 
+    @reading
     def report(self, X: Any, y: Any) -> EntityReport:
         """Compute precision, recall and F1 by entity, as conlleval and seqeval count them.
 
@@ -402,21 +412,25 @@ class SequenceTagger(Online):
     # -- reports ------------------------------------------------------------------------------------------------------
 
     @property
+    @reading
     def classes_(self) -> list[Any]:
         """Sorted labels."""
         return list(self._ready().labels)
 
     @property
+    @reading
     def scheme_(self) -> str | None:
         """Scheme in use, or None."""
         return self._ready().fitted.scheme
 
     @property
+    @reading
     def n_features_(self) -> int:
         """Number of distinct features seen."""
         return int(self._ready().vocabulary.n_features)
 
     @property
+    @reading
     def state_features_(self) -> dict[tuple[str, Any], float]:
         """Non-zero weights of features with labels: ``{("word:the", "DET"): 1.5, …}``."""
         tagger = self._ready()
@@ -428,6 +442,7 @@ class SequenceTagger(Online):
         }
 
     @property
+    @reading
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
         """Non-zero weights of pairs (label, next label); None stands for the start and for the end."""
         tagger = self._ready()

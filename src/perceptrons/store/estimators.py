@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +53,8 @@ def save(model: Online, path: str | os.PathLike[str], *, drop_zeros: bool = Fals
     >>> again.predict([[0.0, 1.0]]), again.n_updates_ == model.n_updates_
     (array(['ham'], dtype='<U4'), True)
     """
-    write(to_saved(model), path, drop_zeros=drop_zeros)
+    with unchanged(model):
+        write(to_saved(model), path, drop_zeros=drop_zeros)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -78,6 +80,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         return from_saved(saved) if isinstance(saved, Saved) else from_saved_tagger(saved)
     except Exception as error:  # for instance, parameters that the estimator refuses
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
+
+
+def unchanged(model: Any) -> AbstractContextManager[Any]:
+    """Keep a model from changing in other threads."""
+    guard = getattr(model, "_guard", None)  # other objects, which `to_saved` refuses, have none
+    return nullcontext() if guard is None else guard.mine()
 
 
 def to_saved(model: Online) -> Saved | SavedTagger:

@@ -50,13 +50,17 @@ def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None
     ImportError
         If the package onnx is not installed.
     """
-    saved = model if isinstance(model, Saved) else _saved(model)
-    learner = saved.learner
-    if learner.readout.by_vote:
-        raise ValueError(
-            "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is similar"
-        )
-    content = _model(saved).SerializeToString()
+    from perceptrons.store.estimators import unchanged
+
+    with unchanged(model):
+        saved = model if isinstance(model, Saved) else _saved(model)
+        learner = saved.learner
+        if learner.readout.by_vote:
+            raise ValueError(
+                "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is "
+                "similar"
+            )
+        content = _model(saved).SerializeToString()
     with replaced(path) as file:
         file.write(content)
 

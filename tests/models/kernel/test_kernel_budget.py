@@ -198,6 +198,7 @@ def test_what_has_no_meaning_is_refused(case):
     X, y = rings(30)
     settings, message = REFUSED[case]
     model = KernelPerceptron(**{"budget": 5, **settings})
+    assert model._guard  # its locks are made when they are first used
     before = dict(vars(model))
     for learn in (model.fit, model.partial_fit):
         with pytest.raises(ValueError, match=message):

@@ -40,6 +40,7 @@ BAD = {
 def test_what_is_refused_changes_nothing(case):
     settings, rows, message = BAD[case]
     fresh = KernelPerceptron(**settings)
+    assert fresh._guard  # its locks are made when they are first used
     before = dict(vars(fresh))
     with pytest.raises(ValueError, match=message):
         fresh.fit(rows, LABELS)
