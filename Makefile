@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DATA ?=
 
-.PHONY: demo test coverage lint bench clean
+.PHONY: demo test coverage lint fuzz bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/perceptrons demo
@@ -24,6 +24,11 @@ lint: $(VENV)/.linted
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Malformed input of every kind, for as long as CASES says: 100,000 cases of each kind take hours, 10,000 half an hour.
+CASES ?= 10000
+fuzz: $(VENV)/.tested
+	$(BIN)/python tests/fuzz/harness.py --cases $(CASES)
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/linear.py
