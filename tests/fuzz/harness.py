@@ -48,9 +48,9 @@ def outcome(kind: str, number: int, folder: Path) -> tuple[str, str]:
     except CLEAR as error:
         if 0 < len(str(error)) <= LONGEST and "Traceback" not in str(error):
             return "refused", ""
-        return "unclear error", traceback.format_exc()
+        return "unclear error", traceback.format_exc(limit=-3)
     except Exception:
-        return "unclear error", traceback.format_exc()
+        return "unclear error", traceback.format_exc(limit=-3)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     if used > MOST_MEMORY:
         return "too much memory", f"{used} MB"

@@ -91,6 +91,12 @@ def wide(x, y):
     return np.ones(3 + y)
 
 
+def outside(x, y):
+    row = sp.csr_array(np.ones((1, 3)) * (1 + y))
+    row.indices[-1] = -1
+    return row
+
+
 @pytest.mark.parametrize(
     ("methods", "error", "message"),
     [
@@ -102,6 +108,11 @@ def wide(x, y):
         ({"features": lambda x, y: None}, ValueError, "for example 0 it returned None"),
         ({"features": lambda x, y: np.ones((2, 2))}, ValueError, r"of shape \(2, 2\): return one vector"),
         ({"features": lambda x, y: sp.eye_array(2)}, ValueError, r"of shape \(2, 2\): return one vector"),
+        (
+            {"features": outside, "argmax": lambda x, w: 1},
+            ValueError,
+            "its indices range from -1 to 1, expected 0 to 2",
+        ),
         ({"features": lambda x, y: np.full(2, np.nan)}, ValueError, "nan for feature 0: values must be finite"),
         ({"features": lambda x, y: np.array(["a"])}, ValueError, "an array of <U1: values must be numbers"),
         ({"features": wide, "argmax": lambda x, w: 1}, ValueError, r"y by problem.argmax, .* 4 features, but 3 before"),

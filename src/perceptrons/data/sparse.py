@@ -36,8 +36,7 @@ def check_sparse(X: Any, name: str = "X") -> None:
     Traceback (most recent call last):
     ValueError: X is not a valid CSR matrix: its row pointers fall from 3 to 2 at row 1. Make it anew from its rows.
     """
-    if X.ndim == 2:  # others are refused later
-        CHECKS[X.format](X, name)
+    CHECKS[X.format](X, name)
 
 
 def safe_csr(X: Any, name: str = "X") -> Any:
@@ -73,7 +72,7 @@ def csr_parts(X: Any, name: str = "X") -> tuple[Array, Array, Array]:
         Contiguous, with unsigned indices and 64-bit row pointers, to compile fewer variants. Whether the indices lie
         inside the matrix is not checked.
     """
-    indptr = _pointers(X, "row", X.shape[0], name)
+    indptr = _pointers(X, "row", _shape(X)[0], name)
     end = int(indptr[-1])
     return X.data[:end], _unsigned(X.indices[:end]), indptr
 
@@ -101,7 +100,7 @@ def _pointers(X: Any, kind: str, n: int, name: str) -> Array:
 
 def _check_compressed(X: Any, name: str) -> None:
     """CSR, CSC and BSR."""
-    kind, (n, width) = ("column", X.shape[::-1]) if X.format == "csc" else ("row", X.shape)
+    kind, (n, width) = ("column", X.shape[::-1]) if X.format == "csc" else ("row", _shape(X))
     if X.format == "bsr":
         values = _part(X, "data", 3, name)
         rows, columns = values.shape[1:]
@@ -150,9 +149,16 @@ def _check_lists(X: Any, name: str) -> None:
 def _check_keys(X: Any, name: str) -> None:
     """DOK."""
     for key in X.keys():  # noqa: SIM118, since iterating over the matrix itself yields rows
-        whole = isinstance(key, tuple) and all(isinstance(index, int | np.integer) for index in key)
-        if not whole or not all(0 <= index < width for index, width in zip(key, X.shape, strict=False)):
+        place = key if isinstance(key, tuple) else (key,)
+        whole = len(place) == len(X.shape) and all(isinstance(index, int | np.integer) for index in place)
+        if not whole or not all(0 <= index < width for index, width in zip(place, X.shape, strict=True)):
             raise _error(X, name, f"it has an entry at {key}, outside of its shape {X.shape}")
+
+
+def _shape(X: Any) -> tuple[int, int]:
+    """Rows and columns; SciPy's arrays with one axis are one row."""
+    n, width = (1, *X.shape)[-2:]
+    return n, width
 
 
 def _whole_numbers(X: Any, part: str, name: str) -> Array:

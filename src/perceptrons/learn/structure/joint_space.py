@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.data.sparse import check_sparse, csr_parts
+
 Floats = npt.NDArray[np.float64]
 EVERYWHERE = slice(None)
 
@@ -150,11 +152,7 @@ class ByNumber:
         n_features = _width(features)
         if n_features != len(self.w):
             raise Unfit(f"{n_features} features, but {len(self.w)} before: return the same number for all structures")
-        if hasattr(features, "tocsr"):
-            row = features.tocsr()
-            vector = Vector(row.indices, _floats(row.data))
-        else:
-            vector = Vector(EVERYWHERE, _floats(features))
+        vector = _sparse_row(features) if hasattr(features, "tocsr") else Vector(EVERYWHERE, _floats(features))
         if not np.isfinite(vector.values).all():
             at = int(np.flatnonzero(~np.isfinite(vector.values))[0])
             number = at if vector.where is EVERYWHERE else int(vector.where[at])
@@ -237,6 +235,16 @@ def _width(features: Any) -> int:
     if len(shape) == 1 or (len(shape) == 2 and shape[0] == 1 and hasattr(features, "tocsr")):
         return int(shape[-1])
     raise Unfit(f"a {type(features).__name__} of shape {shape}: return one vector, for instance array.ravel()")
+
+
+def _sparse_row(features: Any) -> Vector:
+    """The values of a sparse row, and their places."""
+    try:
+        check_sparse(features, "the sparse row")
+        values, indices, _ = csr_parts(features.tocsr())
+    except ValueError as error:
+        raise Unfit(str(error)) from None
+    return Vector(indices.astype(np.intp), _floats(values))
 
 
 def _floats(values: Any) -> Floats:
