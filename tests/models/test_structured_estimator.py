@@ -111,7 +111,7 @@ def outside(x, y):
         (
             {"features": outside, "argmax": lambda x, w: 1},
             ValueError,
-            "its indices range from -1 to 1, expected 0 to 2",
+            "indices range from -1 to 1, expected 0 to 2",
         ),
         ({"features": lambda x, y: np.full(2, np.nan)}, ValueError, "nan for feature 0: values must be finite"),
         ({"features": lambda x, y: np.array(["a"])}, ValueError, "an array of <U1: values must be numbers"),
