@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from perceptrons.core.jit.private import is_own
-from perceptrons.data.atomic import POSIX, Folder, is_mine
+from perceptrons.data.atomic import POSIX, Folder
 from perceptrons.data.files import DataError
 
 
@@ -74,9 +74,8 @@ def _chosen(named: str, make: bool) -> Folder:
 
 
 def _own(folder: Folder) -> Folder:
-    """The same folder, if it belongs to this user, and nobody else can write it."""
-    status = folder.status()
-    if POSIX and not (is_mine(status) and is_own(status)):
+    """The same folder, if nobody but this user and root can write it."""
+    if POSIX and not is_own(folder.status()):
         with folder:
             raise PermissionError(f"others can write {folder.path}")
     return folder
