@@ -261,8 +261,8 @@ ARRAYS = {
     "row pointers that go on and on": change("indptr", slice(5, None), 2**63),
     "row pointers beyond the values": change("indptr", -1, 1000),
     "row pointers that leave out values": change("indptr", -1, 30),
-    "an index outside": change("indices", 3, 2**31),
-    "an index twice": change("indices", slice(0, 2), 4),
+    "an index outside": change("indices", -1, 2**31),
+    "an index twice": change("indices", slice(-2, None), 4),
     "a value that is not finite": change("values", 3, np.nan),
     "a wrong squared length": change("sq_norm", 2, 1000.0),
     "a squared length that is not a number": change("sq_norm", 2, np.nan),
@@ -297,13 +297,47 @@ def test_wrong_contents_with_a_right_digest_are_not_used(name, value, tmp_path):
     assert (tmp_path / right.name).read_bytes() == right.content  # made anew
 
 
+@pytest.mark.parametrize("indptr", [[1, 2, 3], [0, 2, 1, 3], [0, 3, 2], [0, 3, 4], [0, 2**64 - 1, 3], [0, 2]])
+def test_row_pointers_rise_from_0_to_the_number_of_values(indptr):
+    cache_file._check_pointers(np.array([0, 0, 2, 3, 3], dtype=np.uint64), 3)
+    with pytest.raises(cache_file.Doubt, match="row pointers"):
+        cache_file._check_pointers(np.array(indptr, dtype=np.uint64), 3)
+
+
+def test_features_that_do_not_occur_take_no_memory(tmp_path):
+    right = good("svm", tmp_path)
+    parts = taken_apart(right.content)
+    for entry in parts.contents["batches"]:
+        entry["features"] = 2**31
+    copy = written(tmp_path, "svm", parts.joined())
+    assert Cached(copy, str(tmp_path)).table is not None  # nothing shows yet
+    assert np.array_equal(learned(copy), right.coef)
+
+
+def test_every_batch_is_there_once(tmp_path):
+    right = good("svm", tmp_path)
+    twice, short = taken_apart(right.content), taken_apart(right.content)
+    twice.contents["batches"][1] = dict(twice.contents["batches"][0])
+    short.contents["batches"].pop()
+    for parts in (twice, short):
+        assert Cached(written(tmp_path, "svm", parts.joined(digests=False)), str(tmp_path)).table is None
+
+
+def test_a_change_of_the_contents_is_noticed(tmp_path):
+    right = good("csv", tmp_path)
+    changed = right.content.replace(b'"category": ["a"', b'"category": ["z"')
+    assert changed != right.content
+    assert Cached(written(tmp_path, "csv", changed), str(tmp_path)).table is None
+
+
 def test_contents_that_are_not_contents_are_not_used(tmp_path):
     right = good("svm", tmp_path)
     parts = taken_apart(right.content)
     nested = b"[" * 100_000
     for contents in (b"", b"1", b"[]", b"{}", nested, b'{"encoding": null, "batches": []}', b'{"encoding": null}'):
-        copy = written(tmp_path, "svm", sealed(parts.head, parts.batches, contents))
-        assert Cached(copy, str(tmp_path)).table is None
+        for batches in (parts.batches, []):
+            copy = written(tmp_path, "svm", sealed(parts.head, batches, contents))
+            assert Cached(copy, str(tmp_path)).table is None
     long = right.content[:-60] + (2**63).to_bytes(8, "little") + right.content[-52:]
     assert len(long) == len(right.content)
     assert Cached(written(tmp_path, "svm", long), str(tmp_path)).table is None
