@@ -87,7 +87,8 @@ def against_vw(small: Path, large: Path, size: dict[Path, float], folder: Path) 
 
 def train(path: Path, passes: int) -> list[str]:
     """The command that trains a perceptron on an svmlight file."""
-    return [*COMMAND, "train", f"{path}.svm", "--passes", str(passes), "--model", f"{path}.perceptron", "-q"]
+    where = ["--model", f"{path}.perceptron", "--cache", str(path.parent)]
+    return [*COMMAND, "train", f"{path}.svm", "--passes", str(passes), *where, "-q"]
 
 
 def run(command: list[str]) -> None:

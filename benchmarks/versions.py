@@ -106,7 +106,7 @@ def command(*args: Any) -> Work:
 
 def svmlight(name: str, passes: int) -> Work:
     model = FILES / f"{os.getpid()}.perceptron"
-    work = command("train", FILES / f"{name}.svm", "--passes", passes, "--model", model, "-q")
+    work = command("train", FILES / f"{name}.svm", "--passes", passes, "--model", model, "--cache", FILES, "-q")
 
     def fresh() -> None:
         for copy in FILES.glob(f"{name}.svm*.cache"):

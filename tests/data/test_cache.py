@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perceptrons.data import DataError, cache, source
+from perceptrons.data import DataError, cache_file, source
 from perceptrons.data.cache import Cached
 from perceptrons.data.svmlight import SvmlightSource
 
@@ -24,9 +24,8 @@ def path(tmp_path):
     return file
 
 
-def cached(path, folder=None):
-    made = SvmlightSource([str(path)], block=1000)
-    return Cached(made, folder)
+def cached(path):
+    return Cached(SvmlightSource([str(path)], block=1000), str(path.parent))
 
 
 def content(batches):
@@ -58,7 +57,7 @@ def test_arrays_of_other_kinds(tmp_path):
     X = np.arange(12.0).reshape(4, 3)
     for y in (np.array(["ä", "b", "ä", "c"]), np.array([True, False, True, True]), np.array([1, 2, 3, 1])):
         np.savez(tmp_path / "rows.npz", X=X, y=y)
-        made = source(tmp_path / "rows.npz").again()
+        made = source(tmp_path / "rows.npz", cache=tmp_path).again()
         first, second = ([(rows.values.copy(), y) for rows, y in made.batches()] for _ in range(2))
         assert np.array_equal(np.vstack([x for x, _ in second]), X)
         assert np.array_equal(np.concatenate([labels for _, labels in second]), y)
@@ -72,7 +71,7 @@ def test_values_that_float32_holds_take_half_the_room(tmp_path):
     for number in ("0.5", "0.1"):
         file = tmp_path / f"{number}.svm"
         file.write_text("".join(f"1 {' '.join(f'{j}:{number}' for j in range(50))}\n" for _ in range(100)))
-        copy = Cached(SvmlightSource([str(file)]))
+        copy = Cached(SvmlightSource([str(file)]), str(tmp_path))
         rows = [batch.rows.values for batch in (list(copy.batches()) and copy.batches())]
         assert all(values.dtype == np.float64 and (values == float(number)).all() for values in rows)
         sizes.append(os.path.getsize(copy.path))
@@ -119,47 +118,55 @@ def test_what_is_not_finished_is_not_there(path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_damaged_copy_is_not_taken_for_rows(path):
+def test_a_damaged_copy_is_made_anew(path):
     copy = cached(path)
     expected = content(copy.batches())
     whole = Path(copy.path).read_bytes()
-    for cut in (0, 10, len(whole) // 2, len(whole) - 1):
-        Path(copy.path).write_bytes(whole[:cut])
-        assert cached(path).table is None and content(cached(path).batches()) == expected
     random = np.random.default_rng(0)
-    noticed = 0
+    damaged = [whole[:cut] for cut in (0, 10, len(whole) // 2, len(whole) - 1)]
     for place in random.integers(0, len(whole), 60).tolist():
-        damaged = bytearray(whole)
-        damaged[place] ^= 1 << int(random.integers(8))
-        Path(copy.path).write_bytes(damaged)
-        try:
-            assert content(cached(path).batches()) == expected
-        except DataError as error:
-            assert "is damaged: delete it" in str(error)
-            noticed += 1
-        Path(copy.path).unlink(missing_ok=True)
-    assert noticed > 20
+        damaged.append(bytearray(whole))
+        damaged[-1][place] ^= 1 << int(random.integers(8))
+    noticed = 0
+    for each in damaged:
+        Path(copy.path).write_bytes(each)
+        assert content(cached(path).batches()) == expected
+        noticed += Path(copy.path).read_bytes() == whole
+    assert noticed > 20  # the others are damaged between the batches
 
 
-def test_where_it_lies(path, tmp_path, monkeypatch):
+def test_damage_that_is_found_too_late_is_an_error_only_once(path):
+    copy = cached(path)
+    expected = content(copy.batches())
+    whole = bytearray(Path(copy.path).read_bytes())
+    whole[copy.table[2].at] ^= 1
+    Path(copy.path).write_bytes(whole)
+    with pytest.raises(DataError, match=r"rows\.svm\.\w+\.cache is damaged: a batch does not .*\. Run this again"):
+        list(cached(path).batches([1, 2]))
+    found = cached(path)
+    batches = found.batches()
+    next(batches)
+    os.utime(path, ns=(1, 1))  # what follows in the file may be anything
+    with pytest.raises(DataError, match="is damaged"):
+        list(batches)
+    assert content(cached(path).batches()) == expected
+
+
+def test_where_it_lies(path, tmp_path):
     folder = tmp_path / "caches"
     made = source(path, cache=str(folder))
-    assert made.again(often=False) is made
+    assert made.again(often=False) is made and not folder.exists()
     list(made.again().batches())
     assert len(caches(folder)) == 1 and not caches(tmp_path)
-    assert isinstance(source(path, cache=str(folder)).again(often=False), Cached)  # there is one: use it
+    assert isinstance(source(path, cache=folder).again(often=False), Cached)  # there is one: use it
     assert source(path, cache=False).again().__class__ is SvmlightSource
-    monkeypatch.setattr(os, "access", lambda *_: False)  # as for a folder of someone else's
-    beside = source(path).again()
-    list(beside.batches())
-    assert beside.table is not None and not caches(tmp_path)
 
 
 def test_the_encoding_of_a_table_is_in_its_copy(tmp_path):
     file = tmp_path / "table.csv"
     file.write_text("job,age,y\nteacher,40,1\nnurse,30,0\nteacher,20,1\n")
-    list(source(file, target="y").again().batches())
-    made = source(file, target="y").again(often=False)
+    list(source(file, target="y", cache=tmp_path).again().batches())
+    made = source(file, target="y", cache=tmp_path).again(often=False)
     assert isinstance(made, Cached)
     [(rows, y)] = made.batches()
     assert made.encoding.feature_names == ["age", "job=teacher", "job=nurse"]
@@ -178,7 +185,7 @@ def test_rows_stay_whatever_becomes_of_the_copy(path):
 
 def test_a_full_disk_is_no_end_of_training(path, monkeypatch):
     expected = content(SvmlightSource([str(path)], block=1000).batches())
-    write, calls = cache.put, []
+    write, calls = cache_file.put, []
 
     def full(*args):
         calls.append(1)
@@ -186,7 +193,7 @@ def test_a_full_disk_is_no_end_of_training(path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write(*args)
 
-    monkeypatch.setattr(cache, "put", full)
+    monkeypatch.setattr(cache_file, "put", full)
     copy = cached(path)
     with pytest.warns(UserWarning, match=r"rows.svm.*cache: cannot keep a copy .*: No space left on device"):
         assert content(copy.batches()) == expected

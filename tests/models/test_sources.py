@@ -117,7 +117,7 @@ def test_shuffling_is_by_seed_whether_or_not_there_is_a_cache(tmp_path):
 
     def fit(seed):
         made = blocks(path, 8000)
-        made.caching = True
+        made.caching = str(tmp_path)
         return Perceptron(max_iter=4, tol=None, random_state=seed).fit(made).coef_
 
     first = fit(1)
@@ -400,7 +400,7 @@ def test_labels_to_validate_on_that_are_no_classes(data, tmp_path):
 def test_a_file_that_changes_between_passes(tmp_path, monkeypatch):
     X, y = rows(2)
     path = written(tmp_path / "rows.svm", X, y)
-    first = Perceptron(max_iter=3, tol=None).fit(source(path))
+    first = Perceptron(max_iter=3, tol=None).fit(source(path, cache=tmp_path))
     learn, calls = Stream.learn, []
 
     def changed(*args, **others):
@@ -412,7 +412,7 @@ def test_a_file_that_changes_between_passes(tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr(Stream, "learn", changed)
-    again = Perceptron(max_iter=3, tol=None).fit(source(path))
+    again = Perceptron(max_iter=3, tol=None).fit(source(path, cache=tmp_path))
     same(again, first, X)  # from the copy
     written(path, X, y)
     with pytest.raises(ValueError, match="X has 1000001 features, but the model is expecting 30"):

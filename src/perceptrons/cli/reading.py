@@ -73,7 +73,7 @@ ENCODING = [
     MISSING,
 ]
 CACHING = [
-    click.option("--cache", metavar="FOLDER", help="Folder for the parsed copy.  [default: beside the file]"),
+    click.option("--cache", metavar="FOLDER", help="Folder for the parsed copy.  [default: ~/.cache/perceptrons/rows]"),
     click.option("--no-cache", is_flag=True, help="Parse the files again in every pass."),
 ]
 

@@ -8,27 +8,142 @@ temporary file is still being written.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import TracebackType
 from typing import BinaryIO
+
+from perceptrons.core.jit.private import is_own
 
 try:
     import fcntl
 except ImportError:  # Windows does not remove open files, so they need no lock
     fcntl = None  # type: ignore[assignment]
 
+POSIX = os.name == "posix"
+# Whether files can be reached relative to an open folder.
+RELATIVE = {os.open, os.stat, os.unlink, os.rename, os.mkdir} <= os.supports_dir_fd and os.listdir in os.supports_fd
+# Never follow a link, and never wait for the other end of a pipe.
+CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+LONGEST = 50  # characters of a name that its temporary file repeats: file systems limit names to 255 bytes
+MOST_LINKS = 40  # that lead to one another, as in Linux
+
+
+class Folder:
+    """An open folder. Its files are those of this folder, even if another one takes its path meanwhile.
+
+    Where a system cannot reach files relative to an open folder, they are reached by path.
+
+    Parameters
+    ----------
+    path : str
+        Of the folder itself, not of a link to it.
+    above : Folder, optional
+        The folder to find `path` in.
+    """
+
+    def __init__(self, path: str, above: Folder | None = None) -> None:
+        self.path: str = path if above is None else os.path.join(above.path, path)
+        self.handle: int | None = None
+        if RELATIVE:
+            within = None if above is None else above.handle
+            flags = os.O_DIRECTORY | os.O_NOFOLLOW
+            try:
+                self.handle = os.open(path, flags | os.O_RDONLY, dir_fd=within)
+            except PermissionError:  # a folder that cannot be listed may still be written
+                if not hasattr(os, "O_PATH"):
+                    raise
+                self.handle = os.open(path, flags | os.O_PATH, dir_fd=within)
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.handle is not None:
+            os.close(self.handle)
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self.path, name) if self.handle is None else name
+
+    def status(self) -> os.stat_result:
+        """The owner and the permissions of the folder."""
+        return os.lstat(self.path) if self.handle is None else os.fstat(self.handle)
+
+    def names(self) -> list[str]:
+        """The names of everything in the folder."""
+        return os.listdir(self.path if self.handle is None else self.handle)
+
+    def make(self, name: str) -> None:
+        """Make a folder in this one, for this user only."""
+        os.mkdir(self._at(name), 0o700, dir_fd=self.handle)
+
+    def find(self, name: str) -> os.stat_result | None:
+        """What has this name: a file, a link, or anything else; None if there is nothing."""
+        try:
+            return os.stat(self._at(name), dir_fd=self.handle, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def create(self, name: str, mode: int) -> BinaryIO:
+        """Make a new file, and open it for writing and reading."""
+
+        def opener(_: str, flags: int) -> int:
+            return os.open(self._at(name), flags, mode, dir_fd=self.handle)
+
+        return open(os.path.join(self.path, name), "x+b", opener=opener)
+
+    def read(self, name: str) -> BinaryIO:
+        """Open a regular file that this user owns; raise an OSError for anything else."""
+
+        def opener(_: str, flags: int) -> int:
+            return os.open(self._at(name), flags | CAREFUL, dir_fd=self.handle)
+
+        file = open(os.path.join(self.path, name), "rb", opener=opener)
+        found = os.fstat(file.fileno())
+        if stat.S_ISREG(found.st_mode) and is_mine(found):
+            return file
+        file.close()
+        raise PermissionError(f"{os.path.join(self.path, name)} is not a regular file of this user")
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a file; it replaces the one that has the new name."""
+        os.replace(self._at(old), self._at(new), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        os.unlink(self._at(name), dir_fd=self.handle)
+
+    def sync(self) -> None:
+        """Flush names to the disk."""
+        if self.handle is None:
+            return
+        with suppress(PermissionError):  # a folder that cannot be listed
+            again = os.open(os.curdir, os.O_RDONLY | os.O_DIRECTORY, dir_fd=self.handle)
+            try:
+                os.fsync(again)
+            finally:
+                os.close(again)
+
+
+def is_mine(status: os.stat_result) -> bool:
+    """Tell whether a file or folder belongs to this user."""
+    return not POSIX or status.st_uid == os.geteuid()
+
 
 @contextmanager
 def replaced(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a file that replaces the one at `path` when the block ends without an error.
 
-    After an error the old file is unchanged.
+    After an error the old file is unchanged. A file of this user keeps its permissions and its group; any other file
+    is replaced by one with the usual permissions of new files.
 
     Parameters
     ----------
     path : str or path
+        A link is followed, unless another user made it.
     durable : bool, default=True
         Wait until the new file is on the disk. Without this, a power failure may leave a damaged file.
 
@@ -36,78 +151,120 @@ def replaced(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[
     ------
     binary file
     """
+    _check_links(os.fspath(path))
     target = os.path.realpath(path)  # replace the target of a link, not the link
-    mode = _mode(target)
-    _remove_left_behind(target)
-    with _temporary(target) as file:
-        try:
-            yield file
-            file.flush()
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), mode)
-            if durable:
-                os.fsync(file.fileno())
-            if fcntl is not None:  # rename while the lock is held, so that nobody removes it
-                os.replace(file.name, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(file.name)
-            raise
-    if fcntl is None:  # Windows does not rename open files
-        os.replace(file.name, target)
-    if durable:
-        _sync_folder(os.path.dirname(target))
-
-
-def _mode(target: str) -> int | None:
-    """The permissions of the existing file, if any; refuse devices and pipes."""
     try:
-        found = os.stat(target)
-    except FileNotFoundError:
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(f"{target} is not a regular file: save under another name")
-    return stat.S_IMODE(found.st_mode)
+        folder = Folder(os.path.dirname(target))
+    except OSError as error:  # report the name that the caller gave
+        raise OSError(error.errno, error.strerror, target) from None
+    with folder, replaced_in(folder, os.path.basename(target), durable=durable) as file:
+        yield file
 
 
 @contextmanager
-def _temporary(target: str) -> Iterator[BinaryIO]:
-    """A new, locked file beside the target."""
-    folder, name = os.path.split(target)
-    while True:
-        path = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+def replaced_in(folder: Folder, name: str, *, private: bool = False, durable: bool = True) -> Iterator[BinaryIO]:
+    """Open a file that replaces the one of this name in a folder when the block ends without an error.
+
+    Parameters
+    ----------
+    folder : Folder
+    name : str
+    private : bool, default=False
+        Whether only this user may read the new file, whatever the permissions of the old one.
+    durable : bool, default=True
+        See `replaced`.
+
+    Yields
+    ------
+    binary file
+    """
+    old = None if private else _old(folder, name)
+    kept = old if old is not None and is_mine(old) else None
+    remove_left_behind(folder, re.escape(name[:LONGEST]))
+    with _temporary(folder, name, 0o600 if private or kept is not None else 0o666) as file:
+        part = os.path.basename(file.name)
         try:
-            file = open(path, "x+b")
+            yield file
+            file.flush()
+            if kept is not None and POSIX:
+                _keep_permissions(file.fileno(), kept)
+            if durable:
+                os.fsync(file.fileno())
+            if fcntl is None:  # Windows does not rename open files
+                file.close()
+            folder.rename(part, name)  # elsewhere the lock is still held, so that nobody removes it
+        except BaseException:
+            with suppress(OSError):  # the disk may be full
+                file.close()  # Windows does not remove open files
+            with suppress(OSError):
+                folder.remove(part)
+            raise
+    if durable:
+        folder.sync()
+
+
+def _check_links(path: str) -> None:
+    """Refuse a link that another user made: it could lead to any file of this user's."""
+    for _ in range(MOST_LINKS):
+        path = path.rstrip(os.sep)
+        if not POSIX or not os.path.islink(path):
+            return
+        if not is_own(os.lstat(path)):
+            raise OSError(f"{path} is a link that another user made: name the file that you want to write")
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+
+
+def _old(folder: Folder, name: str) -> os.stat_result | None:
+    """The existing file, if any; refuse devices and pipes."""
+    found = folder.find(name or os.curdir)
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise OSError(f"{os.path.join(folder.path, name)} is not a regular file: save under another name")
+    return found
+
+
+def _keep_permissions(file: int, old: os.stat_result) -> None:
+    """Give a file the group and the permissions of the one that it replaces."""
+    mode = stat.S_IMODE(old.st_mode) & 0o777
+    if old.st_gid != os.fstat(file).st_gid:
+        try:
+            os.fchown(file, -1, old.st_gid)
+        except OSError:  # another group has no more rights than everybody
+            mode = mode & ~0o070 | (mode & 0o007) << 3
+    os.fchmod(file, mode)
+
+
+@contextmanager
+def _temporary(folder: Folder, name: str, mode: int) -> Iterator[BinaryIO]:
+    """A new, locked file in the folder, to be renamed to `name`."""
+    while True:
+        part = f".{name[:LONGEST]}.{secrets.token_hex(8)}.tmp"
+        try:
+            file = folder.create(part, mode)
         except OSError as error:  # report the name that the caller gave
-            raise type(error)(error.errno, error.strerror, target) from None
+            raise OSError(error.errno, error.strerror, os.path.join(folder.path, name)) from None
         with file:
             if fcntl is not None:
                 with suppress(OSError):  # some network drives have no locks
                     fcntl.flock(file, fcntl.LOCK_EX)
-            if os.path.exists(path):  # another process may have removed it before it was locked
+            if folder.find(part) is not None:  # another process may have removed it before it was locked
                 yield file
                 return
 
 
-def _remove_left_behind(target: str) -> None:
-    """Remove temporary files of this target whose writers have ended."""
+def remove_left_behind(folder: Folder, names: str) -> None:
+    """Remove temporary files of this user whose writers have ended.
+
+    Parameters
+    ----------
+    folder : Folder
+    names : str
+        A regular expression for the first `LONGEST` characters of the names that they would have got.
+    """
     if fcntl is None:
         return
-    folder, name = os.path.split(target)
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(f".{name}.") and entry.name.endswith(".tmp"):
-                with suppress(OSError), open(entry.path, "rb") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.unlink(entry.path)
-
-
-def _sync_folder(folder: str) -> None:
-    """Flush the new name to the disk, too."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    pattern = re.compile(rf"\.{names}\.[0-9a-f]{{16}}\.tmp")
+    with suppress(OSError):
+        for name in filter(pattern.fullmatch, folder.names()):
+            with suppress(OSError), folder.read(name) as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                folder.remove(name)

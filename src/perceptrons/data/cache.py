@@ -1,7 +1,7 @@
 """A compact copy of the rows of a source: parsed once, and read in every further pass.
 
-The copy is one file: the arrays of all batches, then a table of contents in JSON. It is written under another name and
-renamed when complete. It belongs to one state of the source's files, and can be deleted at any time.
+The copy is one file, in a folder that only this user can write; `cache_file` describes its bytes. It is written under
+another name and renamed when complete. It belongs to one state of the source's files, and can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -9,39 +9,61 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
-import mmap
 import os
-import shutil
+import re
 import tempfile
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import accumulate
-from typing import Any, cast
-
-import numpy as np
-import numpy.typing as npt
+from itertools import accumulate, islice
+from typing import Any, BinaryIO
 
 from perceptrons import __version__
-from perceptrons.core.rows import GOOD, survey
-from perceptrons.data import files
-from perceptrons.data.arrays import Rows, readonly
-from perceptrons.data.atomic import replaced
+from perceptrons.core.jit.private import is_own
+from perceptrons.data import cache_file, files
+from perceptrons.data.atomic import LONGEST, POSIX, Folder, remove_left_behind, replaced_in
 from perceptrons.data.batches import Batch, Source, in_order
+from perceptrons.data.cache_file import Doubt, Entry
+from perceptrons.data.cache_folder import open_folder
 
-MAGIC = b"perceptrons cache 1\n"
-FOOT = 8 + 32 + len(MAGIC)  # bytes at the end: length and digest of the table of contents, and MAGIC
 AHEAD = 3  # batches that are read or written while another one is in use
-ALIGNED = 8
-SAMPLE = 1000  # values to try first: they mostly show when float32 is not exact
-
-Array = npt.NDArray[Any]
+NAME = r"[^/]*\.[0-9a-f]{16}\.cache"  # of a copy
 
 
 class NoCopy(Exception):
-    """The copy cannot be used: it is incomplete, or the files have changed in the meantime."""
+    """There will be no copy: the files have changed in the meantime, or the disk is full."""
+
+
+class Copy:
+    """An open copy; its rows stay readable even if the file is deleted.
+
+    Parameters
+    ----------
+    file : binary file
+    signature : dict
+        What the source depends on.
+    """
+
+    def __init__(self, file: BinaryIO, signature: dict[str, Any]) -> None:
+        self.table, self.encoding = cache_file.read_contents(file, signature)
+        self.verified: set[int] = set()  # batches that are known to be intact
+        # The width of svmlight files without n_features is that of the widest row.
+        self.narrowest = 1 if signature.get("n_features", 1) is None else self.table[0].features
+        self.file = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self.file)
+
+    def batch(self, number: int) -> Batch | Doubt:
+        """Read a batch, in a worker."""
+        before = self.table[number - 1].features if number else self.narrowest
+        try:
+            found = cache_file.read_batch(
+                self.file, self.table[number], before=before, verified=number in self.verified
+            )
+        except Doubt as doubt:
+            return doubt
+        self.verified.add(number)
+        return found
 
 
 class Cached(Source):
@@ -53,27 +75,20 @@ class Cached(Source):
     ----------
     source : Source
     folder : str, optional
-        Where to keep the copy. By default it is kept beside the first file; in a temporary folder if that folder cannot
-        be written, or if the rows come from standard input.
+        Where to keep the copy; see `open_folder`. If the user has no folder for caches, or if the rows come from
+        standard input, the copy is a temporary file, which ends with this object.
     """
 
     def __init__(self, source: Source, folder: str | None = None) -> None:
-        paths = source.paths
         self.source, self.name, self.n_bytes = source, source.name, source.n_bytes
         self.encoding = source.encoding
+        self.folder, self.paths = folder, source.paths
         self._signature = {"version": __version__, **source.signature()}
-        self.paths = paths
-        beside = os.path.dirname(os.path.abspath(paths[0]))
-        if self.is_stream or (folder is None and not os.access(beside, os.W_OK)):
-            folder = tempfile.mkdtemp(prefix="perceptrons-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         what = {**self._signature, "files": [path for path, *_ in self._signature["files"]]}
-        name = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:8]
-        first = "stdin" if paths[0] == files.STDIN else os.path.basename(paths[0])
-        self.path = os.path.join(folder or beside, f"{first}.{name}.cache")
-        self.table: list[dict[str, Any]] | None = None  # the table of contents, once the copy exists
-        self._verified: set[int] = set()  # batches that are known to be intact
-        self._file = -1  # the open copy: its rows stay readable even if the file is deleted
+        digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+        self._name = f"{os.path.basename(self.paths[0])[: LONGEST - 23]}.{digest[:16]}.cache"
+        self.path = ""  # of the copy, for messages
+        self._copy: Copy | None = None  # once it exists
         self._no_room = False  # whether the disk was full
         self._find()
 
@@ -84,10 +99,15 @@ class Cached(Source):
         return self
 
     @property
+    def table(self) -> list[Entry] | None:
+        """The table of contents of the copy, once it exists."""
+        return None if self._copy is None else self._copy.table
+
+    @property
     def starts(self) -> list[int]:
         """The number of each batch's first row."""
         assert self.table is not None
-        return [0, *accumulate(entry["rows"] for entry in self.table)]
+        return [0, *accumulate(entry.rows for entry in self.table)]
 
     def batches(self, order: Sequence[int] | None = None) -> Iterator[Batch]:
         """Read all batches.
@@ -101,56 +121,69 @@ class Cached(Source):
         ------
         Batch
         """
-        if self.table is None:
-            return self._made()
-        return self._read(self.table, range(len(self.table)) if order is None else order)
+        return self._made() if self._copy is None else self._read(self._copy, order)
 
     # -- reading ----------------------------------------------------------------------------------------------
 
     def _find(self) -> None:
         """Open the existing copy if it is complete and the files have not changed since."""
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError), open(self.path, "rb") as file:
-            file.seek(-FOOT, os.SEEK_END)
-            end = file.tell()
-            size, digest, magic = int.from_bytes(file.read(8), "little"), file.read(32), file.read()
-            if magic != MAGIC or size > end:
+        folder = None if self.is_stream else open_folder(self.folder, make=False)
+        if folder is None:
+            return
+        with contextlib.suppress(OSError, Doubt), folder, folder.read(self._name) as file:
+            if POSIX and not is_own(os.fstat(file.fileno())):
                 return
-            file.seek(end - size)
-            content = file.read(size)
-            foot = json.loads(content)
-            if hashlib.sha256(content).digest() != digest or foot["signature"] != self._signature:
-                return
-            if foot["encoding"] is not None:
-                self.encoding = type(self.encoding).from_state(*foot["encoding"])
-            self._file = os.dup(file.fileno())
-            weakref.finalize(self, os.close, self._file)
-            self.table = foot["batches"]
+            self._use(file)
+            self.path = os.path.join(folder.path, self._name)
+            if os.utime in os.supports_fd:
+                os.utime(file.fileno())  # it is not stale
 
-    def _read(self, table: list[dict[str, Any]], order: Sequence[int]) -> Iterator[Batch]:
-        size = os.fstat(self._file).st_size
-        total = sum(entry["rows"] for entry in table)
-        done = 0
-        with ThreadPoolExecutor(2) as pool:
-            tasks = (pool.submit(read_batch, self._file, table[number], number in self._verified) for number in order)
-            for number, batch in zip(order, in_order(tasks, AHEAD), strict=True):
-                if batch is None:
-                    raise files.DataError(f"{self.path} is damaged: delete it, and it will be made again")
-                self._verified.add(number)
-                done += table[number]["rows"]
-                self.bytes_done = int(done / max(1, total) * (self.n_bytes or size))
+    def _use(self, file: BinaryIO) -> None:
+        """Read from this copy from now on, if it is sound."""
+        self._copy = Copy(file, self._signature)
+        self.encoding = self.encoding if self._copy.encoding is None else self._copy.encoding
+
+    def _read(self, copy: Copy, order: Sequence[int] | None) -> Iterator[Batch]:
+        """Read batches of the copy. If it turns out to be damaged, go on with the source, and make a new copy."""
+        for number, batch in enumerate(self._until_damaged(copy, range(len(copy.table)) if order is None else order)):
+            if not isinstance(batch, Doubt):
                 yield batch
+                continue
+            changed = self.is_stream or self.source.signature()["files"] != self._signature["files"]
+            if changed or order is not None:
+                raise files.DataError(f"{self.path} is damaged: {batch}. Run this again, and it will be made anew")
+            self._copy = None
+            with contextlib.closing(self._made()) as anew:
+                yield from islice(anew, number, None)  # the batches of a source are always the same
+            return
+
+    def _until_damaged(self, copy: Copy, order: Sequence[int]) -> Iterator[Batch | Doubt]:
+        """Read batches of the copy, up to the first that is damaged."""
+        total, done = sum(entry.rows for entry in copy.table), 0
+        size = self.n_bytes or os.fstat(copy.file).st_size
+        with ThreadPoolExecutor(2) as pool:
+            tasks = (pool.submit(copy.batch, number) for number in order)
+            for number, batch in zip(order, in_order(tasks, AHEAD), strict=True):
+                done += copy.table[number].rows
+                self.bytes_done = int(done / total * size)
+                yield batch
+                if isinstance(batch, Doubt):
+                    return
 
     # -- writing ----------------------------------------------------------------------------------------------
 
-    def _made(self) -> Iterator[Batch]:
+    def _made(self) -> Generator[Batch, None, None]:
         """Read the batches of the source and write the copy meanwhile; it is complete after the last batch."""
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        table: list[dict[str, Any]] = []
-        with contextlib.suppress(NoCopy), replaced(self.path, durable=False) as file, ThreadPoolExecutor(1) as pool:
-            under_way: list[Future[dict[str, Any]]] = []
+        table: list[Entry] = []
+        with contextlib.suppress(NoCopy), self._kept() as file, ThreadPoolExecutor(1) as pool:
+            head = cache_file.header(self._signature)
+            if not self._no_room:
+                with self._if_room():
+                    cache_file.put(file, head)
+            under_way: list[Future[Entry]] = []
             for batch in self.source.batches():
                 if not self._no_room:
-                    under_way.append(pool.submit(write_batch, file, batch))
+                    under_way.append(pool.submit(cache_file.write_batch, file, batch))
                 if len(under_way) > AHEAD:
                     with self._if_room():
                         table.append(under_way.pop(0).result())
@@ -162,19 +195,41 @@ class Cached(Source):
             if not self._no_room:
                 with self._if_room():
                     table += [task.result() for task in under_way]
-                    put(file, self._foot(table))
+                    cache_file.put(file, cache_file.footer(head, self.encoding, table))
                     file.flush()
             if self._no_room or not (self.is_stream or self.source.signature()["files"] == self._signature["files"]):
                 raise NoCopy
-        if not self._no_room:
+        if self._copy is None and not self._no_room:
             self._find()
-            self._verified = set(range(len(table))) if self.table == table else set()
+        if self._copy is not None and self._copy.table == table:
+            self._copy.verified = set(range(len(table)))
 
-    def _foot(self, table: list[dict[str, Any]]) -> bytes:
-        """The bytes that follow the batches: the table of contents, its length and its digest."""
-        encoding = None if self.encoding is None else self.encoding.state()
-        content = json.dumps({"signature": self._signature, "encoding": encoding, "batches": table}).encode()
-        return content + len(content).to_bytes(8, "little") + hashlib.sha256(content).digest() + MAGIC
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[BinaryIO]:
+        """Open a file for the copy, which is kept if the block ends without an error."""
+        with contextlib.ExitStack() as stack:
+            folder = None if self.is_stream else open_folder(self.folder, make=True)
+            if folder is not None:
+                stack.enter_context(folder)
+                self.path = os.path.join(folder.path, self._name)
+                try:
+                    file = stack.enter_context(replaced_in(folder, self._name, private=True, durable=False))
+                except OSError as error:
+                    if self.folder is not None:
+                        what = f"{self.folder} cannot hold a copy of the rows: {error.strerror or error}"
+                        raise files.DataError(f"{what}. Name another folder for it") from error
+                else:
+                    yield file
+                    remove_stale(folder, self._name)
+                    with self._if_room():
+                        stack.close()
+                    return
+            self.path = f"a temporary file in {tempfile.gettempdir()}"
+            file = stack.enter_context(tempfile.TemporaryFile())
+            yield file
+            with contextlib.suppress(Doubt):
+                file.seek(0)
+                self._use(file)
 
     @contextlib.contextmanager
     def _if_room(self) -> Iterator[None]:
@@ -192,90 +247,15 @@ class Cached(Source):
             )
 
 
-def write_batch(file: Any, batch: Batch) -> dict[str, Any]:
-    """Append a batch to the copy. Values that are exact in float32 are stored as float32.
+def remove_stale(folder: Folder, name: str) -> None:
+    """Remove copies that nobody needs, and what killed processes left behind; `name` is the copy in use.
 
-    Parameters
-    ----------
-    file : binary file
-    batch : Batch
-
-    Returns
-    -------
-    dict
-        The entry of the table of contents that `read_batch` takes.
+    A process that reads from a removed copy has opened it, so that its rows stay.
     """
-    values, indices, indptr = batch.rows.arrays
-    if fits(values.ravel()[:SAMPLE]) and fits(values):
-        values = values.astype(np.float32)
-    parts = {"values": values, "indices": indices, "indptr": indptr, "y": batch.y, "sq_norm": batch.rows.sq_norm}
-    arrays = {name: np.ascontiguousarray(array) for name, array in parts.items() if array is not None}
-    begin = file.seek(0, os.SEEK_END)
-    entry = {"at": begin, "rows": len(batch.rows), "features": batch.rows.n_features}
-    total = 0
-    for array in arrays.values():
-        content = raw(array)
-        put(file, content)
-        put(file, bytes(-array.nbytes % ALIGNED))
-        total += checksum(content)
-    size = file.tell() - begin
-    put(file, bytes(-size % mmap.ALLOCATIONGRANULARITY))  # the next batch begins where memory can be mapped
-    described = {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
-    dtype = batch.rows.values.dtype.str
-    return {**entry, "size": size, "wide": dtype, "sum": total % 2**64, "arrays": described}
-
-
-def raw(array: Array) -> memoryview:
-    """View the bytes of an array."""
-    return memoryview(cast(Any, array.reshape(-1).view(np.uint8)))
-
-
-def put(file: Any, content: bytes | memoryview) -> None:
-    """Write all bytes, in several calls if necessary."""
-    while len(content):
-        content = content[file.write(content) :]
-
-
-def fits(values: Array) -> bool:
-    """Whether all values are exact in float32."""
-    with np.errstate(over="ignore"):
-        return bool((values.astype(np.float32) == values).all())
-
-
-def checksum(content: memoryview) -> int:
-    """Sum all 64-bit words and the remaining bytes, which shows blocks that the disk lost or mixed up."""
-    even = len(content) - len(content) % ALIGNED
-    return int(np.add.reduce(np.frombuffer(content[:even], dtype=np.uint64))) + int.from_bytes(content[even:], "little")
-
-
-def read_batch(file: int, entry: dict[str, Any], verified: bool) -> Batch | None:
-    """Map a batch that `write_batch` wrote into memory.
-
-    Parameters
-    ----------
-    file : int
-        File descriptor of the copy.
-    entry : dict
-        The batch's entry in the table of contents.
-    verified : bool
-        Whether the batch is known to be intact; otherwise it is checked.
-
-    Returns
-    -------
-    Batch or None
-        None if the batch is damaged.
-    """
-    try:
-        content = mmap.mmap(file, entry["size"], access=mmap.ACCESS_READ, offset=entry["at"])
-    except (OSError, ValueError):
-        return None
-    arrays, at, total = {}, 0, 0
-    for name, (dtype, shape) in entry["arrays"].items():
-        array = np.frombuffer(content, dtype=np.dtype(dtype), count=math.prod(shape), offset=at).reshape(shape)
-        arrays[name], at = readonly(array), at + array.nbytes + -array.nbytes % ALIGNED
-        total += 0 if verified else checksum(raw(array))
-    values = readonly(arrays["values"].astype(np.dtype(entry["wide"]), copy=False))
-    parts = values, arrays.get("indices"), arrays.get("indptr")
-    if not verified and (total % 2**64 != entry["sum"] or survey(*parts, np.uint64(entry["features"]))[1] != GOOD):
-        return None
-    return Batch(Rows(*parts, entry["features"], arrays["sq_norm"]), arrays.get("y"))
+    remove_left_behind(folder, NAME)
+    with contextlib.suppress(OSError):
+        for other in folder.names():
+            if other != name and re.fullmatch(NAME, other):
+                with contextlib.suppress(OSError), folder.read(other) as file:
+                    if cache_file.is_stale(file):
+                        folder.remove(other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -27,7 +28,9 @@ FORMATS = sorted(set(ENDINGS.values()))
 LINE = re.compile(rb"\s*[-+.\deE]+(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
-def source(data: Data, *, format: str | None = None, cache: str | bool = True, **settings: Any) -> Source:
+def source(
+    data: Data, *, format: str | None = None, cache: str | os.PathLike[str] | bool = True, **settings: Any
+) -> Source:
     """Open examples in files, which may be larger than memory, for `fit`, `partial_fit`, `predict` and `score`.
 
     Parameters
@@ -37,10 +40,12 @@ def source(data: Data, *, format: str | None = None, cache: str | bool = True, *
         recognised by their content.
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
         By default the format follows from the ending of the name, or from a first line that looks like svmlight.
-    cache : bool or str, default=True
-        Whether training in several passes keeps a binary copy of the parsed rows: beside the first file, or in the
-        folder named here. The copy is used as long as the files keep their sizes and times, and can be deleted at any
-        time. With False, files are parsed again in every pass.
+    cache : bool, str or path, default=True
+        Whether training in several passes keeps a binary copy of the parsed rows: in the folder named here, by default
+        in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``). Only you can read it. If other
+        users can write the folder, the copy is kept in a folder of your own inside it. It is used as long as the files
+        keep their sizes and times, and can be deleted at any time; it is removed when a later copy is made and its
+        files have changed, or nobody has read it for 30 days. With False, files are parsed again in every pass.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
         `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`.
@@ -73,7 +78,7 @@ def source(data: Data, *, format: str | None = None, cache: str | bool = True, *
     if found not in FORMATS:
         raise DataError(f"format must be one of {', '.join(FORMATS)}, got {found!r}")
     made = _made(found, paths, settings)
-    made.caching = cache
+    made.caching = cache if isinstance(cache, bool) else os.fspath(cache)
     made.paths = paths
     return made
 
