@@ -12,7 +12,8 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS, Step
 from perceptrons.learn.state import Entries, Totals
 from perceptrons.store.format import Array, Tensors
-from perceptrons.store.rows import check_memory, pack_rows, pack_weights, unpack_rows, unpack_weights
+from perceptrons.store.memory import Memory
+from perceptrons.store.rows import pack_rows, pack_weights, unpack_rows, unpack_weights, without_zeros
 from perceptrons.store.values import LARGEST, MOST, Settings, check_range, rule_from, take, to_json
 
 # Totals that are not whole numbers.
@@ -93,7 +94,7 @@ def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any
     return settings, tensors
 
 
-def unpack_linear(settings: Settings, tensors: Tensors, n_features: int) -> LinearLearner:
+def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> LinearLearner:
     """Restore a learner from `pack_linear`."""
     common, dense = unpack_common(settings), settings.flag("dense")
     n_classes = common["n_classes"]
@@ -102,10 +103,10 @@ def unpack_linear(settings: Settings, tensors: Tensors, n_features: int) -> Line
     shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
     learner = LinearLearner(**common, n_features=0, dense=dense)  # weights follow; allocate nothing yet
     state = learner.state
-    check_memory(tuple(state.kinds), tensors, shape)
+    memory.take(without_zeros(tuple(state.kinds), tensors, shape))
     for name, kind in list(state.kinds.items()):
         if name in state or name in tensors or f"{name}.index" in tensors:
-            state.hold(name, np.asarray(unpack_weights(tensors, name, shape), order=state.layout), kind)
+            state.hold(name, unpack_weights(tensors, name, shape, state.layout), kind)
     learner.n_features, learner.burn_in = n_features, settings.whole("burn_in", -(2**63))
     unpack_totals(settings, learner.totals)
     if learner.readout.by_vote:

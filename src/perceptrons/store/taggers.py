@@ -16,7 +16,7 @@ from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.learners import pack_totals, unpack_totals
-from perceptrons.store.rows import memory
+from perceptrons.store.memory import Memory
 from perceptrons.store.values import LARGEST, Settings, check_range, from_json, pack, rule_from, take, to_json, unpack
 
 NARROW = [np.dtype(kind) for kind in ("i1", "i2", "i4", "f4", "f8")]  # types that weights are stored in
@@ -153,7 +153,7 @@ def narrow(values: Array) -> Array:
 # -- unpacking --------------------------------------------------------------------------------------------------------
 
 
-def unpacked(found: dict[str, Any], tensors: Tensors) -> SavedTagger:
+def unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> SavedTagger:
     """Restore a tagger from `packed`; everything is checked before it is used."""
     settings = Settings(found)
     settings.choice("estimator", [SavedTagger.estimator])
@@ -163,8 +163,9 @@ def unpacked(found: dict[str, Any], tensors: Tensors) -> SavedTagger:
     _check_rule(params)
     labels = settings.part("labels")
     labels.choice("kind", ("objects", "numbers"))
-    names = unpack_classes(labels, tensors, labels.whole("number", 1, 2**31 - 1)).tolist()
+    names = unpack_classes(labels, tensors, labels.whole("number", 1, 2**31 - 1), memory).tolist()
     tagger = Tagger(_vocabulary(settings.part("vocabulary"), tensors), _plan(settings.part("plan")))
+    memory.take(_size(tagger, len(names), params, tensors))
     tagger.candidates = tuple(_schemes(settings.any("candidates")))
     scheme = settings.any("scheme")
     tagger.learner = _learner(tagger, names, scheme if scheme is None else _schemes([scheme])[0], settings, tensors)
@@ -215,6 +216,20 @@ def _schemes(found: Any) -> list[str]:
     return found
 
 
+def _size(tagger: Tagger, n_labels: int, params: dict[str, Any], tensors: Tensors) -> int:
+    """The bytes that a tagger takes besides its arrays in the file: weights, links and readout, and room to search."""
+    plan, width = tagger.plan, padded(n_labels)
+    links: int = n_links(plan.order, width)
+    states: int = width ** max(1, plan.order)
+    n_features: int = tagger.vocabulary.n_features
+    used = links + (int(np.count_nonzero(tensors["rows"])) if "rows" in tensors else 0)
+    weights = (used + n_features) * (1 + READOUTS[plan.readout].sums) + used + 2 * links
+    given = params.get("k_best", 1)  # learning goes on with the estimator's parameters
+    k = max(plan.k_best, given if type(given) is int else 1)
+    groups = min(plan.beam, states) if plan.beam is not None and plan.order == 2 else 0
+    return 8 * width * (weights + groups) + (8 * k * k + 24 * k * states if k > 1 else 0)
+
+
 def _learner(
     tagger: Tagger, labels: list[Any], scheme: str | None, settings: Settings, tensors: Tensors
 ) -> SequenceLearner:
@@ -227,8 +242,6 @@ def _learner(
     size, width = len(labels), padded(len(labels))
     first = 1 + n_links(plan.order, width)
     used, height = first + features, n_links(plan.order, size) + features
-    if 16 * used * width > memory():
-        raise ValueError(f"its weights would take {16 * used * width:,} bytes, this machine has {memory():,}")
     wide = "index" in tensors and tensors["index"].dtype == np.uint64
     index = take(tensors, "index", "u8" if wide else "u4", (None,))
     check_range("index", index, height * size)
