@@ -142,10 +142,9 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
     """Print the same facts for people."""
     classes = summary["classes"]
     output.heading(f"{summary['model']}: {summary['estimator']}, {size(summary['bytes'])}")
-    listed = ", ".join(map(str, classes[:SHOWN])) + (", …" if len(classes) > SHOWN else "")
     rule = rule_text(rule_from(summary["rule"]))
     facts: list[tuple[str, Any]] = [
-        ("classes", f"{len(classes):,} ({listed})"),
+        ("classes", f"{len(classes):,} ({output.listed(classes, SHOWN)})"),
         ("features", f"{summary['features']:,}" + _told(summary["columns"])),
         ("rule", rule),
         ("readout", summary["readout"]),
@@ -166,7 +165,7 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
         budget = f", of at most {summary['budget']:,}" if summary["budget"] else ""
         facts.append(("support rows", f"{summary['support']:,}{budget} ({per_class})"))
     facts.append(("parameters", ", ".join(others)))
-    print_facts(facts + facts_of_training(summary, "rows"))
+    output.facts(facts + facts_of_training(summary, "rows"))
     if "heaviest" in summary:
         _features(summary)
 
@@ -232,20 +231,16 @@ def _listed(texts: list[str]) -> str:
     return ", ".join(parts) + (" (by pass)" if len(texts) > 1 else "")
 
 
-def print_facts(facts: list[tuple[str, Any]]) -> None:
-    width = max(len(name) for name, _ in facts)
-    for name, value in facts:
-        click.echo(f"{click.style(name.ljust(width), dim=True)}  {value}")
-
-
 def _features(summary: dict[str, Any]) -> None:
     """Print the features with the largest weights of each class."""
     found, other = summary["heaviest"], summary["other_class"]
     kept = f"{summary['weights_not_0']:,} of {summary['weights']:,} weights are not 0"
-    click.echo(f"\nlargest weights of {summary['weights_of']}; {kept}")
+    output.say()
+    output.say(f"largest weights of {summary['weights_of']}; {kept}")
     for entry in found[:SHOWN]:
         if other is None:
-            click.echo(click.style(f"\nclass {entry['class']}", bold=True))
+            output.say()
+            output.heading(f"class {entry['class']}")
         weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]
         names = [*(short(each["name"]) for each in entry["features"]), "(intercept)"]
         lines = [list(line) for line in zip(names, output.aligned(weights), strict=True)]
@@ -253,7 +248,8 @@ def _features(summary: dict[str, Any]) -> None:
             lines = [[*line, _speaks(w, other, entry["class"])] for line, w in zip(lines, weights, strict=True)]
         output.table(["feature", "weight", *(["speaks for"] if other is not None else [])], lines)
     if len(found) > SHOWN:
-        click.echo(f"\n… and {len(found) - SHOWN:,} more classes; --json has all")
+        output.say()
+        output.say(f"… and {len(found) - SHOWN:,} more classes; --json has all")
 
 
 def _speaks(weight: float, negative: Any, positive: Any) -> Any:

@@ -63,7 +63,7 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
         figure = drawn(kind, from_saved_tagger(saved), None)
     with output.written(path) as file:
         figure.savefig(file, format=os.path.splitext(path)[1].lower().lstrip("."), dpi=130, bbox_inches="tight")
-    click.echo(f"{kind}: {path}")
+    output.say(f"{kind}: {path}")
 
 
 def drawn(kind: str, model: Any, source: Source | None) -> Any:

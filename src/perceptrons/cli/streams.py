@@ -1,11 +1,38 @@
-"""Standard output that is written completely, or fails with an error."""
+"""What is printed: standard output is written completely or fails with an error, and text from files is harmless."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from typing import Any
+
+# Characters that control a terminal, change the direction of text or break lines; and halves of characters.
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+WITHIN_LINE = re.compile(f"(?!\\t|\\r?\\n){UNSEEN.pattern}")  # of them, those that text with lines must not have
+
+
+def shown(value: Any, unseen: re.Pattern[str] = UNSEEN) -> str:
+    r"""Format a value for people: labels, names and messages may hold characters that control a terminal.
+
+    >>> print(shown("ham\x1b[2J\n"))
+    ham\x1b[2J\n
+    """
+    return unseen.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
+
+
+class ForTerminal:
+    """A binary file on a terminal: text that it gets is `shown`, line by line."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def write(self, data: bytes) -> None:
+        self.file.write(shown(data.decode(errors="surrogateescape"), WITHIN_LINE).encode())
+
+    def flush(self) -> None:
+        self.file.flush()
 
 
 class NamedStream(io.FileIO):
