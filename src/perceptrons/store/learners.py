@@ -13,7 +13,7 @@ from perceptrons.learn.readouts import READOUTS, Step
 from perceptrons.learn.state import Entries, Totals
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.memory import Memory
-from perceptrons.store.rows import pack_rows, pack_weights, unpack_rows, unpack_weights, without_zeros
+from perceptrons.store.rows import pack_rows, pack_weights, take_columns, unpack_rows, unpack_weights, without_zeros
 from perceptrons.store.values import LARGEST, MOST, Settings, check_range, rule_from, take, to_json
 
 # Totals that are not whole numbers.
@@ -110,7 +110,9 @@ def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory:
     learner.n_features, learner.burn_in = n_features, settings.whole("burn_in", -(2**63))
     unpack_totals(settings, learner.totals)
     if learner.readout.by_vote:
-        learner.readout.set_steps(_steps(settings.any("steps"), tensors, n_features, n_classes))
+        steps = _steps(settings.any("steps"), tensors, n_features, n_classes)
+        take_columns([step.rows for step in steps], memory)
+        learner.readout.set_steps(steps)
     return learner
 
 

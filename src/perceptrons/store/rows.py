@@ -10,6 +10,7 @@ import numpy as np
 
 from perceptrons.data import Rows
 from perceptrons.store.format import Array, Tensors
+from perceptrons.store.memory import Memory
 from perceptrons.store.values import Settings, check_range, take
 
 
@@ -42,6 +43,11 @@ def unpack_rows(settings: Settings, tensors: Tensors, name: str, n_features: int
     if falls.any():
         raise ValueError(f"{name}.indices must increase within each row")
     return Rows(_sealed(values), _sealed(indices), _sealed(indptr), n_features, sq_norm)
+
+
+def take_columns(rows: Sequence[Rows], memory: Memory) -> None:
+    """Take the memory for inner products with sparse rows: a number per feature."""
+    memory.take(8 * max((part.n_features + 1 for part in rows if part.indices is not None), default=0))
 
 
 def _sealed(array: Array) -> Array:

@@ -163,7 +163,7 @@ def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_feature
     from perceptrons.store import expansions
 
     unpack = expansions.unpack_budget if kind == "budget" else expansions.unpack_kernel
-    return unpack(settings, tensors, n_features)
+    return unpack(settings, tensors, n_features, memory)
 
 
 def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
