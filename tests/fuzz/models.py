@@ -7,11 +7,13 @@ holds, learn on, and be the same after it is saved and loaded again.
 import functools
 import io
 import json
+import os
 import sys
 import tempfile
 import warnings
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,8 +82,35 @@ def good():
         for kind, model in fitted(Path(name)):
             for drop_zeros in (False, True):
                 save(model, Path(name, "m"), drop_zeros=drop_zeros)
-                found.append((kind, *read_file(Path(name, "m"))))
+                settings, tensors = read_file(Path(name, "m"))
+                found.append((kind, as_trained_on_files(settings), tensors))
+            CODE.add(code_of(model))
     return found
+
+
+CODE = set()  # what the good models need; others would have to be compiled first, which takes seconds
+
+
+def code_of(model):
+    """What picks the compiled code of a model."""
+    if isinstance(model, SequenceTagger):
+        search = model.beam is None, model.k_best > 1, model._tagger.plan.beam is None, model._tagger.plan.k_best > 1
+        return str(model.rule), model.readout, model.order, search, model.features is None
+    learner = model._learner
+    rule = getattr(model, "rule", None), type(learner.rule).__name__, learner.readout.name, model.class_weight is None
+    return type(model).__name__, str(rule), len(model.classes_) > 2, type(getattr(learner, "policy", None)).__name__
+
+
+def as_trained_on_files(settings):
+    """Settings with all that the command line writes, too."""
+    known = {"format": "svmlight", "zero_based": True, "delimiter": None, "header": True, "quotes": True}
+    facts = {"files": ["/data/train.svm"], "source": {**known, "target": None}, "rows": 12, "seconds": 0.25}
+    facts |= {"sentences": 3, "tokens": 9, "date": "2026-01-01 12:00:00 +0000", "version": "0.2.0"}
+    settings = {**settings, "trained": facts, "report": {**settings["report"], "stop": "max_iter"}}
+    if settings["estimator"] == "SequenceTagger" and settings["vocabulary"]["state"]["kind"] == "templates":
+        columns = {"columns": ["word", "tag"], "target": "tag", "names": {}}
+        settings["reading"] = {**columns, "conllu": False, "tabs": False}
+    return settings
 
 
 # -- changes --------------------------------------------------------------------------------------------------
@@ -94,7 +123,8 @@ def pick(random, choices):
 def other_setting(random, settings):
     """Settings with one entry changed, removed, or taken from elsewhere."""
     ways = list(leaves(settings))[1:]
-    way = pick(random, ways)
+    soft = [way for way in ways if way[0] in ("params", "report", "trained", "reading", "classes", "labels")]
+    way = pick(random, soft if soft and random.random() < 0.5 else ways)
     if random.random() < 0.15:
         value = settings
         for key in pick(random, ways):
@@ -114,7 +144,8 @@ def other_array(random, tensors):
             number = np.array([scale if random.random() < 0.5 else -scale * random.random()])
             array.flat[at] = number.astype(array.dtype)[0]
     elif what == 4:
-        array = array.astype(pick(random, ["f8", "f4", "i8", "u4", "u8", "u1", "i1"]))
+        with np.errstate(all="ignore"):
+            array = array.astype(pick(random, ["f8", "f4", "i8", "u4", "u8", "u1", "i1"]))
     elif what == 5:
         array = pick(random, [array[:-1], array[:0], np.concatenate([array, array]), array.reshape(-1), array[::-1]])
     elif what == 6:
@@ -142,12 +173,13 @@ def spoiled(random):
         for at in random.integers(len(content), size=random.integers(1, 4)):
             content[at] = random.integers(256)
         return kind, bytes(content[: random.integers(len(content))] if random.random() < 0.3 else content)
-    for _ in range(random.integers(0, 4)):
-        with suppress(KeyError, IndexError, TypeError):
+    if what < 0.4:
+        for _ in range(random.integers(1, 3)):
+            tensors = other_array(random, tensors) if tensors else tensors
+    if what > 0.3:
+        for _ in range(pick(random, [1, 1, 1, 1, 2, 3])):
             settings = other_setting(random, settings)
-    for _ in range(random.integers(0, 3)):
-        tensors = other_array(random, tensors) if tensors else tensors
-    if random.random() < 0.1:
+    if what > 0.9:
         settings = other_sizes(random, settings)
     return kind, forged(settings, {name: array for name, array in tensors.items() if array.ndim})
 
@@ -170,18 +202,18 @@ def examples(kind, model):
     return X, model.classes_[np.arange(X.shape[0]) % len(model.classes_)]
 
 
-def command(*args):
+def command(*args, codes=(0, 2)):
     """Run the command here. Errors that users can fix end it with 2 and one line; others are let out."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     code = 0
-    with redirect_stdout(out), redirect_stderr(err):
+    with redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, PERCEPTRONS_MAX_MEMORY=str(LIMIT)):
         try:
             main([str(arg) for arg in args])
         except SystemExit as leave:
             code = leave.code or 0
         sys.stdout.flush(), sys.stderr.flush()
     said, wrong = out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
-    assert code in (0, 2), (code, wrong)
+    assert code in codes, (code, wrong)
     if code == 2:
         lines = [line for line in wrong.splitlines() if not line.startswith(("Usage:", "Try ", "compiling"))]
         assert len(lines) in (1, 2) and lines[-1].lower().startswith("error: "), wrong
@@ -207,6 +239,8 @@ def case(random, folder):
         try:
             model = load(path, max_memory=LIMIT)
         except ModelFileError:
+            return
+        if code_of(model) not in CODE:
             return
         X, y = examples(kind, model)
         before = model.predict(X)

@@ -95,7 +95,7 @@ def facts_of(saved: Any, learner: AnyLearner, path: str) -> dict[str, Any]:
         "stopped": report.get("stop"),
         "mistakes_of_passes": report["mistakes"],
         "held_out_errors": report["validation_errors"],
-        "trained": saved.trained,
+        "trained": settings(saved.trained),
     }
 
 
@@ -108,12 +108,15 @@ def _columns(encoding: Any) -> dict[str, Any]:
 def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
     """The number of weights, and the largest ones of each class."""
     weights = learner.current if learner.readout.by_vote else learner.weights
+    if not np.isfinite(weights).all():
+        raise ValueError("the weights of the readout exceed the range of floats")
     table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1)
     heaviest = []
     for column in range(table.shape[1]):
-        sizes = np.abs(table[:, column])
+        there = np.flatnonzero(table[:, column])
+        sizes = np.abs(table[there, column])
         first = np.argpartition(-sizes, top)[:top] if top < len(sizes) else np.arange(len(sizes))
-        order = [int(j) for j in first[np.lexsort((first, -sizes[first]))] if sizes[j] > 0]
+        order = there[first[np.lexsort((there[first], -sizes[first]))]].tolist()
         heaviest.append([{"feature": j, "name": name_of(saved, j), "weight": float(table[j, column])} for j in order])
     two = len(saved.classes) == 2
     labels = [output.label(label) for label in saved.classes.tolist()][-len(heaviest) :]

@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 import click
 import numpy as np
 
-from perceptrons.cli.streams import ForTerminal, shown
+from perceptrons.cli.streams import ForTerminal
 from perceptrons.data.atomic import replaced
+from perceptrons.shown import shown
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 EVERY = 0.1  # seconds between updates of the bar

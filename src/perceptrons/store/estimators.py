@@ -77,7 +77,11 @@ def load(path: str | os.PathLike[str], *, max_memory: float | None = None) -> An
     perceptrons.store.ModelFileError
         If the file is not a model file, is damaged, needs too much memory, or has content that does not fit together.
     """
-    saved = read(path, max_memory=max_memory)
+    return restored(read(path, max_memory=max_memory), path)
+
+
+def restored(saved: Saved | SavedTagger, path: str | os.PathLike[str]) -> Any:
+    """Restore an estimator that was read from a file; the error names the file."""
     try:
         return from_saved(saved) if isinstance(saved, Saved) else from_saved_tagger(saved)
     except Exception as error:  # for instance, parameters that the estimator refuses

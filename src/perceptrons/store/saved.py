@@ -12,6 +12,7 @@ from perceptrons import __version__
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.store.classes import pack_classes, unpack_classes
+from perceptrons.store.facts import REPORT, TRAINED, unpack_facts
 from perceptrons.store.format import Array, ModelFileError, Tensors, read_file, write_file
 from perceptrons.store.learners import pack_linear, unpack_linear
 from perceptrons.store.memory import Memory, limit_of
@@ -181,10 +182,10 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
     classes = unpack_classes(settings.part("classes"), tensors, learner.whole("n_classes", 1, 2**31 - 1), memory)
     restored = _unpacked_learner(kind, learner, tensors, n_features, memory)
     saved = Saved(estimator, params, restored, classes, n_features)
-    saved.report = {name: from_json(value) for name, value in settings.part("report").found.items()}
+    saved.report = unpack_facts(settings, "report", REPORT)
     saved.report["mistakes"] = take(tensors, "report.mistakes", "i8", (None,)).tolist()
     saved.report["validation_errors"] = take(tensors, "report.validation_errors", "f8", (None,)).tolist()
-    saved.trained = {name: from_json(value) for name, value in settings.part("trained").found.items()}
+    saved.trained = unpack_facts(settings, "trained", TRAINED)
     if settings.flag("named"):
         saved.feature_names = unpack(tensors, "feature_names")
         if len(saved.feature_names) != n_features:

@@ -14,6 +14,7 @@ from perceptrons.learn.sequence.learner import SequenceLearner, links_of, n_link
 from perceptrons.learn.sequence.schemes import SCHEMES
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.classes import pack_classes, unpack_classes
+from perceptrons.store.facts import REPORT, TRAINED, unpack_facts
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.learners import pack_totals, unpack_totals
 from perceptrons.store.memory import Memory
@@ -161,6 +162,8 @@ def unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> SavedTa
     if not isinstance(params, dict):
         raise ValueError("params must be an object")
     _check_rule(params)
+    if params.get("columns") is not None:
+        texts_of(Settings(params), "columns")
     labels = settings.part("labels")
     labels.choice("kind", ("objects", "numbers"))
     names = unpack_classes(labels, tensors, labels.whole("number", 1, 2**31 - 1), memory).tolist()
@@ -170,10 +173,10 @@ def unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> SavedTa
     scheme = settings.any("scheme")
     tagger.learner = _learner(tagger, names, scheme if scheme is None else _schemes([scheme])[0], settings, tensors)
     saved = SavedTagger(params, tagger)
-    saved.report = {name: from_json(value) for name, value in settings.part("report").found.items()}
+    saved.report = unpack_facts(settings, "report", REPORT)
     for name, kind in LISTS.items():
         saved.report[name] = take(tensors, f"report.{name}", np.dtype(kind).str, (None,)).tolist()
-    saved.trained = {name: from_json(value) for name, value in settings.part("trained").found.items()}
+    saved.trained = unpack_facts(settings, "trained", TRAINED)
     if "reading" in found:
         saved.reading = _reading(settings.part("reading"))
     if tensors:
