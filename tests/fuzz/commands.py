@@ -7,8 +7,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from fuzz.models import ANY, command, pick, rows, spoiled
 from hostile import changed, leaves
-from models import ANY, command, pick, rows, spoiled
 
 SENTENCES = "the O\ncat B-X\nsleeps O\n\nRome B-X\n\n"
 TABLE = "n,c,t,y\n1,a,the cat 1,ham\n2,b,the 2,spam\n3,zz,über 3,eggs\n"

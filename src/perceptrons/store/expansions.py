@@ -17,7 +17,7 @@ from perceptrons.learn.kernel.support import Support
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.learners import checked_log, pack_common, unpack_common, unpack_totals
 from perceptrons.store.memory import Memory
-from perceptrons.store.rows import pack_rows, take_columns, unpack_rows
+from perceptrons.store.rows import for_products, pack_rows, unpack_rows
 from perceptrons.store.values import MOST, Settings, check_range, take, to_json
 
 Expanded = KernelLearner | BudgetLearner
@@ -85,7 +85,9 @@ def unpack_kernel(settings: Settings, tensors: Tensors, n_features: int, memory:
     learner.before, learner.proved = (settings.number(name, 0, MOST) for name in ("before", "proved"))
     if learner.readout.by_vote:
         log = take(tensors, "log", "f8", (None, markers.COLUMNS))
-        learner.readout = learner.readout.with_log(checked_log(log, "log", size, learner.n_classes))
+        learner.readout = learner.readout.with_log(
+            checked_log(log, "log", size, learner.n_classes, learner.totals.averaged)
+        )
     return learner
 
 
@@ -163,7 +165,7 @@ def _set_support(learner: Expanded, settings: Settings, tensors: Tensors, n_feat
         if precomputed:  # each row is the number of a column
             check_range(f"pieces.{number}", piece.values, n_features)
         learner.sealed.pieces.append(piece)
-    take_columns(learner.sealed.pieces, memory)
+    memory.take(for_products(learner.sealed.pieces))
     size = len(learner.sealed)
     state = learner.state
     state["numbers"] = _numbers(tensors, "numbers", size, MOST)

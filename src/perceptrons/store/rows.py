@@ -10,7 +10,6 @@ import numpy as np
 
 from perceptrons.data import Rows
 from perceptrons.store.format import Array, Tensors
-from perceptrons.store.memory import Memory
 from perceptrons.store.values import Settings, check_range, take
 
 
@@ -45,9 +44,9 @@ def unpack_rows(settings: Settings, tensors: Tensors, name: str, n_features: int
     return Rows(_sealed(values), _sealed(indices), _sealed(indptr), n_features, sq_norm)
 
 
-def take_columns(rows: Sequence[Rows], memory: Memory) -> None:
-    """Take the memory for inner products with sparse rows: a number per feature."""
-    memory.take(8 * max((part.n_features + 1 for part in rows if part.indices is not None), default=0))
+def for_products(rows: Sequence[Rows]) -> int:
+    """The bytes that inner products with sparse rows take: a number per feature."""
+    return 8 * max((part.n_features + 1 for part in rows if part.indices is not None), default=0)
 
 
 def _sealed(array: Array) -> Array:

@@ -230,7 +230,8 @@ def _size(tagger: Tagger, n_labels: int, params: dict[str, Any], tensors: Tensor
     given = params.get("k_best", 1)  # learning goes on with the estimator's parameters
     k = max(plan.k_best, given if type(given) is int else 1)
     groups = min(plan.beam, states) if plan.beam is not None and plan.order == 2 else 0
-    return 8 * width * (weights + groups) + (8 * k * k + 24 * k * states if k > 1 else 0)
+    lists = 500 * k * k + 24 * k * states if k > 1 else 0  # differences of k labellings of one token, at least
+    return 8 * width * (weights + groups) + lists
 
 
 def _learner(
