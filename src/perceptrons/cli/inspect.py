@@ -39,12 +39,13 @@ def command(model: str, top: int, as_json: bool) -> None:
       perceptrons inspect spam.perceptron --top 20
     """
     saved = read(model)
-    if isinstance(saved, Saved):
-        summary, tell = describe(saved, model, top), partial(show, saved)
-    else:
-        from perceptrons.cli.tagging import inspect as taggers
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused, or proves nothing
+        if isinstance(saved, Saved):
+            summary, tell = describe(saved, model, top), partial(show, saved)
+        else:
+            from perceptrons.cli.tagging import inspect as taggers
 
-        summary, tell = taggers.describe(saved, model, top), partial(taggers.show, saved)
+            summary, tell = taggers.describe(saved, model, top), partial(taggers.show, saved)
     if as_json:
         output.as_json(summary)
     else:
