@@ -46,7 +46,7 @@ def test_reports_show_control_characters_as_escapes(hostile, run):
     assert done.code == 0 and harmless(done.out) and f"as {SEEN}" in done.out
     done = run("inspect", hostile / "m.tagger")
     assert done.code == 0 and harmless(done.out) and f"word[0]={SEEN[:20]}" in done.out
-    done = run("tag", "evaluate", hostile / "m.tagger", hostile / "text.txt")
+    done = run("tag", "evaluate", hostile / "m.tagger", hostile / "text.txt", "--columns", "word,tag")
     assert done.code == 0 and harmless(done.out) and SEEN in done.out
 
 
