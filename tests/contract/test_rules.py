@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structured_cases import Classes
 
-from perceptrons import KernelPerceptron, Perceptron
+from perceptrons import KernelPerceptron, Perceptron, StructuredPerceptron
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.rules import RULES, resolve, takes_weights
 
@@ -99,6 +100,25 @@ def test_a_rule_of_ones_own_works_everywhere(readout):
     np.testing.assert_array_equal(dual.mistakes_, model.mistakes_)
     np.testing.assert_allclose(dual.decision_function(X), model.decision_function(X), atol=1e-9)
     assert model.set_params(rule__most=1).get_params()["rule__most"] == 1
+
+
+@pytest.mark.parametrize("most", [np.nan, -np.inf])
+def test_a_rule_that_returns_no_number_is_named(most):
+    """It is not an overflow of weights; the error says what the rule was asked."""
+    X, y = np.array([[1.0, 2.0, -1.0], [0.5, 0.0, 1.0], [2.0, 1.0, 0.0]]), np.array([0, 1, 2])
+    asked = rf"the rule Capped returns {most} at (row|example) 0, for margin=-?0, sq_norm=[0-9]+, weight=1; .*unchanged"
+    models = [(Perceptron(rule=Capped(most), shuffle=False), rows, y) for rows in (X, sp.csr_array(X))]
+    models += [(Perceptron(rule=Capped(most), shuffle=False), X, y > 0)]
+    models += [(KernelPerceptron(rule=Capped(most), kernel="linear", shuffle=False), X, y > 0)]
+    models += [(StructuredPerceptron(Classes(), rule=Capped(most), shuffle=False), X[:, :1].tolist(), [1, 1, 0])]
+    for model, rows, labels in models:
+        with pytest.raises(ValueError, match=asked):
+            model.fit(rows, labels)
+    model = Perceptron(rule=Capped(0.5), shuffle=False).fit(X, y > 0)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match=r"the rule Capped returns .* for margin=[-0-9.e]+, sq_norm=7, weight=3"):
+        model.set_params(rule=Capped(most)).partial_fit(X, y > 0, sample_weight=np.full(3, 3.0))
+    np.testing.assert_array_equal(model.coef_, before)
 
 
 def test_what_is_no_rule_is_refused():

@@ -115,13 +115,15 @@ def test_refused(data, path):
     table = KernelPerceptron(kernel="precomputed", **FEW).fit(X @ X.T, two)
     dates = Perceptron(rule="pa1", **FEW).fit(X, np.array(["2020", "2021"], dtype="M8[Y]")[two])
     wide = KernelPerceptron(**FEW).fit(X, two)
-    wide.n_features_in_ = 2**40
+    empty = KernelPerceptron(gamma=1.0).partial_fit(X, ["only"] * 60)  # it has no support row
+    wide.n_features_in_ = empty.n_features_in_ = 2**40
     for model, text in (
         (voted, "readout='voted' cannot be exported"),
         (table, "kernel='precomputed' cannot be exported"),
         (KernelPerceptron(kernel=lambda A, B: A @ B.T, **FEW).fit(X, two), "kernel=<function .* cannot be exported"),
         (dates, r"datetime64\[Y\] cannot be exported"),
         (wide, "more than an ONNX file holds"),
+        (empty, "more than an ONNX file holds"),
     ):
         with pytest.raises(ValueError, match=text):
             export_onnx(model, path)

@@ -113,11 +113,14 @@ def certified(
     else:
         output.heading(name + ("" if columns is None else f": {len(columns):,} of {width:,} features occur"))
         show(str(verdict), verdict.separable)
-        click.echo(f"\n{bound}" if bound is not None else f"\nno bound on mistakes: {why}")
+        output.say()
+        for line in (f"no bound on mistakes: {why}" if bound is None else str(bound)).splitlines():
+            output.say(line)
         if saved is not None:
-            click.echo(f"\ncertificate: {saved}")
+            output.say()
+            output.say(f"certificate: {saved}")
     if path is not None and saved is None:
-        click.echo("nothing was proved: no certificate was saved", err=True)
+        output.say("nothing was proved: no certificate was saved", err=True)
     return {True: 0, False: NO, None: UNDECIDED}[verdict.separable]
 
 
@@ -133,9 +136,9 @@ def show(text: str, verdict: bool | None) -> None:
     """Print a report whose first line is the verdict."""
     first, *others = text.splitlines()
     head, _, rest = first.partition(" with")
-    click.echo(click.style(head, fg=COLOURS[verdict], bold=True) + (f" with{rest}" if rest else ""))
+    output.say(output.style(head, fg=COLOURS[verdict], bold=True), f" with{rest}" if rest else "")
     for line in others:
-        click.echo(line)
+        output.say(line)
 
 
 def described(verdict: Any) -> dict[str, Any]:
@@ -195,11 +198,11 @@ def checked(
         content = {"separable": verdict.separable, "intercept": verdict.fit_intercept}
         output.as_json({"certificate": path, "data": name, "holds": reason is None, "reason": reason, **content})
     elif reason is None:
-        click.echo(click.style("the certificate holds", fg="green", bold=True) + f" for {name}: {claim(verdict)}")
+        output.say(output.style("the certificate holds", fg="green", bold=True), f" for {name}: {claim(verdict)}")
     else:
-        click.echo(click.style("the certificate does not hold", fg="red", bold=True) + f" for {name}: {reason}")
+        output.say(output.style("the certificate does not hold", fg="red", bold=True), f" for {name}: {reason}")
     if told(given) and not as_json:
-        click.echo(f"read with {', '.join(f'{name}={value}' for name, value in told(given).items())}")
+        output.say(f"read with {', '.join(f'{name}={value}' for name, value in told(given).items())}")
     return 0 if reason is None else NO
 
 

@@ -38,21 +38,25 @@ def command() -> None:
     output.heading(
         f"Breast cancer (Wisconsin): {len(train)} training rows, {len(test)} held out, {train.shape[1]} features"
     )
-    click.echo("The first run takes longer, because it compiles.\n")
+    output.say("The first run takes longer, because it compiles.")
+    output.say()
     scaler = StandardScaler().fit(train)
     train, test = scaler.transform(train), scaler.transform(test)
     compare(train, test, y_train, y_test)
 
-    output.heading("\nCan the training rows be separated at all?")
+    output.say()
+    output.heading("Can the training rows be separated at all?")
     verdict = separability(train, y_train)
     show(str(verdict), verdict.separable)
     verdict.check(train, y_train)
-    click.echo("  checked           the certificate holds in exact rational arithmetic")
+    output.say("  checked           the certificate holds in exact rational arithmetic")
 
-    output.heading("\nHow many mistakes can the perceptron make, and how many did it make?")
-    click.echo(str(mistake_bound(train, y_train)))
+    output.say()
+    output.heading("How many mistakes can the perceptron make, and how many did it make?")
+    for line in str(mistake_bound(train, y_train)).splitlines():
+        output.say(line)
     run = trace(Perceptron(), train, y_train)
-    click.echo(f"  made: {run.n_updates:,} in {run.n_passes} passes")
+    output.say(f"  made: {run.n_updates:,} in {run.n_passes} passes")
     draw(run, train, y_train)
 
 
@@ -62,8 +66,8 @@ def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
 
     from perceptrons import KernelPerceptron, Perceptron
 
-    click.echo(f"{'':<36}{'training':>9}{'held-out':>9}")
-    click.echo(
+    output.say(f"{'':<36}{'training':>9}{'held-out':>9}")
+    output.say(
         f"{'space':<12}{'rule':<12}{'readout':<12}{'error':>9}{'error':>9}"
         f"{'converged':>11}{'passes':>8}{'updates':>9}{'seconds':>9}"
     )
@@ -81,7 +85,7 @@ def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
             begun = time.perf_counter()
             model.fit(train, y_train)
             seconds = time.perf_counter() - begun
-        click.echo(
+        output.say(
             f"{space:<12}{model.rule:<12}{model.readout:<12}"
             f"{1 - model.score(train, y_train):>9.1%}{1 - model.score(test, y_test):>9.1%}"
             f"{'yes' if model.converged_ else 'no':>11}{model.n_iter_:>8}{model.n_updates_:>9}{seconds:>9.3f}"
@@ -95,11 +99,13 @@ def draw(run: Any, X: Any, y: Any) -> None:
 
         from perceptrons.plots import BoundaryDisplay, ProofDisplay
     except ImportError:
-        click.echo('\nFor pictures: pip install "perceptrons[plots]"')
+        output.say()
+        output.say('For pictures: pip install "perceptrons[plots]"')
         return
     matplotlib.use("Agg")
     FOLDER.mkdir(exist_ok=True)
     boundary = BoundaryDisplay.from_estimator(run.model, X, y)
     boundary.figure_.savefig(FOLDER / "boundary.png", dpi=130, bbox_inches="tight")
     ProofDisplay.from_trace(run).figure_.savefig(FOLDER / "proof.png", dpi=110)
-    click.echo(f"\nPictures: {FOLDER / 'boundary.png'} (the plane of w), {FOLDER / 'proof.png'} (why it had to stop)")
+    output.say()
+    output.say(f"Pictures: {FOLDER / 'boundary.png'} (the plane of w), {FOLDER / 'proof.png'} (why it had to stop)")

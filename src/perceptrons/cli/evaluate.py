@@ -134,14 +134,14 @@ def show(confusion: Confusion, summary: dict[str, Any]) -> None:
     """Print the same facts for people."""
     labels, known = confusion.labels, confusion.known
     output.heading(f"{summary['data']}: {summary['rows']:,} rows, {known} classes")
-    error = click.style(output.percent(summary["error"]), bold=True)
-    click.echo(f"error {error}: {summary['wrong']:,} of {summary['rows']:,} rows wrong")
+    error = output.style(output.percent(summary["error"]), bold=True)
+    output.say("error ", error, f": {summary['wrong']:,} of {summary['rows']:,} rows wrong")
     usual = max(summary["classes"], key=lambda each: each["rows"])["label"]
-    click.echo(f"baseline (always {usual!r}): {output.percent(summary['error_of_most_frequent_class'])}")
+    output.say(f"baseline (always {usual!r}): {output.percent(summary['error_of_most_frequent_class'])}")
     if confusion.strangers:
-        listed = ", ".join(map(str, labels[known : known + 6])) + (", …" if len(confusion.strangers) > 6 else "")
-        click.echo(click.style(f"labels that the model does not know: {listed}", fg="yellow"))
-    click.echo()
+        listed = output.listed(labels[known:], 6)
+        output.say(output.style(f"labels that the model does not know: {listed}", fg="yellow"))
+    output.say()
     if len(labels) <= WIDEST:
         head = ["label", *(f"as {label}" for label in labels[:known])]
         output.table(
@@ -150,15 +150,15 @@ def show(confusion: Confusion, summary: dict[str, Any]) -> None:
     else:
         mixed = [(count, pair) for pair, count in confusion.pairs.items() if pair[0] != pair[1]]
         mixed.sort(key=lambda each: (-each[0], each[1]))
-        click.echo("largest confusions" if mixed else "no confusions")
+        output.say("largest confusions" if mixed else "no confusions")
         if mixed:
             lines = [[labels[t], labels[g], f"{count:,}"] for count, (t, g) in mixed[:MOST]]
             output.table(["label", "taken for", "rows"], lines, left=2)
             more(len(mixed) - MOST)
-    click.echo()
+    output.say()
     per_class = summary["classes"]
     if len(per_class) > MOST:
-        click.echo("classes with the smallest F1")
+        output.say("classes with the smallest F1")
         per_class = sorted(per_class, key=lambda each: 1.0 if each["f1"] is None else each["f1"])
     lines = [
         [each["label"], share(each["precision"]), share(each["recall"]), share(each["f1"]), f"{each['rows']:,}"]
@@ -176,4 +176,4 @@ def share(value: float | None) -> str:
 def more(number: int) -> None:
     """Say how many entries of a list are not shown."""
     if number > 0:
-        click.echo(f"… and {number:,} more; --json has all")
+        output.say(f"… and {number:,} more; --json has all")

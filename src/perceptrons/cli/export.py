@@ -34,8 +34,8 @@ def command(model: str, path: str) -> None:
     saved = reading.classifier_in(model, "taggers cannot be exported to ONNX")
     with output.naming(path):
         export_onnx(saved, path)
-    click.echo(f"onnx: {path} ({size(os.path.getsize(path))})")
-    click.echo(f"takes X of {saved.n_features:,} features" + _names(saved.encoding is not None))
+    output.say(f"onnx: {path} ({size(os.path.getsize(path))})")
+    output.say(f"takes X of {saved.n_features:,} features" + _names(saved.encoding is not None))
 
 
 def _names(encoded: bool) -> str:

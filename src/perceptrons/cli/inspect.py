@@ -39,12 +39,13 @@ def command(model: str, top: int, as_json: bool) -> None:
       perceptrons inspect spam.perceptron --top 20
     """
     saved = read(model)
-    if isinstance(saved, Saved):
-        summary, tell = describe(saved, model, top), partial(show, saved)
-    else:
-        from perceptrons.cli.tagging import inspect as taggers
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused, or proves nothing
+        if isinstance(saved, Saved):
+            summary, tell = describe(saved, model, top), partial(show, saved)
+        else:
+            from perceptrons.cli.tagging import inspect as taggers
 
-        summary, tell = taggers.describe(saved, model, top), partial(taggers.show, saved)
+            summary, tell = taggers.describe(saved, model, top), partial(taggers.show, saved)
     if as_json:
         output.as_json(summary)
     else:
@@ -95,7 +96,7 @@ def facts_of(saved: Any, learner: AnyLearner, path: str) -> dict[str, Any]:
         "stopped": report.get("stop"),
         "mistakes_of_passes": report["mistakes"],
         "held_out_errors": report["validation_errors"],
-        "trained": saved.trained,
+        "trained": settings(saved.trained),
     }
 
 
@@ -108,12 +109,15 @@ def _columns(encoding: Any) -> dict[str, Any]:
 def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
     """The number of weights, and the largest ones of each class."""
     weights = learner.current if learner.readout.by_vote else learner.weights
+    if not np.isfinite(weights).all():
+        raise ValueError("the weights of the readout exceed the range of floats")
     table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1)
     heaviest = []
     for column in range(table.shape[1]):
-        sizes = np.abs(table[:, column])
+        there = np.flatnonzero(table[:, column])
+        sizes = np.abs(table[there, column])
         first = np.argpartition(-sizes, top)[:top] if top < len(sizes) else np.arange(len(sizes))
-        order = [int(j) for j in first[np.lexsort((first, -sizes[first]))] if sizes[j] > 0]
+        order = there[first[np.lexsort((there[first], -sizes[first]))]].tolist()
         heaviest.append([{"feature": j, "name": name_of(saved, j), "weight": float(table[j, column])} for j in order])
     two = len(saved.classes) == 2
     labels = [output.label(label) for label in saved.classes.tolist()][-len(heaviest) :]
@@ -142,10 +146,9 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
     """Print the same facts for people."""
     classes = summary["classes"]
     output.heading(f"{summary['model']}: {summary['estimator']}, {size(summary['bytes'])}")
-    listed = ", ".join(map(str, classes[:SHOWN])) + (", …" if len(classes) > SHOWN else "")
     rule = rule_text(rule_from(summary["rule"]))
     facts: list[tuple[str, Any]] = [
-        ("classes", f"{len(classes):,} ({listed})"),
+        ("classes", f"{len(classes):,} ({output.listed(classes, SHOWN)})"),
         ("features", f"{summary['features']:,}" + _told(summary["columns"])),
         ("rule", rule),
         ("readout", summary["readout"]),
@@ -166,7 +169,7 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
         budget = f", of at most {summary['budget']:,}" if summary["budget"] else ""
         facts.append(("support rows", f"{summary['support']:,}{budget} ({per_class})"))
     facts.append(("parameters", ", ".join(others)))
-    print_facts(facts + facts_of_training(summary, "rows"))
+    output.facts(facts + facts_of_training(summary, "rows"))
     if "heaviest" in summary:
         _features(summary)
 
@@ -232,20 +235,16 @@ def _listed(texts: list[str]) -> str:
     return ", ".join(parts) + (" (by pass)" if len(texts) > 1 else "")
 
 
-def print_facts(facts: list[tuple[str, Any]]) -> None:
-    width = max(len(name) for name, _ in facts)
-    for name, value in facts:
-        click.echo(f"{click.style(name.ljust(width), dim=True)}  {value}")
-
-
 def _features(summary: dict[str, Any]) -> None:
     """Print the features with the largest weights of each class."""
     found, other = summary["heaviest"], summary["other_class"]
     kept = f"{summary['weights_not_0']:,} of {summary['weights']:,} weights are not 0"
-    click.echo(f"\nlargest weights of {summary['weights_of']}; {kept}")
+    output.say()
+    output.say(f"largest weights of {summary['weights_of']}; {kept}")
     for entry in found[:SHOWN]:
         if other is None:
-            click.echo(click.style(f"\nclass {entry['class']}", bold=True))
+            output.say()
+            output.heading(f"class {entry['class']}")
         weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]
         names = [*(short(each["name"]) for each in entry["features"]), "(intercept)"]
         lines = [list(line) for line in zip(names, output.aligned(weights), strict=True)]
@@ -253,7 +252,8 @@ def _features(summary: dict[str, Any]) -> None:
             lines = [[*line, _speaks(w, other, entry["class"])] for line, w in zip(lines, weights, strict=True)]
         output.table(["feature", "weight", *(["speaks for"] if other is not None else [])], lines)
     if len(found) > SHOWN:
-        click.echo(f"\n… and {len(found) - SHOWN:,} more classes; --json has all")
+        output.say()
+        output.say(f"… and {len(found) - SHOWN:,} more classes; --json has all")
 
 
 def _speaks(weight: float, negative: Any, positive: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import re
 import sys
@@ -14,6 +15,7 @@ import click
 
 from perceptrons import __version__
 from perceptrons.cli.streams import NamedStream, abandon, guard
+from perceptrons.shown import WITHIN_LINE, shown
 
 # Verbs and their one-line help, which `perceptrons --help` prints without importing them.
 VERBS = {
@@ -114,7 +116,9 @@ def main(args: list[str] | None = None) -> NoReturn:
     try:
         sys.exit(group.main(args, prog_name="perceptrons", standalone_mode=False, color=colours))
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        click.echo(shown(said.getvalue(), WITHIN_LINE), nl=False, err=True)
         sys.exit(TROUBLE)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -124,7 +128,7 @@ def main(args: list[str] | None = None) -> NoReturn:
             raise
         if isinstance(error, OSError) and error.filename == NamedStream.told:
             abandon()
-        click.echo(f"{click.style('error', fg='red', bold=True)}: {_line(error)}", err=True, color=colours)
+        click.echo(f"{click.style('error', fg='red', bold=True)}: {shown(_line(error))}", err=True, color=colours)
         sys.exit(TROUBLE)
 
 

@@ -15,7 +15,9 @@ from typing import Any, BinaryIO
 import click
 import numpy as np
 
+from perceptrons.cli.streams import ForTerminal
 from perceptrons.data.atomic import replaced
+from perceptrons.shown import shown
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 EVERY = 0.1  # seconds between updates of the bar
@@ -61,8 +63,9 @@ def written(path: str | None) -> Iterator[BinaryIO]:
     elif sys.stdout is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
     else:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        terminal: Any = ForTerminal(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+        yield terminal
+        terminal.flush()
 
 
 def as_json(content: dict[str, Any]) -> None:
@@ -82,20 +85,67 @@ def label(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
+class Styled(str):
+    """Text with the codes of colours; the text itself is `shown` already."""
+
+
+def style(value: Any, **how: Any) -> Styled:
+    """Format a value in a colour, or bold."""
+    return Styled(click.style(shown(value), **how))
+
+
+def joined(*parts: Any) -> Styled:
+    """Join parts of a line; those without a style are `shown`."""
+    return Styled("".join(part if isinstance(part, Styled) else shown(part) for part in parts))
+
+
+def say(*parts: Any, err: bool = False) -> None:
+    """Print a line. Everything that people read is printed here, so that no text from a file controls a terminal."""
+    click.echo(joined(*parts), err=err)
+
+
+def redraw(line: str) -> None:
+    """Write over the last line on standard error."""
+    click.echo("\r\x1b[2K" + shown(line), nl=False, err=True)
+
+
+def on_one_line(labels: Sequence[Any], tabs: bool) -> None:
+    """Refuse labels that cannot be told apart in a file with one label a line; `tabs`: whether they may have tabs."""
+    for text in map(str, labels):
+        if text and (text.splitlines() != [text] or (not tabs and "\t" in text)):
+            raise ValueError(f"the label {text!r:.80} contains a line break or a tab: use --json, which keeps it exact")
+
+
 def heading(text: str) -> None:
-    click.echo(click.style(text, bold=True))
+    say(style(text, bold=True))
+
+
+def facts(pairs: Sequence[tuple[str, Any]]) -> None:
+    """Print names and values, one pair per line."""
+    width = max(len(name) for name, _ in pairs)
+    for name, value in pairs:
+        say(style(name.ljust(width), dim=True), "  ", value)
+
+
+def listed(values: Sequence[Any], most: int) -> str:
+    """List the first values.
+
+    >>> listed(["a", 2, 3], most=2)
+    'a, 2, …'
+    """
+    return ", ".join(map(str, values[:most])) + (", …" if len(values) > most else "")
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[Any]], left: int = 1) -> None:
     """Print columns, the first `left` of them aligned left, the others right."""
-    cells = [[str(cell) for cell in line] for line in [head, *lines]]
+    cells = [[shown(cell) for cell in line] for line in [head, *lines]]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
     for number, line in enumerate(cells):
         text = "  ".join(
             cell.ljust(width) if column < left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
-        click.echo(click.style(text, dim=True) if number == 0 else text)
+        say(style(text, dim=True) if number == 0 else text)
 
 
 def count(n: int, what: str) -> str:
@@ -164,11 +214,11 @@ class Bar:
             parts.append(f"{int(mistakes):,} mistakes ({percent(mistakes / rows)})")
         if self.source.n_bytes and share > 0:
             parts.append(f"{seconds(spent * (1 - share) / share)} left")
-        click.echo("\r\x1b[2K" + "  ".join(parts), nl=False, err=True)
+        redraw("  ".join(parts))
         self.drawn = True
 
     def clear(self) -> None:
         """Erase the bar."""
         if self.drawn:
-            click.echo("\r\x1b[2K", nl=False, err=True)
+            redraw("")
             self.drawn = False

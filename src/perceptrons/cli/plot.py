@@ -12,8 +12,8 @@ import numpy as np
 from perceptrons.cli import output, reading
 from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
-from perceptrons.store.estimators import from_saved, from_saved_tagger
-from perceptrons.store.saved import Saved, read
+from perceptrons.store.estimators import restored
+from perceptrons.store.saved import read
 
 KINDS = ["boundary", "mistakes", "margins", "proof"]
 ENDINGS = ["png", "svg", "pdf"]
@@ -57,13 +57,11 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
             'pictures need matplotlib, which is not installed: pip install "perceptrons[plots]"'
         ) from None
     matplotlib.use("Agg")
-    if isinstance(saved, Saved):
-        figure = drawn(kind, from_saved(saved), None if kind == "mistakes" else reading.for_model(data, given, saved))
-    else:
-        figure = drawn(kind, from_saved_tagger(saved), None)
+    source = reading.for_model(data, given, saved) if kind != "mistakes" else None
+    figure = drawn(kind, restored(saved, model), source)
     with output.written(path) as file:
         figure.savefig(file, format=os.path.splitext(path)[1].lower().lstrip("."), dpi=130, bbox_inches="tight")
-    click.echo(f"{kind}: {path}")
+    output.say(f"{kind}: {path}")
 
 
 def drawn(kind: str, model: Any, source: Source | None) -> Any:

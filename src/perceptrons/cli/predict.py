@@ -34,7 +34,8 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
     """Print the prediction of MODEL for each row of DATA, one per line.
 
     With two classes, a score above 0 means the second. With three or more, the highest score wins, and the first line
-    of scores has the names of the classes. Scores of voted models are shares of votes.
+    of scores has the names of the classes. Scores of voted models are shares of votes. Labels that contain a line
+    break, or in scores a tab, need --json. On a terminal, control characters in labels are shown as \\x1b.
 
     \b
       perceptrons predict spam.perceptron new.csv
@@ -55,7 +56,7 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
     finally:
         bar.clear()
     if path is not None and not as_json:
-        click.echo(f"{'scores' if scores else 'labels'} of {output.count(done, 'row')} written to {path}", err=True)
+        output.say(f"{'scores' if scores else 'labels'} of {output.count(done, 'row')} written to {path}", err=True)
 
 
 def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator[tuple[str, int]]:
@@ -63,6 +64,8 @@ def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator
     classes = [output.label(label) for label in saved.classes.tolist()]
     write = _objects if as_json else _scores if scores else _labels
     n_rows = 0
+    if not as_json and (not scores or len(classes) > 2):
+        output.on_one_line(classes, tabs=not scores)
     if scores and not as_json and len(classes) > 2:
         yield "\t".join(map(str, classes)) + "\n", 0
     for rows, _ in source.batches():

@@ -6,8 +6,6 @@ import math
 import os
 from typing import Any
 
-import click
-
 from perceptrons.cli import output
 from perceptrons.learn.fit import AnyLearner, Run
 from perceptrons.learn.learner import at_most
@@ -71,29 +69,27 @@ def finite(bound: float) -> float | None:
 def show(result: Any, summary: dict[str, Any]) -> None:
     """Print the same facts for people."""
     classes, mistakes = summary["classes"], summary["mistakes"]
-    listed = ", ".join(str(label) for label in classes[:6]) + (", …" if len(classes) > 6 else "")
     output.heading(
         f"{summary['data']}: {summary['rows']:,} rows, {summary['features']:,} features, "
-        f"{len(classes)} classes ({listed})"
+        f"{len(classes)} classes ({output.listed(classes, 6)})"
     )
     params = result.saved.params
     how = [summary["estimator"]]
     how += [f"{name} {rule_text(params[name])}" for name in ("kernel", "rule", "readout") if name in params]
-    click.echo(", ".join(how) + "\n")
+    output.say(", ".join(how))
+    output.say()
     held = summary["held_out_errors"]
     head = ["pass", "mistakes", "online error"] + (["held-out error"] if held else [])
     table_of_passes(head, [f"{n:,}" for n in mistakes], [*map(output.percent, summary["online_error"])], held)
     errors = [("training error", summary["training_error"]), ("held-out error", summary["held_out_error"])]
-    told = [f"{name} {click.style(output.percent(error), bold=True)}" for name, error in errors if error is not None]
-    if told:
-        click.echo("final model: " + ", ".join(told))
-    click.echo(ending(summary) + kept_text(summary))
+    final([[f"{name} ", error] for name, error in errors if error is not None])
+    output.say(*ending(summary), kept_text(summary))
     if summary["converged"] and summary["training_error"]:
-        click.echo("the last weight vector separates the rows, but the readout does not: try --readout last")
+        output.say("the last weight vector separates the rows, but the readout does not: try --readout last")
     if summary["margin_bound"] is not None:
-        click.echo("proved: " + proved(summary["margin_bound"], result.saved.learner.radius, "rows"))
-    click.echo(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in total")
-    click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
+        output.say("proved: " + proved(summary["margin_bound"], result.saved.learner.radius, "rows"))
+    output.say(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in total")
+    output.say(f"model: {summary['model']} ({size(summary['bytes'])})")
 
 
 def table_of_passes(head: list[str], *columns: list[Any]) -> None:
@@ -107,7 +103,7 @@ def table_of_passes(head: list[str], *columns: list[Any]) -> None:
             lines.append(["…"] + [""] * (len(head) - 1))
     if lines:  # none if the first pass was interrupted
         output.table(head, lines, left=0)
-        click.echo()
+        output.say()
 
 
 def proved(bound: float, radius: float, unit: str) -> str:
@@ -121,13 +117,23 @@ def proved(bound: float, radius: float, unit: str) -> str:
     return f"the {unit} cannot be separated by a margin above {at_most(bound)}{share}"
 
 
-def ending(summary: dict[str, Any]) -> str:
-    """Say how training ended."""
+def final(parts: list[list[Any]]) -> None:
+    """Print the errors of the final model: parts of text, with errors as numbers."""
+    told: list[Any] = []
+    for part in parts:
+        told += [", " if told else "final model: "]
+        told += [output.style(output.percent(each), bold=True) if isinstance(each, float) else each for each in part]
+    if told:
+        output.say(*told)
+
+
+def ending(summary: dict[str, Any]) -> list[str]:
+    """Say how training ended, in parts of a line."""
     if summary["stopped"] == "interrupted":
-        return f"interrupted in pass {summary['passes'] + 1}"
-    word = click.style("converged", fg="green") if summary["converged"] else "not converged"
+        return [f"interrupted in pass {summary['passes'] + 1}"]
+    word = output.style("converged", fg="green") if summary["converged"] else "not converged"
     reason = f": {WHY[summary['stopped']]}" if summary["stopped"] in WHY else ""
-    return f"{word} after {output.count(summary['passes'], 'pass')}{reason}"
+    return [word, f" after {output.count(summary['passes'], 'pass')}{reason}"]
 
 
 def kept_text(summary: dict[str, Any]) -> str:

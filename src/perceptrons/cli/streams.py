@@ -1,4 +1,4 @@
-"""Standard output that is written completely, or fails with an error."""
+"""What is printed: standard output is written completely or fails with an error, and text from files is harmless."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ import io
 import os
 import sys
 from typing import Any
+
+from perceptrons.shown import WITHIN_LINE, shown
+
+
+class ForTerminal:
+    """A binary file on a terminal: text that it gets is `shown`, line by line."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def write(self, data: bytes) -> None:
+        self.file.write(shown(data.decode(errors="surrogateescape"), WITHIN_LINE).encode())
+
+    def flush(self) -> None:
+        self.file.flush()
 
 
 class NamedStream(io.FileIO):

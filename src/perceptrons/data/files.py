@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from perceptrons.shown import shown
+
 STDIN = "-"
 # The first bytes of compressed files, and the endings of their names.
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -21,6 +23,9 @@ Data = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 class DataError(ValueError):
     """Data cannot be read. The message names the file and the place."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shown(message))  # it may quote the file
 
 
 def expand(data: Data) -> list[str]:

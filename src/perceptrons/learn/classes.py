@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.learner import Learner, Order
+from perceptrons.learn.learner import Learner, Order, overflow
 from perceptrons.learn.readouts import READOUTS, Ballot, Readout, Step
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
@@ -122,6 +122,12 @@ class ClassLearner(Learner[Examples]):
         """Restart Στ here, so that the bound on the margin is only about the rows that follow."""
         self.state.hold("origin", np.copy(self.current) if self.current.any() else None)
         self.totals.sum_tau = self.totals.sq_norm = self.totals.sq_radius = 0.0
+
+    def step_error(self, where: str, scores: Array, code: int, sq_norm: float, weight: float) -> ValueError:
+        """The error for a step that is not finite, at an example with these scores (one for two classes)."""
+        several = self.n_classes > 2
+        margin = scores[code] - np.delete(scores, code).max() if several else (2.0 * code - 1.0) * scores[0]
+        return overflow(where, self.rule, float(margin), float(sq_norm) * (1 + several), float(weight))
 
     # -- reading ----------------------------------------------------------------------------------------------
 

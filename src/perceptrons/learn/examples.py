@@ -39,6 +39,10 @@ class Examples:
         """Number of these rows whose weight is not 0."""
         return order.size if self.weight is None else int(np.count_nonzero(self.weight[order]))
 
+    def weight_of(self, i: int) -> float:
+        """The weight of a row."""
+        return 1.0 if self.weight is None else float(self.weight[i])
+
     def order(self) -> npt.NDArray[Any]:
         """The numbers of the rows whose weight is not 0."""
         kind = np.uint32 if len(self.rows) < 1 << 32 else np.uint64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons import rules
 from perceptrons.learn.state import Course, State, Totals
 
 EPSILON = float(np.finfo(np.float64).eps)
@@ -167,11 +169,30 @@ class Learner(Protocol[E]):
         return f"margin at most {at_most(self.margin_bound)}"
 
 
-def overflow(where: str) -> ValueError:
+def overflow(where: str, rule: Any = None, *asked: float) -> ValueError:
+    """The error for a step that is not finite. `asked`: what the rule got there, margin, squared length and weight."""
+    fault = _fault(rule, asked) if asked and np.isfinite(asked).all() else None
+    if fault is not None:
+        margin, sq_norm, weight = (f"{number:g}" for number in asked)
+        return ValueError(
+            f"the rule {type(rule).__name__} {fault} {where}, for margin={margin}, sq_norm={sq_norm}, "
+            f"weight={weight}; the model is unchanged. tau must return a finite number, 0 for no step."
+        )
     return ValueError(
         f"weights overflow float64 {where}; the model is unchanged. "
         "Rescale the features, for instance with StandardScaler, or lower eta0."
     )
+
+
+def _fault(rule: Any, asked: tuple[float, ...]) -> str | None:
+    """What is wrong with the answer of a user's rule; None if nothing is. Rules of this package only overflow."""
+    if type(rule).__module__ == rules.__name__:
+        return None
+    try:
+        tau = float(rule.tau(*asked))
+    except ArithmeticError as error:  # compiled code returns infinity or NaN instead
+        return f"fails ({error})"
+    return None if math.isfinite(tau) else f"returns {tau}"
 
 
 def at_most(number: float) -> str:

@@ -130,7 +130,10 @@ class Averaged(Readout):
         total = totals.averaged
         if not total or kept is None:
             return w
-        return np.asarray(((total + 1) * w - kept) / total)
+        mean = np.asarray((total + 1) * w)  # one array: all weights may take much memory
+        mean -= kept
+        mean /= total
+        return mean
 
     def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
         total, kept = learner.totals.averaged, learner.state.get("kept")

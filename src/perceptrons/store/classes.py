@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.store.format import TYPES, Array, Tensors
+from perceptrons.store.memory import Memory
 from perceptrons.store.values import Settings, pack, take, unpack
 
 ROOM = 1 << 20  # characters up to which an array of text keeps its width
@@ -30,7 +31,7 @@ def pack_classes(classes: Array) -> tuple[dict[str, Any], Tensors]:
     return {"kind": "numbers"}, {"classes": classes}
 
 
-def unpack_classes(settings: Settings, tensors: Tensors, n_classes: int) -> Array:
+def unpack_classes(settings: Settings, tensors: Tensors, n_classes: int, memory: Memory) -> Array:
     """Restore classes from `pack_classes`, and check their number and order."""
     kind = settings.choice("kind", ("text", "objects", "dates", "numbers"))
     classes: Array
@@ -42,6 +43,7 @@ def unpack_classes(settings: Settings, tensors: Tensors, n_classes: int) -> Arra
             width, longest = settings.whole("width", 1), max(map(len, texts), default=0)
             if width < longest or (width > longest + 1 and width * len(texts) > ROOM):
                 raise ValueError(f"texts of {longest} characters do not fit a width of {width}")
+            memory.take(4 * width * len(texts))  # one long text makes all of them wide
             classes = np.array(texts, dtype=f"U{width}")
     elif kind == "dates":
         unit, step = settings.choice("unit", UNITS), settings.whole("step", 1, 2**31 - 1)

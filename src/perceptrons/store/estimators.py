@@ -57,13 +57,17 @@ def save(model: Online, path: str | os.PathLike[str], *, drop_zeros: bool = Fals
         write(to_saved(model), path, drop_zeros=drop_zeros)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, max_memory: float | None = None) -> Any:
     """Load a saved model. It predicts exactly as before and can continue learning.
 
     Parameters
     ----------
     path : str or path
         A file written by `save` or by ``perceptrons train``.
+    max_memory : float, optional
+        The largest number of bytes that the model may take. Without it, a model may take 1.2 GB or 1000 times the size
+        of its file, whichever is more, but no more than the machine has: with ``drop_zeros``, a small file can ask for
+        much memory. The environment variable ``PERCEPTRONS_MAX_MEMORY`` sets another limit, also for the command line.
 
     Returns
     -------
@@ -73,9 +77,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     perceptrons.store.ModelFileError
-        If the file is not a model file, is damaged, or has content that does not fit together.
+        If the file is not a model file, is damaged, needs too much memory, or has content that does not fit together.
     """
-    saved = read(path)
+    return restored(read(path, max_memory=max_memory), path)
+
+
+def restored(saved: Saved | SavedTagger, path: str | os.PathLike[str]) -> Any:
+    """Restore an estimator that was read from a file; the error names the file."""
     try:
         return from_saved(saved) if isinstance(saved, Saved) else from_saved_tagger(saved)
     except Exception as error:  # for instance, parameters that the estimator refuses

@@ -16,7 +16,8 @@ from perceptrons.learn.kernel.learner import KernelLearner
 from perceptrons.learn.kernel.support import Support
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.learners import checked_log, pack_common, unpack_common, unpack_totals
-from perceptrons.store.rows import pack_rows, unpack_rows
+from perceptrons.store.memory import Memory
+from perceptrons.store.rows import for_products, pack_rows, unpack_rows
 from perceptrons.store.values import MOST, Settings, check_range, take, to_json
 
 Expanded = KernelLearner | BudgetLearner
@@ -75,16 +76,18 @@ def pack_expansion(learner: Expanded) -> tuple[dict[str, Any], Tensors]:
 # -- loading --------------------------------------------------------------------------------------------------
 
 
-def unpack_kernel(settings: Settings, tensors: Tensors, n_features: int) -> KernelLearner:
+def unpack_kernel(settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> KernelLearner:
     """Restore a learner without a budget from `pack_expansion`."""
     learner = KernelLearner(**_shared(settings), max_memory=settings.whole("max_memory", high=2**200))
-    size = _set_support(learner, settings, tensors, n_features)
+    size = _set_support(learner, settings, tensors, n_features, memory)
     for name in ("alpha", "kept"):
         learner.state[name] = take(tensors, name, "f8", (size, *_classes(learner)))
     learner.before, learner.proved = (settings.number(name, 0, MOST) for name in ("before", "proved"))
     if learner.readout.by_vote:
         log = take(tensors, "log", "f8", (None, markers.COLUMNS))
-        learner.readout = learner.readout.with_log(checked_log(log, "log", size, learner.n_classes))
+        learner.readout = learner.readout.with_log(
+            checked_log(log, "log", size, learner.n_classes, learner.totals.averaged)
+        )
     return learner
 
 
@@ -93,7 +96,7 @@ def _classes(learner: Expanded) -> tuple[int, ...]:
     return learner.zeros(0).shape[1:]
 
 
-def unpack_budget(settings: Settings, tensors: Tensors, n_features: int) -> BudgetLearner:
+def unpack_budget(settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> BudgetLearner:
     """Restore a learner with a budget from `pack_expansion`."""
     policy = settings.choice("policy", list(POLICIES))
     shared = _shared(settings)
@@ -108,7 +111,7 @@ def unpack_budget(settings: Settings, tensors: Tensors, n_features: int) -> Budg
         threshold=settings.number("threshold"),
         seed=settings.whole("seed", 0, 2**64 - 1),
     )
-    size, state = _set_support(learner, settings, tensors, n_features), learner.state
+    size, state = _set_support(learner, settings, tensors, n_features, memory), learner.state
     if size > learner.budget:
         raise ValueError(f"there are {size} support rows, more than the budget of {learner.budget}")
     state["slots"] = slots = take(tensors, "slots", "i8", (size,)).astype(np.intp, copy=False)
@@ -143,7 +146,7 @@ def _shared(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _set_support(learner: Expanded, settings: Settings, tensors: Tensors, n_features: int) -> int:
+def _set_support(learner: Expanded, settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> int:
     """Give a learner its support rows and their facts; returns the number of support rows."""
     unpack_totals(settings, learner.totals)
     gamma = settings.any("gamma")
@@ -162,6 +165,7 @@ def _set_support(learner: Expanded, settings: Settings, tensors: Tensors, n_feat
         if precomputed:  # each row is the number of a column
             check_range(f"pieces.{number}", piece.values, n_features)
         learner.sealed.pieces.append(piece)
+    memory.take(for_products(learner.sealed.pieces))
     size = len(learner.sealed)
     state = learner.state
     state["numbers"] = _numbers(tensors, "numbers", size, MOST)

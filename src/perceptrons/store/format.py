@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data.atomic import replaced
+from perceptrons.shown import shown
 
 Array = npt.NDArray[Any]
 Tensors = dict[str, Array]
@@ -32,10 +33,15 @@ START = b'{"__metadata__":{"format":"perceptrons model","digest":"'  # of every 
 ZEROS = b"0" * 64
 DIGEST = slice(8 + len(START), 8 + len(START) + len(ZEROS))  # position of the digest in a file
 PIECE = 1 << 24  # bytes to read at a time
+LONGEST = 1000  # characters of an error message
 
 
 class ModelFileError(ValueError):
     """Raised if a file is not a model file, is damaged, or has content that does not fit together."""
+
+    def __init__(self, message: str) -> None:
+        text = shown(message)  # it may quote the file
+        super().__init__(text if len(text) <= LONGEST else text[:LONGEST] + " …")
 
 
 def damaged(path: str, what: str) -> ModelFileError:

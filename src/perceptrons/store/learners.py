@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS, Step
 from perceptrons.learn.state import Entries, Totals
 from perceptrons.store.format import Array, Tensors
-from perceptrons.store.rows import check_memory, pack_rows, pack_weights, unpack_rows, unpack_weights
+from perceptrons.store.memory import Memory
+from perceptrons.store.rows import for_products, pack_rows, pack_weights, unpack_rows, unpack_weights, without_zeros
 from perceptrons.store.values import LARGEST, MOST, Settings, check_range, rule_from, take, to_json
 
 # Totals that are not whole numbers.
@@ -23,8 +25,13 @@ LIMITS = {"sum_tau": (0.0, LARGEST), "sq_norm": (-LARGEST, LARGEST), "sq_radius"
 
 
 def pack_totals(totals: Totals) -> dict[str, Any]:
-    """Convert the totals of a learner to settings."""
-    return {name: to_json(getattr(totals, name), name) for name in Totals.names()}
+    """Convert the totals of a learner to settings. ‖w‖², which is added up step by step, may have overflowed."""
+    found = {name: getattr(totals, name) for name in Totals.names()}
+    found["sq_norm"] = float(np.nan_to_num(found["sq_norm"]))
+    for name, value in found.items():
+        if not math.isfinite(value):
+            raise ValueError(f"the model cannot be saved: its {name} overflows float64")
+    return {name: to_json(value, name) for name, value in found.items()}
 
 
 def unpack_totals(settings: Settings, totals: Entries) -> None:
@@ -64,11 +71,11 @@ def unpack_common(settings: Settings) -> dict[str, Any]:
     }
 
 
-def checked_log(log: Array, name: str, n_rows: int, n_classes: int) -> Array:
-    """Check that the rows and classes of a log exist: compiled code trusts them."""
+def checked_log(log: Array, name: str, n_rows: int, n_classes: int, seen: float) -> Array:
+    """Check that the rows and classes of a log exist: compiled code trusts them. `seen`: number of examples so far."""
     check_range(f"{name}, rows", log[:, markers.ROW], n_rows)
     check_range(f"{name}, classes", log[:, [markers.UP, markers.DOWN]], max(2, n_classes))
-    check_range(f"{name}, examples", log[:, markers.AT], MOST)
+    check_range(f"{name}, examples", log[:, markers.AT], int(seen) + 1)
     if (np.diff(log[:, markers.AT]) < 0).any():
         raise ValueError(f"{name} must be in the order of examples")
     return log
@@ -93,7 +100,7 @@ def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any
     return settings, tensors
 
 
-def unpack_linear(settings: Settings, tensors: Tensors, n_features: int) -> LinearLearner:
+def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> LinearLearner:
     """Restore a learner from `pack_linear`."""
     common, dense = unpack_common(settings), settings.flag("dense")
     n_classes = common["n_classes"]
@@ -101,19 +108,20 @@ def unpack_linear(settings: Settings, tensors: Tensors, n_features: int) -> Line
         raise ValueError(f"n_features must be {n_features}, got {settings.whole('n_features')}")
     shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
     learner = LinearLearner(**common, n_features=0, dense=dense)  # weights follow; allocate nothing yet
-    state = learner.state
-    check_memory(tuple(state.kinds), tensors, shape)
-    for name, kind in list(state.kinds.items()):
-        if name in state or name in tensors or f"{name}.index" in tensors:
-            state.hold(name, np.asarray(unpack_weights(tensors, name, shape), order=state.layout), kind)
-    learner.n_features, learner.burn_in = n_features, settings.whole("burn_in", -(2**63))
+    state, steps = learner.state, list[Step]()
     unpack_totals(settings, learner.totals)
     if learner.readout.by_vote:
-        learner.readout.set_steps(_steps(settings.any("steps"), tensors, n_features, n_classes))
+        steps = _steps(settings.any("steps"), tensors, n_features, n_classes, learner.totals.averaged)
+        learner.readout.set_steps(steps)
+    memory.take(without_zeros(tuple(state.kinds), tensors, shape) + for_products([step.rows for step in steps]))
+    for name, kind in list(state.kinds.items()):
+        if name in state or name in tensors or f"{name}.index" in tensors:
+            state.hold(name, unpack_weights(tensors, name, shape, state.layout), kind)
+    learner.n_features, learner.burn_in = n_features, settings.whole("burn_in", -(2**63))
     return learner
 
 
-def _steps(described: Any, tensors: Tensors, n_features: int, n_classes: int) -> list[Step]:
+def _steps(described: Any, tensors: Tensors, n_features: int, n_classes: int, seen: float) -> list[Step]:
     """Restore the updates of a voted readout."""
     if not isinstance(described, list):
         raise ValueError("steps must be a list")
@@ -124,5 +132,5 @@ def _steps(described: Any, tensors: Tensors, n_features: int, n_classes: int) ->
         log = take(tensors, f"{name}.log", "f8", (None, markers.COLUMNS))
         if len(log) == 0 or (steps and log[0, markers.AT] < steps[-1].log[-1, markers.AT]):
             raise ValueError(f"{name}.log must have updates that follow those of the step before")
-        steps.append(Step(rows, checked_log(log, f"{name}.log", len(rows), n_classes)))
+        steps.append(Step(rows, checked_log(log, f"{name}.log", len(rows), n_classes, seen)))
     return steps

@@ -144,12 +144,12 @@ def _expansion(graph: Graph, x: str, learner: Expansion, n_features: int) -> str
         raise ValueError(f"kernel={space.kernel!r} cannot be exported: ONNX has no formula for it")
     bias = coef.sum(axis=0, keepdims=True) * space.bias
     used = np.flatnonzero(coef.any(axis=1))
+    size = 8 * max(1, len(used)) * n_features
+    if size > LARGEST:
+        raise ValueError(f"the dense support rows take {size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
     if len(used) == 0:  # runtimes may not handle empty arrays
         members, coef = np.zeros((1, n_features)), np.zeros((1, coef.shape[1]))
     else:
-        size = 8 * len(used) * n_features
-        if size > LARGEST:
-            raise ValueError(f"the dense support rows take {size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
         pieces = [piece.matrix() for piece in learner.support.take(used).pieces]
         members = np.vstack([piece.toarray() if hasattr(piece, "toarray") else piece for piece in pieces])
         coef = coef[used]

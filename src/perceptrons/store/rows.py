@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,6 +44,11 @@ def unpack_rows(settings: Settings, tensors: Tensors, name: str, n_features: int
     return Rows(_sealed(values), _sealed(indices), _sealed(indptr), n_features, sq_norm)
 
 
+def for_products(rows: Sequence[Rows]) -> int:
+    """The bytes that inner products with sparse rows take: a number per feature."""
+    return 8 * max((part.n_features + 1 for part in rows if part.indices is not None), default=0)
+
+
 def _sealed(array: Array) -> Array:
     """Make an array read-only: passes are compiled for read-only rows."""
     array.flags.writeable = False
@@ -61,31 +66,19 @@ def pack_weights(array: Array, name: str, drop_zeros: bool) -> Tensors:
     return {name: array}
 
 
-def unpack_weights(tensors: Tensors, name: str, shape: tuple[int, ...]) -> Array:
-    """Restore weights from `pack_weights`."""
+def unpack_weights(tensors: Tensors, name: str, shape: tuple[int, ...], layout: Literal["C", "F"]) -> Array:
+    """Restore weights from `pack_weights`. Zeros that were left out take no memory until they change."""
     if name in tensors or f"{name}.index" not in tensors:
-        return take(tensors, name, "f8", shape)
+        return np.asarray(take(tensors, name, "f8", shape), order=layout)
     wide = tensors[f"{name}.index"].dtype == np.uint64
     index = take(tensors, f"{name}.index", "u8" if wide else "u4", (None,))
     value = take(tensors, f"{name}.value", "f8", index.shape)
-    weights: Array = np.zeros(shape)
-    flat = weights.reshape(-1)
-    check_range(f"{name}.index", index, flat.size)
-    flat[index] = value
+    weights: Array = np.zeros(shape, order=layout)
+    check_range(f"{name}.index", index, weights.size)
+    weights[np.unravel_index(index.astype(np.intp), shape)] = value
     return weights
 
 
-def check_memory(names: Sequence[str], tensors: Tensors, shape: tuple[int, ...]) -> None:
-    """Refuse weights stored without zeros that would not fit in memory with them."""
-    sparse = sum(f"{name}.index" in tensors for name in names)
-    needed = sparse * 8 * int(np.prod([float(n) for n in shape]))
-    if needed > memory():
-        raise ValueError(f"its weights would take {needed:,} bytes, this machine has {memory():,} bytes of memory")
-
-
-def memory() -> int:
-    """The memory of this machine in bytes, or a guess."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 36
+def without_zeros(names: Sequence[str], tensors: Tensors, shape: tuple[int, ...]) -> int:
+    """The bytes that arrays of this shape take with their zeros, if they are stored without them."""
+    return sum(f"{name}.index" in tensors for name in names) * 8 * math.prod(shape)

@@ -12,8 +12,10 @@ from perceptrons import __version__
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.store.classes import pack_classes, unpack_classes
+from perceptrons.store.facts import REPORT, TRAINED, unpack_facts
 from perceptrons.store.format import Array, ModelFileError, Tensors, read_file, write_file
 from perceptrons.store.learners import pack_linear, unpack_linear
+from perceptrons.store.memory import Memory, limit_of
 from perceptrons.store.values import Settings, from_json, pack, rule_from, take, to_json, unpack
 
 if TYPE_CHECKING:
@@ -75,13 +77,15 @@ def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zero
     write_file(path, *content)
 
 
-def read(path: str | os.PathLike[str]) -> Saved | SavedTagger:
+def read(path: str | os.PathLike[str], *, max_memory: float | None = None) -> Saved | SavedTagger:
     """Read a model file. Nothing in it is executed, and everything is checked before it is used.
 
     Parameters
     ----------
     path : str or path
         The file to read.
+    max_memory : float, optional
+        The largest number of bytes that the model may take; see `perceptrons.load`.
 
     Returns
     -------
@@ -91,15 +95,17 @@ def read(path: str | os.PathLike[str]) -> Saved | SavedTagger:
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, or has content that does not fit together.
+        If the file is not a model file, is damaged, needs too much memory, or has content that does not fit together.
     """
+    limit = limit_of(max_memory)
     try:
+        memory = Memory(os.path.getsize(path), limit)
         found, tensors = read_file(path)
         if found.get("estimator") != TAGGER:
-            return _unpacked(found, tensors)
+            return _unpacked(found, tensors, memory)
         from perceptrons.store import taggers
 
-        return taggers.unpacked(found, tensors)
+        return taggers.unpacked(found, tensors, memory)
     except (ModelFileError, OSError):
         raise
     except Exception as error:  # a hostile file may raise anything
@@ -151,17 +157,17 @@ def _packed_learner(learner: ClassLearner, drop_zeros: bool) -> tuple[str, dict[
     return expansions.kind_of(learner), *expansions.pack_expansion(learner)
 
 
-def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_features: int) -> ClassLearner:
+def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> ClassLearner:
     """Restore a learner from `_packed_learner`."""
     if kind == "linear":
-        return unpack_linear(settings, tensors, n_features)
+        return unpack_linear(settings, tensors, n_features, memory)
     from perceptrons.store import expansions
 
     unpack = expansions.unpack_budget if kind == "budget" else expansions.unpack_kernel
-    return unpack(settings, tensors, n_features)
+    return unpack(settings, tensors, n_features, memory)
 
 
-def _unpacked(found: dict[str, Any], tensors: Tensors) -> Saved:
+def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
     """Restore a model from `_packed`."""
     settings = Settings(found)
     estimator = settings.choice("estimator", list(LEARNERS))
@@ -173,12 +179,13 @@ def _unpacked(found: dict[str, Any], tensors: Tensors) -> Saved:
     if "rule" in params:
         _check_rule(params["rule"])
     # Classes first: their number is checked before weights are allocated.
-    classes = unpack_classes(settings.part("classes"), tensors, learner.whole("n_classes", 1, 2**31 - 1))
-    saved = Saved(estimator, params, _unpacked_learner(kind, learner, tensors, n_features), classes, n_features)
-    saved.report = {name: from_json(value) for name, value in settings.part("report").found.items()}
+    classes = unpack_classes(settings.part("classes"), tensors, learner.whole("n_classes", 1, 2**31 - 1), memory)
+    restored = _unpacked_learner(kind, learner, tensors, n_features, memory)
+    saved = Saved(estimator, params, restored, classes, n_features)
+    saved.report = unpack_facts(settings, "report", REPORT)
     saved.report["mistakes"] = take(tensors, "report.mistakes", "i8", (None,)).tolist()
     saved.report["validation_errors"] = take(tensors, "report.validation_errors", "f8", (None,)).tolist()
-    saved.trained = {name: from_json(value) for name, value in settings.part("trained").found.items()}
+    saved.trained = unpack_facts(settings, "trained", TRAINED)
     if settings.flag("named"):
         saved.feature_names = unpack(tensors, "feature_names")
         if len(saved.feature_names) != n_features:
@@ -217,6 +224,7 @@ def _encoding(settings: Settings, tensors: Tensors, n_features: int) -> Any:
     ).check()
     if not isinstance(encoding.target, str | None) or not set(encoding.flags) <= set(encoding.categories):
         raise ValueError("target must be the name of a column, and flags must be among the categories")
-    if encoding.n_features < n_features:  # it has more if Ctrl-C came before a batch with new features was learned
+    # It has more categories if Ctrl-C came before a batch with new ones was learned. Hashed features are all there.
+    if not encoding.begin_onehot <= n_features <= encoding.n_features:
         raise ValueError(f"its columns give {encoding.n_features} features, but the model has {n_features}")
     return encoding

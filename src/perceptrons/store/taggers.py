@@ -14,9 +14,10 @@ from perceptrons.learn.sequence.learner import SequenceLearner, links_of, n_link
 from perceptrons.learn.sequence.schemes import SCHEMES
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.classes import pack_classes, unpack_classes
+from perceptrons.store.facts import REPORT, TRAINED, unpack_facts
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.learners import pack_totals, unpack_totals
-from perceptrons.store.rows import memory
+from perceptrons.store.memory import Memory
 from perceptrons.store.values import LARGEST, Settings, check_range, from_json, pack, rule_from, take, to_json, unpack
 
 NARROW = [np.dtype(kind) for kind in ("i1", "i2", "i4", "f4", "f8")]  # types that weights are stored in
@@ -153,7 +154,7 @@ def narrow(values: Array) -> Array:
 # -- unpacking --------------------------------------------------------------------------------------------------------
 
 
-def unpacked(found: dict[str, Any], tensors: Tensors) -> SavedTagger:
+def unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> SavedTagger:
     """Restore a tagger from `packed`; everything is checked before it is used."""
     settings = Settings(found)
     settings.choice("estimator", [SavedTagger.estimator])
@@ -161,18 +162,21 @@ def unpacked(found: dict[str, Any], tensors: Tensors) -> SavedTagger:
     if not isinstance(params, dict):
         raise ValueError("params must be an object")
     _check_rule(params)
+    if params.get("columns") is not None:
+        texts_of(Settings(params), "columns")
     labels = settings.part("labels")
     labels.choice("kind", ("objects", "numbers"))
-    names = unpack_classes(labels, tensors, labels.whole("number", 1, 2**31 - 1)).tolist()
+    names = unpack_classes(labels, tensors, labels.whole("number", 1, 2**31 - 1), memory).tolist()
     tagger = Tagger(_vocabulary(settings.part("vocabulary"), tensors), _plan(settings.part("plan")))
+    memory.take(_size(tagger, len(names), params, tensors))
     tagger.candidates = tuple(_schemes(settings.any("candidates")))
     scheme = settings.any("scheme")
     tagger.learner = _learner(tagger, names, scheme if scheme is None else _schemes([scheme])[0], settings, tensors)
     saved = SavedTagger(params, tagger)
-    saved.report = {name: from_json(value) for name, value in settings.part("report").found.items()}
+    saved.report = unpack_facts(settings, "report", REPORT)
     for name, kind in LISTS.items():
         saved.report[name] = take(tensors, f"report.{name}", np.dtype(kind).str, (None,)).tolist()
-    saved.trained = {name: from_json(value) for name, value in settings.part("trained").found.items()}
+    saved.trained = unpack_facts(settings, "trained", TRAINED)
     if "reading" in found:
         saved.reading = _reading(settings.part("reading"))
     if tensors:
@@ -215,6 +219,21 @@ def _schemes(found: Any) -> list[str]:
     return found
 
 
+def _size(tagger: Tagger, n_labels: int, params: dict[str, Any], tensors: Tensors) -> int:
+    """The bytes that a tagger takes besides its arrays in the file: weights, links and readout, and room to search."""
+    plan, width = tagger.plan, padded(n_labels)
+    links: int = n_links(plan.order, width)
+    states: int = width ** max(1, plan.order)
+    n_features: int = tagger.vocabulary.n_features
+    used = links + (int(np.count_nonzero(tensors["rows"])) if "rows" in tensors else 0)
+    weights = (used + n_features) * (1 + READOUTS[plan.readout].sums) + used + 2 * links
+    given = params.get("k_best", 1)  # learning goes on with the estimator's parameters
+    k = max(plan.k_best, given if type(given) is int else 1)
+    groups = min(plan.beam, states) if plan.beam is not None and plan.order == 2 else 0
+    lists = 500 * k * k + 24 * k * states if k > 1 else 0  # differences of k labellings of one token, at least
+    return 8 * width * (weights + groups) + lists
+
+
 def _learner(
     tagger: Tagger, labels: list[Any], scheme: str | None, settings: Settings, tensors: Tensors
 ) -> SequenceLearner:
@@ -227,8 +246,6 @@ def _learner(
     size, width = len(labels), padded(len(labels))
     first = 1 + n_links(plan.order, width)
     used, height = first + features, n_links(plan.order, size) + features
-    if 16 * used * width > memory():
-        raise ValueError(f"its weights would take {16 * used * width:,} bytes, this machine has {memory():,}")
     wide = "index" in tensors and tensors["index"].dtype == np.uint64
     index = take(tensors, "index", "u8" if wide else "u4", (None,))
     check_range("index", index, height * size)

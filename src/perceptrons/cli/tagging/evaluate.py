@@ -97,7 +97,9 @@ def show(summary: dict[str, Any]) -> None:
     """Print the same facts for people."""
     sizes = f"{output.count(summary['sentences'], 'sentence')}, {output.count(summary['tokens'], 'token')}"
     output.heading(f"{summary['data']}: {sizes}")
-    facts = [("tokens right", f"{_bold(summary['token_accuracy'])}, {summary['wrong_tokens']:,} wrong")]
+    facts: list[tuple[str, Any]] = [
+        ("tokens right", output.joined(_bold(summary["token_accuracy"]), f", {summary['wrong_tokens']:,} wrong"))
+    ]
     facts.append(("sentences right", output.percent(summary["sentence_accuracy"])))
     new = summary["unknown_words"]
     if new is not None and new["tokens"]:
@@ -106,18 +108,15 @@ def show(summary: dict[str, Any]) -> None:
     if summary["scheme"]:
         micro = summary["micro"]
         shares = f"precision {output.percent(micro['precision'])}, recall {output.percent(micro['recall'])}"
-        facts.append(("entities", f"F1 {_bold(micro['f1'])}, {shares}"))
-    width = max(len(name) for name, _ in facts)
-    for name, value in facts:
-        click.echo(f"{click.style(name.ljust(width), dim=True)}  {value}")
+        facts.append(("entities", output.joined("F1 ", _bold(micro["f1"]), f", {shares}")))
+    output.facts(facts)
     if summary["unknown_labels"]:
-        strangers = summary["unknown_labels"]
-        listed = ", ".join(strangers[:6]) + (", …" if len(strangers) > 6 else "")
-        click.echo(click.style(f"labels that the model does not know: {listed}", fg="yellow"))
-    click.echo()
+        listed = output.listed(summary["unknown_labels"], 6)
+        output.say(output.style(f"labels that the model does not know: {listed}", fg="yellow"))
+    output.say()
     types = list(summary["types"].items())
     if not summary["scheme"] and len(types) > MOST:
-        click.echo("labels with the smallest F1")
+        output.say("labels with the smallest F1")
         types.sort(key=lambda each: each[1]["f1"])
     listed_types = types if summary["scheme"] else types[:MOST]
     lines = [_line(name, scores) for name, scores in listed_types]
@@ -127,15 +126,16 @@ def show(summary: dict[str, Any]) -> None:
     output.table(head, lines)
     more(len(types) - len(listed_types))
     mixed = summary["confusions"]
-    click.echo("\nlargest confusions" if mixed else "\nno confusions")
+    output.say()
+    output.say("largest confusions" if mixed else "no confusions")
     if mixed:
         shown = [[each["label"], each["predicted"], f"{each['tokens']:,}"] for each in mixed[:CONFUSIONS]]
         output.table(["label", "taken for", "tokens"], shown, left=2)
         more(len(mixed) - CONFUSIONS)
 
 
-def _bold(share: float) -> str:
-    return click.style(output.percent(share), bold=True)
+def _bold(share: float) -> output.Styled:
+    return output.style(output.percent(share), bold=True)
 
 
 def _line(name: str, scores: dict[str, Any]) -> list[str]:

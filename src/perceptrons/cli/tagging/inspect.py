@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
 import numpy as np
 
 from perceptrons.cli import output
@@ -76,11 +75,11 @@ def _transitions(tagger: Tagger, top: int) -> list[dict[str, Any]]:
 
 def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
     """Print the same facts for people."""
-    from perceptrons.cli.inspect import LONGEST, SHOWN, facts_of_training, print_facts, short
+    from perceptrons.cli.inspect import LONGEST, SHOWN, facts_of_training, short
 
     labels, templates = summary["labels"], summary["templates"]
     output.heading(f"{summary['model']}: {summary['estimator']}, {size(summary['bytes'])}")
-    listed = ", ".join(map(str, labels[:SHOWN])) + (", …" if len(labels) > SHOWN else "")
+    listed = output.listed(labels, SHOWN)
     facts: list[tuple[str, Any]] = [("labels", f"{len(labels):,} ({listed})"), ("scheme", summary["scheme"] or "none")]
     if saved.reading is not None:
         columns = [
@@ -92,12 +91,13 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
     counted = f"{summary['features']:,}, of which {summary['features_with_weights']:,} have weights"
     by = f"from {output.count(len(templates), 'template')}" if templates else "given by name"
     facts += [("features", f"{counted}; {by}"), ("learning", how(tagger_settings(saved)))]
-    print_facts(facts + facts_of_training(summary, "sentences"))
+    output.facts(facts + facts_of_training(summary, "sentences"))
     if templates:
-        click.echo()
+        output.say()
         lines = [[each["template"], f"{each['features']:,}", f"{each['with_weights']:,}"] for each in templates]
         output.table(["template", "features", "with weights"], lines)
-    click.echo("\nstrongest features of each label")
+    output.say()
+    output.say("strongest features of each label")
     listed_ones = [
         ("" if at else entry["label"], short(each["feature"]), each["weight"])
         for entry in summary["strongest"][:SHOWN]
@@ -106,9 +106,10 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
     lines = _with_weights(listed_ones)
     output.table(["label", "feature".ljust(LONGEST // 2), "weight"], lines, left=2)
     if len(labels) > SHOWN:
-        click.echo(f"… and {len(labels) - SHOWN:,} more labels; --json has all")
+        output.say(f"… and {len(labels) - SHOWN:,} more labels; --json has all")
     if summary["transitions"]:
-        click.echo("\nstrongest transitions")
+        output.say()
+        output.say("strongest transitions")
         steps = [
             (
                 "(start)" if each["from"] is None else each["from"],

@@ -42,7 +42,8 @@ def command(
     """Label the tokens of FILE with MODEL.
 
     Prints each line with the predicted label as a new last column, which is the format that conlleval reads. In
-    CoNLL-U, labels replace the content of their column, and everything else stays as it is.
+    CoNLL-U, labels replace the content of their column, and everything else stays as it is. Labels that contain a line
+    break or a tab need --json. On a terminal, control characters are shown as \\x1b.
 
     \b
       perceptrons tag predict chunks.tagger new.txt -o labelled.txt
@@ -62,7 +63,7 @@ def command(
         for piece in pieces(saved.tagger, tokens, column, k_best, as_json):
             file.write(piece)
     if path is not None and not as_json:
-        click.echo(f"labels of {told(tokens)} written to {path}", err=True)
+        output.say(f"labels of {told(tokens)} written to {path}", err=True)
 
 
 def _columns(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger) -> reading.Text:
@@ -112,6 +113,8 @@ def _words(data: tuple[str, ...], saved: SavedTagger) -> Tokens:
 def pieces(tagger: Tagger, tokens: Tokens, column: int | None, k: int | None, as_json: bool) -> Iterator[bytes]:
     """Yield the output, sentence by sentence or all at once."""
     names = [str(label) for label in tagger.labels]
+    if not as_json:
+        output.on_one_line(names, tabs=False)
     lines = tokens.lines or _lines(tokens)
     if k is None:
         codes, _ = tagger.predict(tokens)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import ending, kept_text, outcome, proved, rule_text, size, table_of_passes
+from perceptrons.cli.report import ending, final, kept_text, outcome, proved, rule_text, size, table_of_passes
 from perceptrons.learn.fit import Run
 from perceptrons.store.taggers import SavedTagger
 
@@ -58,32 +57,31 @@ def show(result: Result, summary: dict[str, Any]) -> None:
         f", {apart:,} of them held out" if apart else ""
     )
     output.heading(f"{summary['data']}: {sentences}, {output.count(summary['tokens'] + more, 'token')}")
-    listed = ", ".join(map(str, labels[:6])) + (", …" if len(labels) > 6 else "")
     scheme = f", scheme {summary['scheme']}" if summary["scheme"] else ", no scheme"
-    click.echo(f"{output.count(len(labels), 'label')} ({listed}){scheme}")
+    output.say(f"{output.count(len(labels), 'label')} ({output.listed(labels, 6)}){scheme}")
     features = f"{output.count(summary['templates'], 'template')}, {output.count(summary['features'], 'feature')}"
-    click.echo(f"{features}, {summary['features_with_weights']:,} with weights")
-    click.echo(how(result.saved.params) + "\n")
+    output.say(f"{features}, {summary['features_with_weights']:,} with weights")
+    output.say(how(result.saved.params))
+    output.say()
     held = summary["held_out_errors"]
     head = ["pass", "sentences wrong", "tokens wrong", "token error"] + (["held-out error"] if held else [])
     counts = ([f"{n:,}" for n in column] for column in (mistakes, wrong))
     table_of_passes(head, *counts, [*map(output.percent, summary["online_token_error"])], held)
-    told = []
+    told: list[list[Any]] = []
     if summary["training_error"] is not None:
-        told.append(f"training error {click.style(output.percent(summary['training_error']), bold=True)} of tokens")
+        told.append(["training error ", summary["training_error"], " of tokens"])
     if summary["held_out_error"] is not None:
-        told.append(f"held-out error {click.style(output.percent(summary['held_out_error']), bold=True)}")
+        told.append(["held-out error ", summary["held_out_error"]])
     elif not held and summary["stopped"] != "interrupted":
-        told.append("no held-out data: see --validation")
-    if told:
-        click.echo("final model: " + ", ".join(told))
-    click.echo(f"{ending(summary)}{kept_text(summary)}; {output.count(summary['updates'], 'update')}")
+        told.append(["no held-out data: see --validation"])
+    final(told)
+    output.say(*ending(summary), kept_text(summary), f"; {output.count(summary['updates'], 'update')}")
     if summary["margin_bound"] is not None:
         unit = "sentences" if result.saved.params["beam"] is None else "sentences and their beginnings"
-        click.echo("proved: " + proved(summary["margin_bound"], result.saved.tagger.fitted.radius, unit))
+        output.say("proved: " + proved(summary["margin_bound"], result.saved.tagger.fitted.radius, unit))
     speed, spent = f"{summary['tokens_per_second']:,.0f} tokens/s", output.seconds(summary["training_seconds"])
-    click.echo(f"{speed} in passes, which took {spent} of {output.seconds(summary['seconds'])} in total")
-    click.echo(f"model: {summary['model']} ({size(summary['bytes'])})")
+    output.say(f"{speed} in passes, which took {spent} of {output.seconds(summary['seconds'])} in total")
+    output.say(f"model: {summary['model']} ({size(summary['bytes'])})")
 
 
 def how(params: dict[str, Any]) -> str:

@@ -210,7 +210,7 @@ class Progress:
 
     def say(self, line: str) -> None:
         if self.shown:
-            click.echo(f"\r\x1b[2K{line}", nl=False, err=True)
+            output.redraw(line)
 
     def clear(self) -> None:
         """Erase the line."""

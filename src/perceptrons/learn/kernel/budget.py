@@ -14,7 +14,7 @@ from perceptrons.core.rule import How
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.kernel.expansion import Expansion
-from perceptrons.learn.learner import Order, overflow
+from perceptrons.learn.learner import Order
 from perceptrons.learn.state import FIXED, Floats, Growth, Ints, Kind, State
 
 Array = npt.NDArray[Any]
@@ -132,7 +132,10 @@ class BudgetLearner(Expansion):
                     self._take_over(rows, where, codes, filled)
                 raise
         if self.course.overflow:
-            raise overflow(f"at row {where[int(self.course.overflow) - 1]}")
+            row = int(self.course.overflow) - 1
+            scores = self.scores(rows.take(np.array([row])), self.current)[0]
+            told = int(codes[row]), sq_norm[row], examples.weight_of(int(where[row]))
+            raise self.step_error(f"at row {where[row]}", scores, *told)
         if predicted is not None:
             predicted[where] = guesses
 

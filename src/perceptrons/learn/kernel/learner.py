@@ -13,7 +13,7 @@ from perceptrons.core.rule import How
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.kernel.expansion import Expansion
 from perceptrons.learn.kernel.field import PENDING, Field, Table
-from perceptrons.learn.learner import Order, overflow
+from perceptrons.learn.learner import Order
 from perceptrons.learn.state import Floats, Growth, Ints
 
 Array = npt.NDArray[Any]
@@ -150,7 +150,9 @@ class KernelLearner(Expansion):
             while course.visits < order.size:
                 learn(*flat)
                 if course.overflow:
-                    raise overflow(f"at row {where[int(course.overflow) - 1]}")
+                    row = int(course.overflow) - 1
+                    told = int(codes[row]), local[2][row], 1.0 if local[1] is None else local[1][row]
+                    raise self.step_error(f"at row {where[row]}", np.atleast_1d(scores[row]), *told)
                 if course.waits == dual.LINE:
                     if table.room == 0 or (table is field.table and not field.small):
                         break

@@ -118,7 +118,10 @@ class LinearLearner(ClassLearner):
                 if self.burn_in <= 0:
                     self._begin_readout()
         if course.overflow:
-            raise overflow(f"at row {examples.first + int(course.overflow) - 1}")
+            row = int(course.overflow) - 1
+            scores = self.scores(examples.rows.take(np.array([row])), self.current)[0]
+            told = int(examples.codes[row]), examples.rows.sq_norm[row] + self.bias, examples.weight_of(row)
+            raise self.step_error(f"at row {examples.first + row}", scores, *told)
 
     def _slices(self, examples: Examples, order: Order) -> Iterator[Order]:
         """Parts of a pass, one per call."""

@@ -204,7 +204,9 @@ class SequenceLearner(Learner[Corpus]):
             )
             if self.course.overflow:
                 at, self.course.overflow = int(self.course.overflow) - 1, 0.0
-                raise overflow(f"at sequence {at}")
+                margin, cost, sq_norm = work.small[0, 0], work.small[1, 0], work.small[4, 0]
+                asked = float(margin - how.target * (cost - 1.0)), float(sq_norm), 1.0
+                raise overflow(f"at sequence {at}", self.rule, *asked)
         self.course.quiet = self.totals.updates == updates
         return int(self.totals.mistakes - mistakes)
 

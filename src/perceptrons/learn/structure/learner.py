@@ -127,7 +127,10 @@ class StructuredLearner(Learner[Pairs]):
         # L replaces the 1 in ℓ = max(0, 1 − m): the rule gets a margin that is smaller by target·(L − 1). For a
         # violation it is at most the target, except for rounding.
         target = demands(self.rule)
-        tau = self.rule.tau(min(target, margin - target * (cost - 1.0)), sq_norm, 1.0)
+        asked = min(target, margin - target * (cost - 1.0)), sq_norm, 1.0
+        tau = self.rule.tau(*asked)
+        if not math.isfinite(tau):
+            raise overflow(f"at example {number}", self.rule, *asked)
         if tau > 0.0:
             totals = self.totals
             if not space.move(delta, self.eta * tau, totals.seen):
