@@ -16,7 +16,7 @@ from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.files import DataError
-from perceptrons.data.table.arrow_files import seekable
+from perceptrons.data.whole import seekable
 
 Array = npt.NDArray[Any]
 SPARSE = ("data", "indices", "indptr", "shape")  # the names that scipy.sparse.save_npz uses
