@@ -93,7 +93,8 @@ def copied(stream: Any, where: str) -> BinaryIO:
                 what = f"{where} takes over {room >> 20:,} MB, more than 1/{SHARE} of the free space"
                 raise DataError(f"{what} in {tempfile.gettempdir()}: set TMPDIR to a folder that has more space")
             copy.write(chunk)
-            check_stream(stream, copy.tell(), where)
+            if isinstance(stream, files.Stream):
+                check_stream(stream, copy.tell(), where)
     except BaseException:
         copy.close()
         raise

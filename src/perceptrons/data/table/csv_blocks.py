@@ -107,7 +107,8 @@ class CsvBlock:
         """
         try:
             return judge(self)
-        except Flaw as flaw:
+        except Flaw as found:
+            flaw = found
             complete, end, _ = self.dialect.walk(self.text, ALL)
             fine, flawed = 0, complete + (end < len(self.text))  # numbers of records without a flaw, and with one
             while flawed - fine > 1:
