@@ -77,7 +77,8 @@ class NumpySource(Source):
             except DataError:
                 raise
             except UNREADABLE as error:
-                raise DataError(f"{where} cannot be read as a NumPy file: {error}") from error
+                what = textwrap.shorten(str(error), 300, placeholder=" …")
+                raise DataError(f"{where} cannot be read as a NumPy file: {what}") from error
             before += size
             self.bytes_done = before
 

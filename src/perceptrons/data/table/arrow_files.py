@@ -85,7 +85,7 @@ def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> 
 
     found = parquet.ParquetFile(file)
     names = choose(found.schema_arrow)
-    check_parquet(found.metadata, names, where)
+    check_parquet(found.metadata, file.seek(0, os.SEEK_END), where)
     # Strings that a file stores once and repeats by number stay so: written out, they may fill the memory.
     strings = [name for name in names if pa.types.is_string(found.schema_arrow.field(name).type)]
     content = parquet.ParquetFile(

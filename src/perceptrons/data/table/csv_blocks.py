@@ -191,7 +191,7 @@ class CsvBlock:
         count, found = COLUMNS.fullmatch(message), CONVERSION.fullmatch(message)
         if count is not None:
             expected, got, text = count.groups()
-            return Flaw(0, None, f"the row has {got} columns, expected {expected}: {text:.60}")
+            return Flaw(0, None, f"the row has {got} columns, expected {expected}: {' '.join(text.split()):.60}")
         if found is None:
             return Flaw(0, None, f"cannot be read from here on: {message}")
         column, type, what = found.groups()
@@ -220,6 +220,7 @@ def read_csv(path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
             ended = size < len(text)
             end = size if ended else dialect.cut(text)
             quoted = dialect.quotes and b'"' in text
+            fault = None
             if (ended and quoted) or (end == 0 and size > files.LONGEST):
                 if ended:
                     text[size] = ord("\n")  # the text is longer than `size`
@@ -228,7 +229,7 @@ def read_csv(path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
                     what = "the row that begins here ends inside a quoted cell" if ended else files.too_long()
                     remedy = "close the quote, or pass quotes=False if quotes have no special meaning"
                     what = f"{what}: {remedy if quoted else 'end rows by line feeds'}"
-                    raise DataError(f"{where}:{line + lines}: {what}")
+                    fault, end = f"{where}:{line + lines}: {what}", last
             whole, rest = view[:end], view[end:size]
             if names is None and dialect.walk(whole, 0)[1] < end:
                 names, skipped = _header(whole, where, dialect)
@@ -238,6 +239,8 @@ def read_csv(path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
                 found = CsvBlock(path, whole, line, stream.position(), names, dialect, quoted)
                 begun = begun or not found.empty
                 yield found
+            if fault is not None:
+                raise DataError(fault)
             line += line_feeds(np.frombuffer(whole, dtype=np.uint8))
     if names is None:
         raise DataError(f"{where} is empty: expected {'a line with column names' if dialect.header else 'rows'}")
