@@ -180,7 +180,7 @@ def test_standard_input(monkeypatch):
             r"train\.txt:1: id '8-' is not a number, range \(3-4\) or empty node \(5\.1\)",
         ),
         (b"a b\n\na b c\n", {"columns": ["x"], "more": True}, r"train\.txt:3: 3 columns, expected 2 as before"),
-        (b"\x1f\x8bdamaged", {}, r"train\.txt cannot be read"),
+        (b"\x1f\x8bdamaged", {}, r"train\.txt starts like a compressed file but cannot be decompressed"),
     ],
 )
 def test_what_cannot_be_read_says_why(path, content, settings, message):

@@ -8,6 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from perceptrons.data import batches as sizes
+from perceptrons.data import files
 from perceptrons.data.files import DataError
 from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.encoding import Encoding
@@ -64,18 +65,20 @@ CELLS = {
 @pytest.mark.parametrize("block", [64, 1 << 22])
 def test_cells_lines_and_headers(tmp_path, monkeypatch, block):
     for content, message in CELLS.items():
-        monkeypatch.setattr(csv_blocks, "BLOCK", block)
+        for name in ("BEGINNING", "BLOCK"):
+            monkeypatch.setattr(csv_blocks, name, block)
         monkeypatch.setattr(sizes, "MOST_ROWS", 7)
         assert error(tmp_path, content) == message
 
 
 def test_cells_of_later_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    for name in ("BEGINNING", "BLOCK"):
+        monkeypatch.setattr(csv_blocks, name, 64)
     wrong = error(tmp_path, f'a,c,y\n1,"u\n\nu",0\n{GOOD}1,u,0\nxyz,v,1\n')
     assert wrong == "0.csv:46: column 'a': expected a number, got 'xyz'"
     wrong = error(tmp_path, f"a,c,y\n{GOOD}1,v,yes\n")
     assert wrong == "0.csv:42: column 'y': expected an integer, as in the rows before, got 'yes'"
-    monkeypatch.setattr(csv_blocks, "LONGEST", 1 << 20)
+    monkeypatch.setattr(files, "LONGEST", 1 << 20)
     wrong = error(tmp_path, f'a,c,y\n1,"u\n\nu",0\n1,"u,0\n{"x" * 2**21}')
     assert wrong.startswith(
         "0.csv:5: the row that begins here is longer than 1 MB: close the quote, or pass quotes=False"
@@ -162,7 +165,7 @@ def test_damaged_compression(tmp_path):
 
     content = gzip.compress(b"a,y\n" + b"1,2\n" * 9999)
     assert "starts like a compressed file but cannot be decompressed" in error(tmp_path, content[:-20])
-    assert "cannot be read as Parquet" in error(tmp_path, content[:-20], format="parquet")
+    assert "cannot be decompressed" in error(tmp_path, content[:-20], format="parquet")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from naive_tables import MIXED, naive, named, numbered, text_of, write
 
 from perceptrons.data import batches as sizes
+from perceptrons.data import files
 from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.tables import TableSource
 
@@ -32,7 +33,8 @@ def arrays_of(batches):
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of a few rows."""
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    for name in ("BEGINNING", "BLOCK"):
+        monkeypatch.setattr(csv_blocks, name, 64)
     monkeypatch.setattr(sizes, "MOST_ROWS", 3)
 
 
@@ -182,7 +184,7 @@ def test_ways_to_end_lines_and_begin_files(tmp_path, content):
 
 
 def test_rows_that_end_by_carriage_returns_are_cut_too(tmp_path, small, monkeypatch):
-    monkeypatch.setattr(csv_blocks, "LONGEST", 1 << 8)
+    monkeypatch.setattr(files, "LONGEST", 1 << 8)
     paths = write(tmp_path / "a.csv", "a,y\r" + "".join(f"{i},{i % 2}\r" for i in range(1, 300)))
     rows, _ = numbered(TableSource(paths, format="csv", target="y").batches())
     assert rows == [{0: float(i)} for i in range(1, 300)]

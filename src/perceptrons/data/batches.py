@@ -147,7 +147,7 @@ def n_workers() -> int:
 
 
 def in_order(tasks: Iterator[Future[T]], ahead: int) -> Iterator[T]:
-    """Yield the results of tasks in their order.
+    """Yield the results of tasks in their order. If an error ends the tasks, it comes after the results.
 
     Parameters
     ----------
@@ -160,13 +160,20 @@ def in_order(tasks: Iterator[Future[T]], ahead: int) -> Iterator[T]:
     result of a task
     """
     waiting: deque[Future[T]] = deque()
+    error: Exception | None = None
+    more = True
     try:
-        for task in tasks:
-            waiting.append(task)
-            if len(waiting) > ahead:
+        while more or waiting:
+            try:
+                waiting.append(next(tasks))
+            except StopIteration:
+                more = False
+            except Exception as found:
+                more, error = False, found
+            if waiting and (len(waiting) > ahead or not more):
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        if error is not None:
+            raise error
     finally:
         for task in waiting:
             task.cancel()

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import time
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,6 +18,9 @@ STDIN = "-"
 # The first bytes of compressed files, and the endings of their names.
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 ENDINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".zstd": "zstd"}
+
+LONGEST = 1 << 26  # the most bytes of one row or line: more would be a damaged file, or one made to fill the memory
+LONGEST_LABEL = 256  # characters of a label: an array of labels takes four times the longest for each row
 
 Data = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -93,6 +97,7 @@ class Stream(io.BufferedReader):
     def __init__(self, file: Any, raw: BinaryIO) -> None:
         super().__init__(file, 1 << 20)
         self.compressed = raw
+        self.unpacked = file if isinstance(file, Unpacked) else None
 
     def position(self) -> int:
         """The number of bytes of the file on the disk that have been read."""
@@ -103,15 +108,52 @@ class Stream(io.BufferedReader):
         self.compressed.close()
 
 
+class Counted:
+    """A file that counts the bytes read; pipes do not."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.n_bytes, self.closed = file, 0, False
+
+    def read(self, size: int = -1) -> bytes:
+        """Read up to `size` bytes."""
+        content = self.file.read(size)
+        self.n_bytes += len(content)
+        return content
+
+    def close(self) -> None:
+        """Leave the file to its `Stream`, which closes it."""
+        self.closed = True
+
+
+class Unpacked(io.RawIOBase):
+    """A decompressed file. Errors name the file, and `packed` counts its compressed bytes."""
+
+    def __init__(self, file: BinaryIO, codec: str, path: str) -> None:
+        self.path, self.packed = path, Counted(file)
+        self.content = _unpacking(self.packed, codec, path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return int(self.content.readinto(buffer))
+        except (OSError, EOFError, zlib.error) as error:
+            what = f"starts like a compressed file but cannot be decompressed: {error}"
+            raise DataError(f"{display([self.path])} {what}") from error
+
+
 def open_binary(path: str) -> Stream:
     """Open a file, and decompress it if it begins like a compressed file."""
+    if path == STDIN and sys.stdin is None:
+        raise DataError("standard input is closed: name a file, or pipe the data in")
     raw: Any = sys.stdin.buffer if path == STDIN else open(path, "rb")
     begin = raw.peek(4)[:4]
     codecs = [codec for magic, codec in MAGIC.items() if begin.startswith(magic)]
-    return Stream(_uncompressed(raw, codecs[0], path) if codecs else raw, raw)
+    return Stream(Unpacked(raw, codecs[0], path) if codecs else raw, raw)
 
 
-def _uncompressed(file: BinaryIO, codec: str, path: str) -> Any:
+def _unpacking(file: Any, codec: str, path: str) -> Any:
     if codec == "gzip":
         import gzip
 
@@ -127,9 +169,9 @@ def _uncompressed(file: BinaryIO, codec: str, path: str) -> Any:
     return pyarrow.CompressedInputStream(file, "zstd")
 
 
-def damaged(path: str, error: Exception) -> DataError:
-    """The error for a compressed file whose content cannot be decompressed."""
-    return DataError(f"{display([path])} starts like a compressed file but cannot be decompressed: {error}")
+def too_long(what: str = "row") -> str:
+    """Describe a row or a line that takes more than LONGEST bytes."""
+    return f"the {what} that begins here is longer than {LONGEST >> 20} MB"
 
 
 def is_stream(path: str) -> bool:

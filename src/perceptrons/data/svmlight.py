@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -53,6 +52,7 @@ class Text(NamedTuple):
 
     bytes: Bytes
     size: int  # without the padding
+    long: bool = False  # whether the line after them is too long to be read
 
 
 class SvmlightSource(Source):
@@ -108,17 +108,17 @@ class SvmlightSource(Source):
                 yield pool.submit(self._read_and_parse, path, begin, buffers)
             return
         with files.open_binary(path) as stream:
-            end, limit = 0, self.block
-            try:
-                while chunk := stream.read(limit - end):
-                    if not chunk.endswith(b"\n"):
-                        chunk += stream.readline()
-                    end += len(chunk)
-                    limit = (end // self.block + 1) * self.block
-                    padded = np.frombuffer(chunk + b"\n" * svmlight.PADDING, dtype=np.uint8)
-                    yield pool.submit(self._parse, Text(padded, len(chunk)), stream.position())
-            except (OSError, EOFError, zlib.error) as error:
-                raise files.damaged(path, error) from error
+            end, limit, long = 0, self.block, False
+            while not long and (chunk := stream.read(limit - end)):
+                last = chunk.rfind(b"\n") + 1  # where the last line begins
+                if last < len(chunk):
+                    chunk += stream.readline(max(0, files.LONGEST + 1 - len(chunk) + last))
+                long = len(chunk) - last > files.LONGEST
+                chunk = chunk[:last] if long else chunk
+                end += len(chunk)
+                limit = (end // self.block + 1) * self.block
+                padded = np.frombuffer(chunk + b"\n" * svmlight.PADDING, dtype=np.uint8)
+                yield pool.submit(self._parse, Text(padded, len(chunk), long), stream.position())
 
     def _read_and_parse(self, path: str, begin: int, buffers: threading.local) -> Block:
         if not hasattr(buffers, "own"):  # one buffer a worker, which is reused
@@ -161,6 +161,8 @@ class SvmlightSource(Source):
             faults.append((row_begin(text, int(row)), what))
         if faults:
             return Block(None, None, 0, 0, fault_at(text, *min(faults)))
+        if text.long:
+            return Block(None, None, 0, 0, (lines, 0, f"{files.too_long('line')}: end rows by line feeds"))
         return Block(Rows(*arrays, width, sq_norm) if n_rows else None, y[:n_rows], lines, n_bytes)
 
 
@@ -174,13 +176,15 @@ def read_lines(path: str, begin: int, end: int, buffer: bytearray) -> Text | Non
         if start == size or (begin and start == 0):
             return None
         stop = buffer.find(b"\n", end - 1 - at, size)
-        while stop < 0:
+        last = max(start, buffer.rfind(b"\n", 0, min(size, end - 1 - at)) + 1)  # where the last line begins
+        while stop < 0 and size - last <= files.LONGEST:
             got = fill(file, buffer, size, 1 << 16)
             stop = buffer.find(b"\n", size, size + got) if got else size - 1
             size += got
-    view = np.frombuffer(buffer, dtype=np.uint8)[start : stop + 1 + svmlight.PADDING]
+    long = (stop + 1 if stop >= 0 else size) - last > files.LONGEST
+    view = np.frombuffer(buffer, dtype=np.uint8)[start : (last if long else stop + 1) + svmlight.PADDING]
     view[-svmlight.PADDING :] = svmlight.FEED
-    return Text(view, view.size - svmlight.PADDING)
+    return Text(view, view.size - svmlight.PADDING, long)
 
 
 def fill(file: Any, buffer: bytearray, begin: int, size: int) -> int:
@@ -205,6 +209,9 @@ def fault_at(text: Text, at: int, what: str) -> tuple[int, int, str]:
             token = field.group().decode("utf-8", "replace")
             if "," in token and what == EXPECTED[svmlight.NOT_A_LABEL]:
                 what = "has several labels: only one label a line is supported"
+            index = token.split(":")[0].lstrip("0")
+            if what == EXPECTED[svmlight.NOT_RISING] and (len(index) > 19 or int(index or 0) >= 1 << 63):
+                what = "has an index of 2^63 or more: renumber the features"
             return plain.count(b"\n", 0, begin), field.start(), f"{token[:60]!r} {what}"
     raise AssertionError("a fault lies in a field")
 
@@ -213,7 +220,7 @@ def row_begin(text: Text, row: int) -> int:
     """The position where a row begins."""
     at = 0
     for line in text.bytes[: text.size].tobytes().split(b"\n"):
-        field = FIELD.search(line.split(b"#")[0])
+        field = FIELD.search(line.removesuffix(b"\r").split(b"#")[0])
         if field is not None and row == 0:
             return at + field.start()
         row -= field is not None

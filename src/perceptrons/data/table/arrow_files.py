@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import zlib
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar
 
 from perceptrons.data import files
 from perceptrons.data.batches import rows_at_once
 from perceptrons.data.files import DataError
+from perceptrons.data.table.arrow_sizes import check_ipc, check_parquet
+from perceptrons.data.table.csv_blocks import Flaw
+from perceptrons.data.whole import seekable
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,20 @@ class ArrowBlock:
         """The file and the number of a row, counted from 1."""
         return f"{files.display([self.path])}: row {self.row + row + 1}"
 
+    def judged(self, judge: Callable[[ArrowBlock], T]) -> T:
+        """What `judge` returns for this block; it finds the first flaw itself."""
+        return judge(self)
+
     def table(self, types: dict[str, Any]) -> Any:
-        """The columns named, with the types that the file has."""
-        return self.content.select(list(types))
+        """The columns named, with the types that the file has. Arrow does not check them when it reads them."""
+        import pyarrow as pa
+
+        try:
+            table = self.content.select(list(types))
+            table.validate(full=True)
+        except (pa.ArrowException, KeyError) as error:
+            raise Flaw(0, None, f"the file is damaged here or in the rows that follow: {error}") from None
+        return table
 
 
 def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]]) -> Iterator[ArrowBlock]:
@@ -49,47 +63,46 @@ def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]]) -> It
     """
     import pyarrow as pa
 
+    where = files.display([path])
     try:
         with seekable(path) as file:
             size = files.size(path)
             row = 0
-            for table, done in (_parquet if format == "parquet" else _ipc)(file, choose):
+            for table, done in (_parquet if format == "parquet" else _ipc)(file, choose, where):
                 yield ArrowBlock(path, table, row, int(size * done))
                 row += len(table)
-    except (pa.ArrowInvalid, OSError, EOFError, zlib.error) as error:
-        what = "Parquet" if format == "parquet" else "Arrow (Feather)"
-        raise DataError(f"{files.display([path])} cannot be read as {what}: {error}") from error
-
-
-def seekable(path: str) -> BinaryIO:
-    """Open a file that allows seeking; a stream or a compressed file is copied to a temporary file first."""
-    if not files.is_stream(path) and not files.is_compressed(path):
-        return open(path, "rb")
-    copy = tempfile.TemporaryFile()
-    try:
-        with files.open_binary(path) as stream:
-            shutil.copyfileobj(stream, copy, 1 << 20)
-    except BaseException:
-        copy.close()
+    except DataError:
         raise
-    copy.seek(0)
-    return cast(BinaryIO, copy)
+    except (pa.ArrowException, ValueError, OSError, struct.error) as error:
+        what = "Parquet" if format == "parquet" else "Arrow (Feather)"
+        raise DataError(f"{where} cannot be read as {what}: {error}") from error
 
 
-def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tuple[Any, float]]:
+def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> Iterator[tuple[Any, float]]:
     """Read tables, each with the share of the file that is done."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    content = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)  # a row group may be the whole file
+    found = parquet.ParquetFile(file)
+    names = choose(found.schema_arrow)
+    check_parquet(found.metadata, file.seek(0, os.SEEK_END), where)
+    # Strings that a file stores once and repeats by number stay so: written out, they may fill the memory.
+    strings = [name for name in names if pa.types.is_string(found.schema_arrow.field(name).type)]
+    content = parquet.ParquetFile(
+        file,
+        metadata=found.metadata,
+        read_dictionary=strings,
+        pre_buffer=False,
+        buffer_size=1 << 20,  # a row group may be the whole file
+        page_checksum_verification=True,
+    )
     done = 0
-    names = choose(content.schema_arrow)
     for batch in content.iter_batches(rows_at_once(len(names)), columns=names):
         done += len(batch)
-        yield pa.Table.from_batches([batch]), done / content.metadata.num_rows
+        yield pa.Table.from_batches([batch]), done / max(1, content.metadata.num_rows)
 
 
-def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tuple[Any, float]]:
+def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> Iterator[tuple[Any, float]]:
     """Read tables, each with the share of the file that is done."""
     import pyarrow as pa
 
@@ -99,6 +112,7 @@ def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tuple[A
     file.seek(0)
     if begin.startswith(b"FEA1"):
         raise pa.ArrowInvalid("it is a Feather file of version 1: write it again as version 2")
+    check_ipc(file, where)
     if begin == b"ARROW1":
         content = pa.ipc.open_file(file)
         batches = (content.get_batch(i) for i in range(content.num_record_batches))
@@ -109,5 +123,6 @@ def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]]) -> Iterator[tuple[A
     rows = rows_at_once(len(names))
     for batch in batches:
         table = pa.Table.from_batches([batch]).select(names)
+        table.validate()
         for at in range(0, len(table), rows):
             yield table.slice(at, rows), file.tell() / size

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perceptrons.core.parse.columns import beside, compact, matrix, nonzeros, ones
 from perceptrons.core.rows import GOOD, survey
-from perceptrons.data import batches
+from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.encoding import MISSING, Encoding
@@ -62,8 +62,10 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
         The first flaw of the first piece that has one.
     """
     pieces = []
-    for begin in range(0, table.num_rows, batches.MOST_ROWS):
-        part = table.slice(begin, batches.MOST_ROWS)
+    table = _with_dictionaries(table)
+    rows = _rows_at_once(table, encoding)
+    for begin in range(0, table.num_rows, rows):
+        part = table.slice(begin, rows)
         flaws: list[Flaw] = []
         X, sq_norm = _numbers(part, encoding, flaws)
         categories = [_categories(part.column(name), encoding, name, flaws) for name in encoding.categories]
@@ -77,6 +79,41 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
         words = [column.to_pylist() for _, column in onehot]
         pieces.append(Piece(X, sq_norm, hashed, [codes for codes, _ in onehot], words, y))
     return pieces
+
+
+def _with_dictionaries(table: Any) -> Any:
+    """Replace string views, which may share one long string, by dictionaries."""
+    import pyarrow as pa
+
+    is_view = getattr(pa.types, "is_string_view", lambda type: False)  # not in older versions
+    for j, field in enumerate(table.schema):
+        if is_view(field.type):
+            table = table.set_column(j, field.name, table.column(j).dictionary_encode())
+    return table
+
+
+def _rows_at_once(table: Any, encoding: Encoding) -> int:
+    """The number of rows in a piece: fewer than usual if texts in a dictionary could take too much, written out."""
+    import pyarrow as pa
+
+    rows = batches.MOST_ROWS
+    for name in [*encoding.categories, *encoding.texts]:
+        column = table.column(name).combine_chunks()
+        coded = pa.types.is_dictionary(column.type)
+        words = column.dictionary if coded else column
+        if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+            continue
+        from pyarrow import compute  # slow to import, and tables of numbers do not need it
+
+        sizes = compute.binary_length(words)
+        longest = compute.max(sizes).as_py() or 1
+        if longest > files.LONGEST:
+            at = compute.index(sizes, longest).as_py()
+            row = compute.index(column.indices.cast("int64"), at).as_py() if coded else at
+            raise Flaw(max(0, row), name, f"the text is longer than {files.LONGEST >> 20} MB: shorten it")
+        if coded and name in encoding.texts:
+            rows = max(1, min(rows, files.LONGEST // longest))
+    return rows
 
 
 def _numbers(
@@ -169,8 +206,14 @@ def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray
 
     if type == "str":
         codes, words = _coded(column)
-        y = np.array([*words.to_pylist(), ""])[codes]
-        empty = y == ""
+        texts = words.to_pylist()
+        long = np.array([*(len(text) > files.LONGEST_LABEL for text in texts), False])
+        if long[codes].any():
+            row = int(long[codes].argmax())
+            what = f"the label has {len(texts[codes[row]])} characters, expected at most {files.LONGEST_LABEL}"
+            flaws.append(Flaw(row, name, f"{what}: is this the column of labels?"))
+        y = np.array([*("" if long[j] else text for j, text in enumerate(texts)), ""])[codes]
+        empty = (y == "") & ~long[codes]
     else:
         column = column.combine_chunks()
         if pa.types.is_integer(column.type) and not column.null_count:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,11 +19,13 @@ from perceptrons.data import files
 from perceptrons.data.files import DataError
 
 BLOCK = 1 << 22  # bytes
-LONGEST = 1 << 26  # bytes of the longest record
+BEGINNING = 1 << 22  # bytes of the first block, which decides what the columns hold
 BOM, OTHER_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 ALL = np.iinfo(np.int64).max
-CONVERSION = re.compile(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to (\w+): (.*)", re.DOTALL)
+COLUMNS = re.compile(r"CSV parse error: (?:Row #\d+: )?Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
+CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (\w+): (.*)", re.DOTALL)
 NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
+T = TypeVar("T")
 EXPECTED = {"double": "a number", "int64": "an integer, as in the rows before", "bool": "true or false"}
 
 
@@ -93,11 +94,41 @@ class CsvBlock:
         """The names and types of the columns, as this block suggests them."""
         import pyarrow as pa
 
-        found = self._read(None).schema
+        found = self.judged(lambda block: block._read(None)).schema
         binary = [field.name for field in found if field.type == pa.binary()]
         if binary:  # some text is not UTF-8: read it as text, so that the error says where
-            self._read({name: pa.string() for name in binary})
+            self.judged(lambda block: block._read({name: pa.string() for name in binary}))
         return found
+
+    def judged(self, judge: Callable[[CsvBlock], T]) -> T:
+        """What `judge` returns for this block; or the flaw of the first record that has one.
+
+        Arrow reports the flaws of one column before those of the next, so that its choice depends on where blocks end.
+        """
+        try:
+            return judge(self)
+        except Flaw as found:
+            flaw = found
+            complete, end, _ = self.dialect.walk(self.text, ALL)
+            fine, flawed = 0, complete + (end < len(self.text))  # numbers of records without a flaw, and with one
+            while flawed - fine > 1:
+                middle = (fine + flawed) // 2
+                try:
+                    judge(self._part(fine, middle))
+                    fine = middle
+                except Flaw:
+                    flawed = middle
+            try:
+                judge(self._part(fine, flawed))
+            except Flaw as first:
+                flaw = first
+            raise Flaw(fine, flaw.column, flaw.what) from None
+
+    def _part(self, begin: int, end: int) -> CsvBlock:
+        """Some of the records."""
+        first, last = (self.dialect.walk(self.text, stop)[1] for stop in (begin, end))
+        complete, _, _ = self.dialect.walk(self.text, end)
+        return replace(self, text=self.text[first : last if complete == end else len(self.text)])
 
     def check_categories(self, names: list[str]) -> None:
         """Refuse a column of text in which most cells are numbers: the others are probably typing errors."""
@@ -139,86 +170,80 @@ class CsvBlock:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        invalid: list[Any] = []
-
-        def refuse(row: Any) -> str:
-            invalid.append(row)
-            return "skip"
-
-        reading = arrow_csv.ReadOptions(use_threads=False, block_size=len(self.text) + 1, column_names=self.names)
+        # Arrow would drop a byte order mark, but here it is a part of the first cell.
+        text = b"\n" + bytes(self.text) if bytes(self.text[:3]) == BOM else self.text
+        reading = arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self.names)
         parsing = arrow_csv.ParseOptions(
             delimiter=self.dialect.delimiter,
             quote_char='"' if self.dialect.quotes else False,
             newlines_in_values=self.quotes,
-            invalid_row_handler=refuse,
         )
         chosen = {} if types is None else {"column_types": types, "include_columns": list(types)}
         try:
-            table = arrow_csv.read_csv(
-                pa.BufferReader(pa.py_buffer(self.text)), reading, parsing, arrow_csv.ConvertOptions(**chosen)
+            return arrow_csv.read_csv(
+                pa.BufferReader(pa.py_buffer(text)), reading, parsing, arrow_csv.ConvertOptions(**chosen)
             )
-        except pa.ArrowInvalid as error:
+        except pa.ArrowException as error:
             raise self._flaw(str(error)) from None
-        if invalid:
-            row = invalid[0]
-            raise Flaw(
-                row.number - 1,
-                None,
-                f"the row has {row.actual_columns} columns, expected {row.expected_columns}: {row.text:.60}",
-            )
-        return table
 
     def _flaw(self, message: str) -> Flaw:
-        found = CONVERSION.fullmatch(message)
+        """The flaw that an error of Arrow describes; `judged` finds its row."""
+        count, found = COLUMNS.fullmatch(message), CONVERSION.fullmatch(message)
+        if count is not None:
+            expected, got, text = count.groups()
+            return Flaw(0, None, f"the row has {got} columns, expected {expected}: {' '.join(text.split()):.60}")
         if found is None:
             return Flaw(0, None, f"cannot be read from here on: {message}")
-        column, row, type, what = found.groups()
+        column, type, what = found.groups()
         got = what.removeprefix("invalid value ")
         if "UTF8" in what:
             what = "the text is not UTF-8: convert the file, for instance with iconv"
         else:
             what = f"expected {EXPECTED.get(type, type)}, got {got:.60}"
-        return Flaw(int(row) - 1, self.names[int(column)], what)
+        return Flaw(0, self.names[int(column)], what)
 
 
 def read_csv(path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
     """Read the blocks of a file; the first may be empty."""
+    names: list[str] | None = None
+    line, ended, begun = 1, False, False
+    where = files.display([path])
     with files.open_binary(path) as stream:
-        try:
-            yield from _blocks(stream, path, dialect)
-        except (OSError, EOFError, zlib.error) as error:
-            raise files.damaged(path, error) from error
-
-
-def _blocks(stream: files.Stream, path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
-    names: list[str] = []
-    line, rest, ended = 1, memoryview(b""), False
-    while not ended:
-        text = bytearray(len(rest) + max(BLOCK, len(rest)))
-        view = memoryview(text)
-        view[: len(rest)] = rest
-        size = _fill(stream, view, len(rest))
-        ended = size < len(text)
-        end = size if ended else dialect.cut(text)
-        quoted = dialect.quotes and b'"' in text
-        if (ended and quoted) or (end == 0 and len(text) > LONGEST):
-            if ended:
-                text[size] = ord("\n")  # the text is longer than `size`
-            _, begin, lines = dialect.walk(view[: size + 1], ALL)
-            if begin < size:
-                what = "ends inside a quoted cell" if ended else f"is longer than {LONGEST >> 20} MB"
-                remedy = "close the quote, or pass quotes=False if quotes have no special meaning"
-                what = f"the row that begins here {what}: {remedy if quoted else 'end rows by line feeds'}"
-                raise DataError(f"{files.display([path])}:{line + lines}: {what}")
-        block, rest = view[:end], view[end:size]
-        if not names and end:
-            names, skipped, lines = _begin(block, files.display([path]), dialect)
-            block, line = block[skipped:], line + lines
-        if end:
-            yield CsvBlock(path, block, line, stream.position(), names, dialect, quoted)
-            line += line_feeds(np.frombuffer(block, dtype=np.uint8))
-    if not names:
-        raise DataError(f"{files.display([path])} is empty")
+        begin = stream.read(len(BOM))
+        rest = memoryview(b"" if begin == BOM else begin)
+        while not ended:
+            block = max(BLOCK if begun else BEGINNING, len(rest))
+            text = bytearray(min(len(rest) + block, files.LONGEST + 1))
+            view = memoryview(text)
+            view[: len(rest)] = rest
+            size = _fill(stream, view, len(rest))
+            ended = size < len(text)
+            end = size if ended else dialect.cut(text)
+            quoted = dialect.quotes and b'"' in text
+            fault = None
+            if (ended and quoted) or (end == 0 and size > files.LONGEST):
+                if ended:
+                    text[size] = ord("\n")  # the text is longer than `size`
+                _, last, lines = dialect.walk(view[: size + 1], ALL)
+                if last < size:
+                    what = "the row that begins here ends inside a quoted cell" if ended else files.too_long()
+                    remedy = "close the quote, or pass quotes=False if quotes have no special meaning"
+                    what = f"{what}: {remedy if quoted else 'end rows by line feeds'}"
+                    fault, end = f"{where}:{line + lines}: {what}", last
+            whole, rest = view[:end], view[end:size]
+            if names is None and dialect.walk(whole, 0)[1] < end:
+                names, skipped = _header(whole, where, dialect)
+                line += line_feeds(np.frombuffer(whole[:skipped], dtype=np.uint8))
+                whole = whole[skipped:]
+            if names is not None and (len(whole) or not begun):
+                found = CsvBlock(path, whole, line, stream.position(), names, dialect, quoted)
+                begun = begun or not found.empty
+                yield found
+            if fault is not None:
+                raise DataError(fault)
+            line += line_feeds(np.frombuffer(whole, dtype=np.uint8))
+    if names is None:
+        raise DataError(f"{where} is empty: expected {'a line with column names' if dialect.header else 'rows'}")
 
 
 def _fill(stream: files.Stream, view: memoryview, size: int) -> int:
@@ -228,23 +253,22 @@ def _fill(stream: files.Stream, view: memoryview, size: int) -> int:
     return size
 
 
-def _begin(block: memoryview, where: str, dialect: CsvDialect) -> tuple[list[str], int, int]:
-    """The names of the columns, where the rows begin, and the number of line feeds before."""
-    begin = bytes(block[:3])
-    if begin.startswith(OTHER_BOMS):
+def _header(block: memoryview, where: str, dialect: CsvDialect) -> tuple[list[str], int]:
+    """The names of the columns, and where the rows begin."""
+    if bytes(block[:2]) in OTHER_BOMS:
         raise DataError(f"{where} is UTF-16, expected UTF-8: convert it, for instance with iconv")
-    bom = len(BOM) if begin == BOM else 0
-    found, at, lines = dialect.walk(block[bom:], 1)
-    record = bytes(block[bom : bom + at] if found else block[bom:])
+    found, at, _ = dialect.walk(block, 1)
+    record = bytes(block[:at] if found else block)
     try:
         text = record.decode().strip("\r\n")
     except UnicodeDecodeError:
         raise DataError(f"{where}:1: the header is not UTF-8: convert the file, for instance with iconv") from None
-    if not text:
-        raise DataError(f"{where} is empty: expected {'a line with column names' if dialect.header else 'rows'}")
     fields = text.split(dialect.delimiter)
-    if dialect.quotes:
-        fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))
+    if dialect.quotes and '"' in text:
+        try:
+            fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))
+        except csv.Error as error:
+            raise DataError(f"{where}:1: the names of the columns cannot be read: {error}") from None
     if not dialect.header:
-        return [str(j) for j in range(len(fields))], bom, 0
-    return [name.strip() for name in fields], bom + len(record), lines if found else 0
+        return [str(j) for j in range(len(fields))], 0
+    return [name.strip() for name in fields], len(record)

@@ -134,9 +134,9 @@ class TableSource(Source):
         """Parse a block, in a worker: its pieces, or what is wrong with it."""
         import pyarrow as pa
 
+        types = schema.csv_types(self.encoding, job.target)
         try:
-            table = job.block.table(schema.csv_types(self.encoding, job.target))
-            return job, encode(table, self.encoding, job.target)
+            return job, job.block.judged(lambda block: encode(block.table(types), self.encoding, job.target))
         except Flaw as flaw:
             return job, flaw
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor a number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from perceptrons.data import files
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import Data, DataError
 from perceptrons.data.token.tokens import Column, Lines, Tokens, check_names
+from perceptrons.data.whole import check_memory, read_lines
 
 CONLLU: tuple[str, ...] = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 USUAL = {1: ("word",), 2: ("word", "tag"), 3: ("word", "pos", "chunk"), 4: ("word", "pos", "chunk", "ner")}
@@ -138,12 +138,7 @@ def _text(paths: list[str]) -> tuple[bytes, list[File]]:
     """Read all files into one padded text, and note where the lines of each file are."""
     pieces, parts, at = [], [], 0
     for path in paths:
-        try:
-            with files.open_binary(path) as stream:
-                piece = stream.read()
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{files.display([path])} cannot be read: {error}") from error
-        piece = piece.removeprefix(BOM)
+        piece = read_lines(path).removeprefix(BOM)
         if piece and not piece.endswith(b"\n"):
             piece += b"\n"
         parts.append(File(files.display([path]), at, at + len(piece)))
@@ -173,6 +168,7 @@ def _parsed(
     text: bytes, parts: list[File], names: Sequence[str], read: list[str], separator: int, conllu: bool, more: bool
 ) -> Tokens:
     room = text.count(b"\n") - interning.PADDING + 1
+    check_memory(2 * len(text) + room * (16 * len(read) + 24), parts[0].path)
     wanted = np.array([read.index(name) if name in read else conll.NOT_WANTED for name in names], dtype=np.uint32)
     begins, lengths = np.empty((len(read), room), dtype=np.uint64), np.empty((len(read), room), dtype=np.uint32)
     line_begins, line_ends = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
