@@ -1,18 +1,17 @@
 """Compiled code on disk: a second process compiles nothing, edits are noticed, others cannot put code there."""
 
 import os
-import pickle
 import shutil
+import struct
 import subprocess
 import sys
 from itertools import product
 from pathlib import Path
 
-import numba
 import pytest
 
 import perceptrons
-from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit import private
 from perceptrons.core.jit.private import is_private
 
 SOURCE = Path(perceptrons.__file__).parents[1]
@@ -48,7 +47,7 @@ def run(code, cwd, **environment):
     env.pop("NUMBA_CACHE_DIR", None) if "NUMBA_CACHE_DIR" not in environment else None
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=cwd)
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return (done.stdout + done.stderr).strip()
 
 
 def copy_of_package(folder):
@@ -72,20 +71,19 @@ def test_a_second_process_compiles_nothing_and_an_edit_is_noticed(tmp_path):
 
 
 def test_no_folder_to_write_in_is_no_failure(tmp_path):
-    # Numba looks beside the source, then in the home folder; here neither can be made.
+    # Beside the source and in the home folder: here neither can be made.
     folder = copy_of_package(tmp_path)
     blocked = folder / "blocked"
     blocked.write_text("a file where a folder would be needed")
-    (folder / "perceptrons" / "core" / "linear" / "__pycache__").write_text("likewise")
+    (folder / "perceptrons" / "core" / "jit" / "__pycache__").write_text("likewise")
     environment = {"HOME": str(blocked), "XDG_CACHE_HOME": str(blocked / "cache"), "NUMBA_CACHE_DIR": ""}
     code = (
         "import numpy as np\n"
         "from perceptrons import Perceptron\n"
-        "from perceptrons.core.linear import passes\n"
-        "assert passes.learn.cached is passes.learn.fresh\n"
         "print(Perceptron().fit(np.array([[1.0], [-1.0]]), [1, 0]).predict(np.array([[5.0]]))[0])"
     )
-    assert run(code, folder, **environment) == "1"
+    out = run(code, folder, **environment)
+    assert out.startswith("1") and out.count("compiles anew in every process") == 1  # not once for every function
 
 
 def test_a_rule_of_the_users_is_compiled_as_it_stands_now(tmp_path):
@@ -101,53 +99,19 @@ as_root = pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="only ro
 posix = pytest.mark.skipif(os.name != "posix", reason="other systems have other permissions")
 
 
-def double(x):
-    return 2 * x
-
-
-class Evil:
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return Path.touch, (self.path,)
-
-
-def spoiled(folder, above):
-    """Compile `double` in a cache whose index is then replaced by a pickle that runs code when it is read."""
-    assert Compiled(double).cached(2) == 4
-    (index,) = folder.rglob("*.nbi")
-    index.write_bytes(pickle.dumps(Evil(above / "ran")))
-    return index
-
-
-@posix
-@pytest.mark.parametrize("level", range(3))
-def test_pickles_that_others_can_write_are_not_read(tmp_path, monkeypatch, caplog, level):
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))  # Numba reads the environment only when it compiles
-    index = spoiled(folder, tmp_path)
-    (index, *index.parents)[level].chmod(0o777)
-    is_private.cache_clear()
-    compiled = Compiled(double)
-    assert compiled.cached(2) == 4 and not (tmp_path / "ran").exists()
-    if level == 2:  # the whole cache
-        assert compiled.cached is compiled.fresh and "other users can write to" in caplog.text
-    (index, *index.parents)[level].chmod(0o700)
-    is_private.cache_clear()
-    Compiled(double).cached(2)
-    assert (tmp_path / "ran").exists()  # so reading it would have been noticed
-
-
 @posix
 def test_a_package_that_others_can_write_keeps_its_code_at_home(tmp_path):
     folder, home = copy_of_package(tmp_path / "shared"), tmp_path / "home"
     folder.chmod(0o777)
-    code = "from perceptrons.core.linear import passes; print(passes.learn.cached.stats.cache_path)"
-    assert Path(run(code, folder, XDG_CACHE_HOME=str(home))).is_relative_to(home / "perceptrons")
+    code = "from perceptrons.core import random; import numpy as np\n"
+    code += "random.shuffle(np.zeros((1, 1), np.uint32), np.uint64(1), np.uint64(1))"
+    run(code, folder, XDG_CACHE_HOME=str(home))
+    (file,) = home.rglob("*.native")
+    assert not list(folder.rglob("*.native"))
+    file.unlink()
     home.chmod(0o777)
-    assert run(code, folder, XDG_CACHE_HOME=str(home)) == "None"
+    assert "other users can write to" in run(code, folder, XDG_CACHE_HOME=str(home))
+    assert not list(tmp_path.rglob("*.native"))
 
 
 @posix
@@ -169,27 +133,45 @@ def test_private_folders(tmp_path, mode, above, private):
     folder.parent.chmod(above)
     link = tmp_path / "link"
     link.symlink_to(folder)
-    is_private.cache_clear()
     assert is_private(str(folder)) == is_private(str(link)) == private
     assert not is_private(str(tmp_path / "missing"))
 
 
 @posix
 def test_a_link_in_a_folder_of_others_is_not_followed(tmp_path):
-    (tmp_path / "folder").mkdir(mode=0o700)
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open" / "link").symlink_to(tmp_path / "folder")
-    (tmp_path / "open").chmod(0o777)
-    is_private.cache_clear()
-    assert is_private(str(tmp_path / "folder")) and not is_private(str(tmp_path / "open" / "link"))
+    folder, public = tmp_path / "folder", tmp_path / "public"
+    folder.mkdir(mode=0o700)
+    public.mkdir()
+    (public / "link").symlink_to("../folder")
+    (tmp_path / "first").symlink_to("folder/../public/link")  # a chain: the second link can be replaced
+    assert is_private(str(tmp_path / "first"))
+    public.chmod(0o777)
+    assert is_private(str(folder))
+    assert not is_private(str(public / "link")) and not is_private(str(tmp_path / "first"))
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="only Linux")
+def test_a_list_of_others_who_may_write_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(private, "_has_no_other_member", lambda group: True)
+    tmp_path.chmod(0o770)
+    assert is_private(str(tmp_path))
+    # The owner, the user 65533, the group, the mask, others: tag, permissions, id.
+    entries = [(1, 7, 2**32 - 1), (2, 7, 65533), (4, 0, 2**32 - 1), (16, 7, 2**32 - 1), (32, 0, 2**32 - 1)]
+    try:
+        content = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+        os.setxattr(tmp_path, "system.posix_acl_access", content)
+    except OSError:
+        pytest.skip("the file system has no access control lists")
+    assert not is_private(str(tmp_path))
 
 
 PRIVACY = """
 import grp, os, pwd
 from types import SimpleNamespace as Entry
 from perceptrons.core.jit.private import is_private
-groups = {1: ("me", []), 2: ("team", []), 3: ("me", ["me", "you"])}
+groups = {1: ("me", []), 2: ("team", []), 3: ("me", ["me", "you"]), 5: ("me", [])}
 grp.getgrgid = lambda gid: Entry(gr_gid=gid, gr_name=groups[gid][0], gr_mem=groups[gid][1])
+pwd.getpwall = lambda: [Entry(pw_uid=65533, pw_gid=5), pwd.getpwuid(0)]
 """
 
 
@@ -198,13 +180,14 @@ def test_owners_and_groups(tmp_path):
     """Folders of this user and of root will do. A group may write if it is the private group of this user."""
     me, you = 65534, 65533
     code, expected = PRIVACY + f"os.seteuid({me})\n", []
-    for uid, gid, mode in product((0, me, you), (1, 2, 3, 4), (0o755, 0o775)):
+    for uid, gid, mode in product((0, me, you), (1, 2, 3, 4, 5), (0o755, 0o775)):
         folder = tmp_path / f"{uid}-{gid}-{mode:o}"
         folder.mkdir()
         os.chown(folder, uid, gid)
         folder.chmod(mode)
-        # Group 1 is private, 2 has another name, 3 another member, 4 does not exist.
-        code += f"pwd.getpwuid = lambda uid: Entry(pw_name='me', pw_gid={gid})\nprint(is_private({str(folder)!r}))\n"
+        # Group 1 is private, 2 has another name, 3 another member, 4 does not exist, 5 is also another user's first.
+        code += f"pwd.getpwuid = lambda uid: Entry(pw_name='me', pw_gid={gid}, pw_uid={me})\n"
+        code += f"print(is_private({str(folder)!r}))\n"
         expected.append(str(uid != you and (mode == 0o755 or gid == 1)))
     closed = [
         path for path in (tmp_path, *tmp_path.parents) if not path.stat().st_mode & 0o001

@@ -261,12 +261,13 @@ def test_whatever_fails_is_left_to_numba(own_folder, monkeypatch, caplog, part):
     ours, theirs = echo_arguments(), echo_arguments()
     assert native.call(echo, *ours) == echo.fresh(*theirs)
     assert ours[-1].tolist() == theirs[-1].tolist()
-    assert [record.levelname for record in caplog.records if record.name == "perceptrons"] == ["DEBUG"]
+    assert {record.levelname for record in caplog.records if record.name == "perceptrons"} == {"DEBUG"}
 
 
 # -- folders and files that others can write ----------------------------------------------------------------------
 
 NOBODY = 65534
+KEY = objects.Key("name", "place", "version")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
 
@@ -287,35 +288,33 @@ def a_link(file):
     ids=["file", "folder", "above", "link", "owner", "owner of folder"],
 )
 def test_what_others_can_write_is_neither_read_nor_written(own_folder, spoil):
-    assert objects.write("name", "key", (1,)) and objects.read("name", "key") == (1,)
+    assert objects.write(KEY, (1,)) and objects.read(KEY) == (1,)
     (file,) = own_folder.iterdir()
     spoil(file)
-    is_private.cache_clear()
-    assert objects.read("name", "key") is None
+    assert objects.read(KEY) is None
     if not is_private(str(own_folder)):
-        assert not objects.write("name", "key", (2,))
+        assert not objects.write(KEY, (2,))
 
 
 def test_a_sticky_folder_above_may_be_open(own_folder):
-    assert objects.write("name", "key", (1,))
+    assert objects.write(KEY, (1,))
     own_folder.parent.chmod(0o1777)
-    is_private.cache_clear()
-    assert objects.read("name", "key") == (1,)
+    assert objects.read(KEY) == (1,)
 
 
 def test_a_pipe_is_no_file(own_folder):
-    objects.write("name", "key", (1,))
+    objects.write(KEY, (1,))
     (file,) = own_folder.iterdir()
     file.unlink()
     os.mkfifo(file, 0o600)
-    assert objects.read("name", "key") is None  # and does not wait for somebody to write
+    assert objects.read(KEY) is None  # and does not wait for somebody to write
 
 
 def test_folders_and_files_are_for_their_owner(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "made" / "here"))
     mask = os.umask(0)
     try:
-        assert objects.write("name", "key", (1,))
+        assert objects.write(KEY, (1,))
     finally:
         os.umask(mask)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")]
@@ -332,8 +331,8 @@ def read_bias(how):
 
 
 def test_types_of_others_are_left_to_numba(own_folder, monkeypatch):
+    monkeypatch.setattr(native, "find", fail)  # it is not asked: their code might change without notice
     assert native.call(read_bias, Own(2.5)) == 2.5
-    assert not own_folder.exists()  # their code might change without notice
     monkeypatch.setattr(native, "on", True)
     assert read_bias.for_rule(Own(2.5)) is read_bias.fresh
     assert read_bias.for_rule(rules.PA1()) is not read_bias.cached
@@ -343,8 +342,8 @@ def test_a_function_that_allocates_is_left_to_numba(own_folder):
     arguments = np.ones((3, 2)), None, None, 1.0, np.ones(3)
     np.testing.assert_array_equal(native.call(passes.sizes, *arguments), [3.0, 3.0, 3.0])
     assert native.call(passes.sizes, *arguments).sum() == 9.0
-    (file,) = own_folder.iterdir()
-    assert file.stat().st_size < 100  # a note that there is no machine code
+    note, code = sorted(file.stat().st_size for file in own_folder.iterdir())
+    assert note < 100 < code  # a note that there is no machine code, and what Numba calls
 
 
 @Compiled

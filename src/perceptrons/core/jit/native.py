@@ -19,13 +19,14 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from perceptrons.core.jit import objects
-from perceptrons.core.jit.objects import Machine
+from perceptrons.core.jit.objects import Key, Machine
 
 on = False
 _announce: Callable[[], None] | None = None  # called before a function is compiled
@@ -153,7 +154,7 @@ def find(compiled: Any, kinds: tuple[Any, ...], args: tuple[Any, ...]) -> Callab
 
 def on_disk(compiled: Any, kinds: tuple[Any, ...]) -> Machine | None:
     """Return the machine code that an earlier process kept."""
-    kept = objects.read(compiled.function.__name__, repr((compiled.identity, kinds, *host())))
+    kept = objects.read(key_of(compiled, kinds))
     return None if kept is None else Machine(*kept)
 
 
@@ -164,8 +165,15 @@ def compile_and_keep(compiled: Any, kinds: tuple[Any, ...], args: tuple[Any, ...
     if _announce is not None:
         _announce()
     machine = compile_bare(compiled, args, passed_as(kinds)) if is_sound(compiled.identity[-1]) else NEEDS_NUMBA
-    objects.write(compiled.function.__name__, repr((compiled.identity, kinds, *host())), machine)
+    objects.write(key_of(compiled, kinds), machine)
     return machine
+
+
+def key_of(compiled: Any, kinds: tuple[Any, ...]) -> Key:
+    """Return the key of the code of a function for arguments of these kinds."""
+    *identity, sources = compiled.identity
+    place, versions = host()
+    return Key(compiled.function.__name__, repr((identity, kinds, place)), repr((sources, versions)))
 
 
 def attach(name: str, machine: Machine, kinds: tuple[Any, ...]) -> Callable[[list[Any]], Any] | None:
@@ -187,10 +195,11 @@ def is_sound(sources: str) -> bool:
 
     if (numba.__version__, os.uname().machine) in TESTED:
         return True
-    key = repr((sources, *host()))
-    passed = objects.read("self-test", key)
+    place, versions = host()
+    test = Key("self-test", repr(place), repr((sources, versions)))
+    passed = objects.read(test)
     if not passed:
-        if not objects.write("self-test", key, ()):  # the test would run in every process, and gain nothing
+        if not objects.write(test, ()):  # the test would run in every process, and gain nothing
             return False
         # -P keeps the current folder out of sys.path, and with it modules that happen to lie there.
         command = [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {sys.path!r}; {SELF_TEST}"]
@@ -200,22 +209,31 @@ def is_sound(sources: str) -> bool:
         except subprocess.TimeoutExpired:
             status = None
         passed = (status == 0,)
-        objects.write("self-test", key, passed)
+        objects.write(test, passed)
     return bool(passed[0])
 
 
-def host() -> tuple[Any, ...]:
-    """Everything besides the sources that machine code depends on: processor, Numba and its settings, Python, NumPy."""
+def host() -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Everything besides the sources that machine code depends on, in two parts: a place, and versions.
+
+    One folder may serve several places: environments, settings of Numba and processors. An update changes a version.
+    """
     import llvmlite
-    from llvmlite import binding as llvm
 
     numba = find_spec("numba")
     if numba is None or numba.origin is None:
         raise ModuleNotFoundError("No module named 'numba'", name="numba")
     settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_") and item[0] != CACHE)
-    versions = llvmlite.__version__, np.__version__, sys.implementation.cache_tag
-    cpu = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    return numba.origin, os.stat(numba.origin).st_mtime_ns, settings, versions, cpu
+    place = numba.origin, sys.implementation.cache_tag, settings, processor()
+    return place, (os.stat(numba.origin).st_mtime_ns, llvmlite.__version__, np.__version__)
+
+
+@cache  # it takes half a millisecond
+def processor() -> tuple[str, str]:
+    """Name the processor and its features."""
+    from llvmlite import binding as llvm
+
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def load(machine: Machine) -> int:

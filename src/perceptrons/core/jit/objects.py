@@ -1,7 +1,8 @@
-"""Machine code on disk: one file for each compiled function and types of its arguments.
+"""Compiled code on disk: one file for each compiled function and types of its arguments.
 
-A file begins with a digest of its key and its content. A file that is damaged, or belongs to another key, is ignored.
-So is every file that another user could have written: see `private`.
+A file begins with a digest of its key and its content. A file that is damaged, or belongs to another key, is ignored
+and replaced. So is every file that another user could have written: see `private`. Where no file can be written, the
+process goes on with what it has compiled.
 """
 
 from __future__ import annotations
@@ -10,13 +11,20 @@ import contextlib
 import hashlib
 import marshal
 import os
+import re
 import stat
-import threading
+import time
 from typing import Any, NamedTuple
 
 from perceptrons.core.jit.private import is_own, is_private
 
 SIZE = 32  # bytes of the digest
+PART = re.compile(r".+-[0-9a-f]{32}\.native\.[0-9a-f]{16}")  # the name of a file that is being written
+ABANDONED = 86_400  # seconds after which nobody is writing it any more
+BINARY = getattr(os, "O_BINARY", 0)  # Windows needs it
+# Follow no link, and do not wait for a writer if it is a pipe.
+CAREFULLY = os.O_RDONLY | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_warned = False
 
 
 class Machine(NamedTuple):
@@ -28,18 +36,28 @@ class Machine(NamedTuple):
     needs: tuple[str, ...] = ()  # functions that the process must provide
 
 
+class Key(NamedTuple):
+    """What a file is for. A file with the same name and place, but of another version, is out of date: replace it."""
+
+    name: str
+    place: str
+    version: str
+
+
 def folders() -> list[str]:
-    """List the folders that may hold machine code, in the order in which Numba looks for its own cache."""
+    """List the folders that may hold compiled code, in the order in which Numba looks for its own cache."""
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return [os.path.abspath(os.path.join(chosen, "perceptrons"))]
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(os.path.join("~", ".cache"))
-    beside = os.path.join(os.path.dirname(__file__), "__pycache__")
-    return [os.path.abspath(beside), os.path.abspath(os.path.join(home, "perceptrons"))]
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__")
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(home):  # its standard says that a relative path must be ignored
+        home = os.path.expanduser(os.path.join("~", ".cache"))  # still relative if this user has no home
+    return [beside, os.path.join(home, "perceptrons")] if os.path.isabs(home) else [beside]
 
 
-def read(name: str, key: str) -> tuple[Any, ...] | None:
+def read(key: Key) -> tuple[Any, ...] | None:
     """Return what `write` kept under this key, or None."""
-    for path in _paths(name, key):
+    for path in _paths(key):
         kept = _content(path)
         if kept[:SIZE] == _digest(key, kept[SIZE:]):
             # Malformed data can crash marshal. This is what `write` wrote: the digest excludes accidents, and somebody
@@ -49,35 +67,58 @@ def read(name: str, key: str) -> tuple[Any, ...] | None:
     return None
 
 
-def write(name: str, key: str, values: tuple[Any, ...]) -> bool:
+def write(key: Key, values: tuple[Any, ...]) -> bool:
     """Keep the values in the first folder that is private and can be written. Return False if there is none."""
     content = marshal.dumps(tuple(values))
-    for path in _paths(name, key):
-        part = f"{path}.{os.getpid()}-{threading.get_ident()}"
+    reasons = []
+    for path in _paths(key):
+        folder = os.path.dirname(path)
         try:
-            make(os.path.dirname(path))
-            if not is_private(os.path.dirname(path)):
-                continue
-            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(_digest(key, content) + content)
-            os.replace(part, path)  # readers see the whole file or none
-            return True
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.remove(part)
+            make(folder)
+            if is_private(folder):
+                _replace(path, _digest(key, content) + content)
+                return True
+            reasons.append(f"other users can write to {folder} or to a folder above it")
+        except OSError as error:
+            reasons.append(f"{folder}: {error.strerror}")
+    _warn("; ".join(reasons))
     return False
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Write a file such that readers see the whole file or none, whatever happens."""
+    _sweep(os.path.dirname(path))
+    part = f"{path}.{os.urandom(8).hex()}"
+    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
+    try:
+        with open(file, "wb") as opened:
+            opened.write(content)
+        os.replace(part, path)
+    except BaseException:  # a full disk; or Ctrl-C
+        with contextlib.suppress(OSError):
+            os.remove(part)
+        raise
+
+
+def _sweep(folder: str) -> None:
+    """Remove what processes left behind that were killed while they wrote."""
+    with os.scandir(folder) as entries:
+        parts = [entry for entry in entries if PART.fullmatch(entry.name)]
+    for part in parts:
+        with contextlib.suppress(OSError):  # another process was faster
+            if part.stat(follow_symlinks=False).st_mtime < time.time() - ABANDONED:
+                os.remove(part)
 
 
 def _content(path: str) -> bytes:
     """Read a file that no other user can write; of any other, return nothing."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # opening a pipe would wait for a writer
+        file = os.open(path, CAREFULLY)
+        with open(file, "rb") as opened:
+            regular = stat.S_ISREG(os.fstat(file).st_mode)
+            return opened.read() if regular and is_own(file) and is_private(os.path.dirname(path)) else b""
     except OSError:
         return b""
-    with open(file, "rb") as opened:
-        status = os.fstat(file)
-        safe = stat.S_ISREG(status.st_mode) and is_own(status) and is_private(os.path.dirname(path))
-        return opened.read() if safe else b""
 
 
 def make(folder: str) -> None:
@@ -88,10 +129,25 @@ def make(folder: str) -> None:
             os.mkdir(folder, 0o700)
 
 
-def _paths(name: str, key: str) -> list[str]:
-    file = f"{name}-{_digest(key, b'').hex()[:32]}.native"
+def _warn(reasons: str) -> None:
+    """Tell the user why programs start slowly: once, not for every function."""
+    global _warned
+    if _warned:
+        return
+    _warned = True
+    import logging
+
+    logging.getLogger("perceptrons").warning(
+        "perceptrons compiles anew in every process, because compiled code cannot be kept on disk (%s). "
+        "Make room or change the permissions there, or set NUMBA_CACHE_DIR to a private folder.",
+        reasons,
+    )
+
+
+def _paths(key: Key) -> list[str]:
+    file = f"{key.name}-{hashlib.sha256(key.place.encode()).hexdigest()[:32]}.native"
     return [os.path.join(folder, file) for folder in folders()]
 
 
-def _digest(key: str, content: bytes) -> bytes:
-    return hashlib.sha256(hashlib.sha256(key.encode()).digest() + content).digest()
+def _digest(key: Key, content: bytes) -> bytes:
+    return hashlib.sha256(hashlib.sha256(repr(key).encode()).digest() + content).digest()
