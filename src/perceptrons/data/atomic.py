@@ -16,8 +16,6 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import BinaryIO
 
-from perceptrons.core.jit.private import is_own
-
 try:
     import fcntl
 except ImportError:  # Windows does not remove open files, so they need no lock
@@ -68,13 +66,14 @@ class Folder:
     def _at(self, name: str) -> str:
         return os.path.join(self.path, name) if self.handle is None else name
 
-    def status(self) -> os.stat_result:
-        """The owner and the permissions of the folder."""
-        return os.lstat(self.path) if self.handle is None else os.fstat(self.handle)
+    @property
+    def place(self) -> str | int:
+        """What functions of the system call this folder: its descriptor, or its path."""
+        return self.path if self.handle is None else self.handle
 
     def names(self) -> list[str]:
         """The names of everything in the folder."""
-        return os.listdir(self.path if self.handle is None else self.handle)
+        return os.listdir(self.place)
 
     def make(self, name: str) -> None:
         """Make a folder in this one, for this user only."""
@@ -209,7 +208,7 @@ def _check_links(path: str) -> None:
         path = path.rstrip(os.sep)
         if not POSIX or not os.path.islink(path):
             return
-        if not is_own(os.lstat(path)):
+        if os.lstat(path).st_uid not in (0, os.geteuid()):
             raise OSError(f"{path} is a link that another user made: name the file that you want to write")
         path = os.path.join(os.path.dirname(path), os.readlink(path))
 

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from perceptrons import __version__
 from perceptrons.core.jit.private import is_own
 from perceptrons.data import cache_file, files
-from perceptrons.data.atomic import LONGEST, POSIX, Folder, remove_left_behind, replaced_in
+from perceptrons.data.atomic import LONGEST, Folder, remove_left_behind, replaced_in
 from perceptrons.data.batches import Batch, Source, in_order
 from perceptrons.data.cache_file import Doubt, Entry
 from perceptrons.data.cache_folder import open_folder
@@ -131,7 +131,7 @@ class Cached(Source):
         if folder is None:
             return
         with contextlib.suppress(OSError, Doubt), folder, folder.read(self._name) as file:
-            if POSIX and not is_own(os.fstat(file.fileno())):
+            if not is_own(file.fileno()):
                 return
             self._use(file)
             self.path = os.path.join(folder.path, self._name)

@@ -59,7 +59,7 @@ def _chosen(named: str, make: bool) -> Folder:
     if make:
         os.makedirs(path, 0o700, exist_ok=True)
     folder = Folder(path)
-    if not POSIX or is_own(folder.status()):
+    if is_own(folder.place):
         return folder
     with folder:
         own = f"perceptrons-{os.geteuid()}"
@@ -75,7 +75,7 @@ def _chosen(named: str, make: bool) -> Folder:
 
 def _own(folder: Folder) -> Folder:
     """The same folder, if nobody but this user and root can write it."""
-    if POSIX and not is_own(folder.status()):
+    if not is_own(folder.place):
         with folder:
             raise PermissionError(f"others can write {folder.path}")
     return folder
