@@ -172,6 +172,18 @@ def test_settings_that_are_no_json_or_endless(parts, path):
         refused(path, forged(text, tensors), "cannot be read")
 
 
+@pytest.mark.parametrize("part", ["params", "trained", "report"])
+def test_facts_that_nest_too_deeply(part, parts, path):
+    """Whatever is read can be shown and saved again, with whatever room the stack has left."""
+    settings, tensors = parts("linear")
+    for depth in (101, 150, 300):
+        value = 1
+        for _ in range(depth):
+            value = {"tuple": [value]} if depth == 150 else [value]
+        settings[part]["deep"] = value
+        refused(path, forged(settings, tensors), "nested more than 100 times")
+
+
 @pytest.mark.parametrize("name", ["voted", "kernel", "budget"])
 def test_every_setting_may_be_anything(name, parts, path, data):
     """What is refused is refused by a ModelFileError; what is not refused is a model that predicts and learns."""

@@ -14,6 +14,7 @@ from perceptrons.store.format import Array, Tensors
 
 MOST = 2**53  # the largest count: float64 holds whole numbers up to here
 LARGEST = sys.float_info.max
+DEEPEST = 100  # how far parameters may nest
 
 # -- parameters -----------------------------------------------------------------------------------------------
 
@@ -50,19 +51,22 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else int(value)
 
 
-def from_json(value: Any) -> Any:
-    """Restore a parameter from `to_json`; a rule stays a dict."""
-    if isinstance(value, list):
-        return [from_json(part) for part in value]
-    if not isinstance(value, dict):
+def from_json(value: Any, depth: int = DEEPEST) -> Any:
+    """Restore a parameter from `to_json`; a rule stays a dict. Lists and dicts nest at most `depth` times."""
+    if not isinstance(value, list | dict):
         return value
+    if depth == 0:
+        raise ValueError(f"lists and objects are nested more than {DEEPEST} times")
+    inner = depth - 1
+    if isinstance(value, list):
+        return [from_json(part, inner) for part in value]
     if set(value) == {"float"}:
         return float(value["float"])
     if set(value) == {"tuple"}:
-        return tuple(from_json(part) for part in value["tuple"])
+        return tuple(from_json(part, inner) for part in value["tuple"])
     if set(value) == {"dict"}:
-        return {from_json(key): from_json(part) for key, part in value["dict"]}
-    return {key: from_json(part) for key, part in value.items()}
+        return {from_json(key, inner): from_json(part, inner) for key, part in value["dict"]}
+    return {key: from_json(part, inner) for key, part in value.items()}
 
 
 def rule_name(rule: Any) -> str:
