@@ -131,6 +131,23 @@ def first(pair):
     return pair.x
 
 
+@posix
+@pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="only root can become another user")
+def test_code_that_root_compiled_serves_others(folder):
+    """As in an image of a container, where root installs and compiles."""
+    assert compiles(double, 4)
+    closed = [path for path in folder.parents if not path.stat().st_mode & 0o001]  # pytest closes its own
+    for path in closed:
+        path.chmod(0o711)
+    os.seteuid(65534)
+    try:
+        assert not compiles(double, 4)
+    finally:
+        os.seteuid(0)
+        for path in closed:
+            path.chmod(0o700)
+
+
 # -- no room ----------------------------------------------------------------------------------------------------------
 
 

@@ -310,7 +310,7 @@ def test_a_pipe_is_no_file(own_folder):
     assert objects.read(KEY) is None  # and does not wait for somebody to write
 
 
-def test_folders_and_files_are_for_their_owner(tmp_path, monkeypatch):
+def test_only_their_owner_can_write_folders_and_files(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "made" / "here"))
     mask = os.umask(0)
     try:
@@ -318,7 +318,7 @@ def test_folders_and_files_are_for_their_owner(tmp_path, monkeypatch):
     finally:
         os.umask(mask)
     modes = [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")]
-    assert modes == [0o700, 0o700, 0o700, 0o600]
+    assert modes == [0o755, 0o755, 0o755, 0o644]
 
 
 class Own(NamedTuple):

@@ -89,7 +89,7 @@ def _replace(path: str, content: bytes) -> None:
     """Write a file such that readers see the whole file or none, whatever happens."""
     _sweep(os.path.dirname(path))
     part = f"{path}.{os.urandom(8).hex()}"
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
+    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o644)
     try:
         with open(file, "wb") as opened:
             opened.write(content)
@@ -122,11 +122,11 @@ def _content(path: str) -> bytes:
 
 
 def make(folder: str) -> None:
-    """Make the folder, and those above it, for this user only."""
+    """Make the folder, and those above it. Others may read it, as in an image that root made; only this user writes."""
     if not os.path.isdir(folder):
         make(os.path.dirname(folder))
         with contextlib.suppress(FileExistsError):  # another process was faster
-            os.mkdir(folder, 0o700)
+            os.mkdir(folder, 0o755)
 
 
 def _warn(reasons: str) -> None:
