@@ -1,5 +1,6 @@
 """Compiled code on disk that is damaged, of another function, or open to others: it is not loaded, and made anew."""
 
+import logging
 import os
 import shutil
 from unittest.mock import patch
@@ -14,6 +15,7 @@ from perceptrons.core.jit.compiled import Compiled
 COMPILE = 0.01  # share of cases that call the function if its code cannot be loaded, which takes 0.1 s
 # Numba loads only code of functions that can be imported by name: these are in the package.
 CALLS = [(self_test.last, np.array([3, 42]), 42), (self_test.some, np.array([False, True]), True)]
+logging.getLogger("perceptrons").addHandler(logging.NullHandler())  # it warns of files that cannot be replaced
 _sound = {}  # the files as they should be, by name
 
 
