@@ -302,7 +302,12 @@ def test_numbers_out_of_range(name, key, value, parts, path):
 def test_logs_out_of_range(name, parts, path):
     settings, tensors = parts(name)
     key = "log" if name == "kernel" else "steps.0.log"
-    for column, values in ((0, (-1, 2**60, 0.5)), (1, (-1, 60, 2**40, 0.5)), (3, (-1, 3, 0.5)), (4, (-1, 3, 0.5))):
+    for column, values in (
+        (0, (-1, 10**6, 2**60, 0.5)),
+        (1, (-1, 60, 2**40, 0.5)),
+        (3, (-1, 3, 0.5)),
+        (4, (-1, 3, 0.5)),
+    ):
         for value in values:
             for at in (0, -1):
                 wrong = tensors[key].copy()

@@ -13,7 +13,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from perceptrons import KernelPerceptron, Perceptron, save, store
+from perceptrons import KernelPerceptron, Perceptron, load, save, store
 from perceptrons.rules import RULES, Plain
 
 
@@ -77,6 +77,17 @@ def test_odd_classes_and_numbers(small, path):
     model = copy.deepcopy(small)
     model._learner.state["w"][1] = np.nan
     refused(model, path, ValueError, "NaN or infinite numbers in 'w'")
+
+
+def test_sums_that_overflow(small, path):
+    """What is saved can be loaded: ‖w‖² that is added up step by step is only an estimate, Στ is part of a proof."""
+    model = copy.deepcopy(small)
+    for wrong in (np.inf, -np.inf, np.nan):
+        model._learner.totals.sq_norm = wrong
+        save(model, path)
+        assert np.isfinite(load(path)._learner.totals.sq_norm)
+    model._learner.totals.sum_tau = np.inf
+    refused(model, path, ValueError, "the model cannot be saved: its sum_tau overflows float64")
 
 
 def test_a_full_disk_leaves_the_old_file(small, path):
