@@ -21,6 +21,7 @@ import numpy.typing as npt
 from perceptrons.core.rows import GOOD, survey
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.batches import Batch
+from perceptrons.data.sparse import are_pointers
 
 if TYPE_CHECKING:
     from perceptrons.data.table.encoding import Encoding
@@ -195,7 +196,7 @@ def read_contents(file: BinaryIO, signature: dict[str, Any]) -> tuple[list[Entry
         raise Doubt("its contents do not match their digest")
     try:
         found = json.loads(content)
-        encoding = None if found["encoding"] is None else _encoding(*found["encoding"])
+        encoding = None if found["encoding"] is None else _restored(*found["encoding"])
         table = [Entry(**entry) for entry in found["batches"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Doubt("its contents cannot be read") from error
@@ -204,26 +205,11 @@ def read_contents(file: BinaryIO, signature: dict[str, Any]) -> tuple[list[Entry
     return table, encoding
 
 
-def _encoding(meta: Any, lists: Any) -> Encoding:
+def _restored(meta: Any, lists: Any) -> Encoding:
     """Restore how columns become features."""
-    from perceptrons.data.table.encoding import Encoding, Settings  # seldom needed
+    from perceptrons.data.table.encoding import Encoding  # seldom needed
 
-    encoding = Encoding.from_state(meta, lists)
-    named = [encoding.numbers, encoding.categories, encoding.texts]
-    lists_of_text = [*named, encoding.flags, lists["column"], lists["category"]]
-    if not all(type(each) is list and all(type(name) is str for name in each) for each in lists_of_text):
-        raise Doubt("columns and categories must be lists of names")
-    if len(set(encoding.columns)) < len(encoding.columns) or len(set(encoding.seen)) < len(encoding.seen):
-        raise Doubt("columns and categories must be different")
-    if not set(encoding.flags) <= set(encoding.categories) or not isinstance(encoding.target, str | None):
-        raise Doubt("flags must be categories, and the target must be a column")
-    if encoding.label not in ("int64", "float64", "bool", "str"):
-        raise Doubt("the labels must have a known type")
-    bits, text_bits, ngrams = encoding.hash_bits, encoding.text_bits, encoding.ngrams
-    if not all(type(number) is int for number in (text_bits, ngrams, 1 if bits is None else bits)):
-        raise Doubt("numbers of bits must be whole numbers")
-    Settings(hash_bits=bits, text_bits=text_bits, ngrams=ngrams, missing=encoding.missing).check()
-    return encoding
+    return Encoding.from_state(meta, lists)
 
 
 def _check_table(table: list[Entry], begin: int, end: int) -> None:
@@ -301,7 +287,8 @@ def read_batch(file: int, entry: Entry, *, before: int, verified: bool) -> Batch
 def _check_rows(rows: Rows, before: int) -> None:
     """Check everything that passes rely on: row pointers, indices, values, and squared lengths."""
     if rows.indptr is not None and rows.indices is not None:
-        _check_pointers(rows.indptr, rows.indices.size)
+        if not are_pointers(rows.indptr, rows.indices.size):
+            raise Doubt("a batch has wrong row pointers")
         if rows.n_features > before and rows.indices.max(initial=0) != rows.n_features - 1:
             raise Doubt("a batch has fewer features than its entry says")
     sq_norm, verdict, _ = survey(*rows.arrays, np.uint64(rows.n_features))
@@ -309,12 +296,6 @@ def _check_rows(rows: Rows, before: int) -> None:
         raise Doubt("a batch has indices or values that are not valid")
     if not (np.abs(rows.sq_norm - sq_norm) <= ROUNDING * sq_norm + 1e-300).all():
         raise Doubt("a batch has wrong squared lengths")
-
-
-def _check_pointers(indptr: Array, n_values: int) -> None:
-    """Check that row pointers, which are unsigned, start at 0, never fall, and end at the number of values."""
-    if indptr[0] != 0 or indptr[-1] != n_values or (indptr[1:] < indptr[:-1]).any():
-        raise Doubt("a batch has wrong row pointers")
 
 
 def _check_labels(y: Array | None) -> None:

@@ -77,6 +77,22 @@ def csr_parts(X: Any, name: str = "X") -> tuple[Array, Array, Array]:
     return X.data[:end], _unsigned(X.indices[:end]), indptr
 
 
+def are_pointers(indptr: Array, n_values: int) -> bool:
+    """Tell whether row pointers start at 0, never fall, and end at the number of values.
+
+    Parameters
+    ----------
+    indptr : ndarray of int
+        With at least one entry.
+    n_values : int
+
+    Returns
+    -------
+    bool
+    """
+    return bool(indptr[0] == 0 and indptr[-1] == n_values and (indptr[1:] >= indptr[:-1]).all())
+
+
 def _pointers(X: Any, kind: str, n: int, name: str) -> Array:
     """Check the arrays of a compressed format; return its row (column) pointers as contiguous uint64."""
     indptr = _whole_numbers(X, "indptr", name)

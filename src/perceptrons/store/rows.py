@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from perceptrons.data import Rows
+from perceptrons.data.sparse import are_pointers
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.values import Settings, check_range, take
 
@@ -33,7 +34,7 @@ def unpack_rows(settings: Settings, tensors: Tensors, name: str, n_features: int
     values, indptr = take(tensors, f"{name}.values", kind, (None,)), take(tensors, f"{name}.indptr", "u8", (n + 1,))
     wide = f"{name}.indices" in tensors and tensors[f"{name}.indices"].dtype == np.uint64
     indices = take(tensors, f"{name}.indices", "u8" if wide else "u4", values.shape)
-    if indptr[0] != 0 or indptr[-1] != len(values) or (indptr[1:] < indptr[:-1]).any():
+    if not are_pointers(indptr, len(values)):
         raise ValueError(f"{name}.indptr must increase from 0 to the number of values")
     check_range(f"{name}.indices", indices, n_features)
     falls = np.zeros(len(values) + 1, dtype=bool)

@@ -205,25 +205,12 @@ def _check_rule(rule: Any) -> None:
 def _encoding(settings: Settings, tensors: Tensors, n_features: int) -> Any:
     """Restore how columns become features."""
     from perceptrons.data.table.encoding import Encoding  # seldom needed
-    from perceptrons.data.table.encoding import Settings as Asked
 
     names = settings.any("lists")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("lists must be a list of names")
     lists = {name: unpack(tensors, f"encoding.{number}") for number, name in enumerate(names)}
-    state = settings.part("state")
-    for name in ("numbers", "categories", "flags", "texts"):
-        columns = state.any(name)
-        if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
-            raise ValueError(f"{name} must be a list of column names, got {columns!r}"[:200])
-    state.choice("label", ("int64", "float64", "bool", "str"))
-    encoding = Encoding.from_state(state.found, lists)
-    bits = None if encoding.hash_bits is None else state.whole("hash_bits")
-    Asked(
-        hash_bits=bits, ngrams=state.whole("ngrams"), text_bits=state.whole("text_bits"), missing=encoding.missing
-    ).check()
-    if not isinstance(encoding.target, str | None) or not set(encoding.flags) <= set(encoding.categories):
-        raise ValueError("target must be the name of a column, and flags must be among the categories")
+    encoding = Encoding.from_state(settings.part("state").found, lists)
     # It has more categories if Ctrl-C came before a batch with new ones was learned. Hashed features are all there.
     if not encoding.begin_onehot <= n_features <= encoding.n_features:
         raise ValueError(f"its columns give {encoding.n_features} features, but the model has {n_features}")

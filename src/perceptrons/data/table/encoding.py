@@ -12,6 +12,8 @@ import numpy.typing as npt
 from perceptrons.core.parse.columns import NONE
 from perceptrons.data.files import DataError
 
+LISTS = ("numbers", "categories", "flags", "texts")
+LABELS = ("int64", "float64", "bool", "str")
 MISSING = "missing"  # the category that replaces missing ones
 Fill = float | dict[str, float] | None
 
@@ -233,7 +235,7 @@ class Encoding:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], lists: dict[str, list[str]]) -> Encoding:
-        """Restore an encoding from its `state`.
+        """Restore an encoding from its `state`, which may come from a file that somebody else wrote.
 
         Parameters
         ----------
@@ -243,5 +245,36 @@ class Encoding:
         Returns
         -------
         Encoding
+
+        Raises
+        ------
+        ValueError
+            If no encoding has this state.
         """
+        _check_state(meta, lists)
         return cls(**meta, seen=list(zip(lists["column"], lists["category"], strict=True)))
+
+
+def _check_state(meta: dict[str, Any], lists: dict[str, list[str]]) -> None:
+    """Check what `Encoding.from_state` is given: names and types of everything, and that it fits together."""
+    needed, known = {"target", "label", *LISTS}, set(Encoding.__dataclass_fields__) - {"seen"}
+    if not needed <= set(meta) <= known or set(lists) != {"column", "category"}:
+        raise ValueError(f"the parts of an encoding must be {', '.join(sorted(known))}")
+    for name, names in [*((name, meta[name]) for name in LISTS), *lists.items()]:
+        if type(names) is not list or not all(type(each) is str for each in names):
+            raise ValueError(f"{name} must be a list of names, got {names!r}"[:200])
+    columns, seen = meta["numbers"] + meta["categories"] + meta["texts"], [*zip(*lists.values(), strict=True)]
+    if len(set(columns)) < len(columns) or len(set(seen)) < len(seen):
+        raise ValueError("columns and categories must be different")
+    if not {*meta["flags"], *lists["column"]} <= set(meta["categories"]):
+        raise ValueError("flags, and the columns of categories, must be among the columns with categories")
+    if not isinstance(meta["target"], str | None) or meta["label"] not in LABELS:
+        raise ValueError(f"target must be the name of a column, and label one of {', '.join(LABELS)}")
+    numbers = {name: meta[name] for name in ("hash_bits", "ngrams", "text_bits") if name in meta}
+    if numbers.get("hash_bits") is None:
+        numbers.pop("hash_bits", None)
+    missing = meta.get("missing")
+    fills = missing.values() if isinstance(missing, dict) else [missing]
+    if not {*map(type, numbers.values())} <= {int} or not {*map(type, fills)} <= {int, float, type(None)}:
+        raise ValueError("hash_bits, ngrams and text_bits must be whole numbers, and missing a number")
+    Settings(**numbers, missing=missing).check()
