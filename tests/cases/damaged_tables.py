@@ -24,7 +24,7 @@ def column(random, n):
         lambda: made(random.standard_normal(n)),
         lambda: made(words),
         lambda: made(words, pa.large_string()),
-        lambda: made(words).dictionary_encode(),
+        lambda: pa.array(words).dictionary_encode(),
         lambda: made(numbers > 2),
         lambda: made([decimal.Decimal(int(k)) / 4 for k in numbers], pa.decimal128(9, 2)),
         lambda: pa.nulls(n),

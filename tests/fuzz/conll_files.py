@@ -45,4 +45,4 @@ def case(random, folder):
     columns = [tokens.lists(name) for name in tokens.columns]
     assert [list(zip(*each, strict=True)) for each in zip(*columns, strict=True)] == expected
     if random.random() < 0.03 and names == NAMES and tokens.n_sequences > 1:
-        SequenceTagger(max_iter=1).fit(tokens, tokens.lists("chunk"))
+        SequenceTagger(features="chunking", max_iter=1).fit(tokens, tokens.lists("chunk"))

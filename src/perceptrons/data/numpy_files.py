@@ -204,7 +204,7 @@ def _npz(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batc
             member = archive.getinfo(f"{name}.npy")
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ValueError(f"{name} is compressed by a method that NumPy does not use")
-            found = _Array(stack.enter_context(archive.open(member)), name)
+            found = _Array(stack.enter_context(archive.open(member.filename)), name)
             if found.in_columns:
                 check_growth(member.file_size, member.compress_size, where, "save it in C order, if you trust it")
                 found.copy(stack, where)

@@ -73,9 +73,10 @@ def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]]) -> It
                 row += len(table)
     except DataError:
         raise
-    except (pa.ArrowException, ValueError, OSError, struct.error) as error:
+    except (pa.ArrowException, ValueError, OSError, MemoryError, struct.error) as error:
         what = "Parquet" if format == "parquet" else "Arrow (Feather)"
-        raise DataError(f"{where} cannot be read as {what}: {error}") from error
+        why = str(error) or "it asks for more memory than there is"
+        raise DataError(f"{where} cannot be read as {what}: {why}") from error
 
 
 def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> Iterator[tuple[Any, float]]:
@@ -85,7 +86,8 @@ def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> 
 
     found = parquet.ParquetFile(file)
     names = choose(found.schema_arrow)
-    check_parquet(found.metadata, file.seek(0, os.SEEK_END), where)
+    size = file.seek(0, os.SEEK_END)
+    check_parquet(found.metadata, size, where)
     # Strings that a file stores once and repeats by number stay so: written out, they may fill the memory.
     strings = [name for name in names if pa.types.is_string(found.schema_arrow.field(name).type)]
     content = parquet.ParquetFile(
@@ -93,7 +95,8 @@ def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> 
         metadata=found.metadata,
         read_dictionary=strings,
         pre_buffer=False,
-        buffer_size=1 << 20,  # a row group may be the whole file
+        # A row group may be the whole file. But a buffer grows to what a damaged page asks for, up to 4 GB.
+        buffer_size=1 << 20 if size > files.LONGEST else 0,
         page_checksum_verification=True,
     )
     done = 0

@@ -16,6 +16,8 @@ from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.encoding import MISSING, Encoding
 from perceptrons.data.table.text import Csr, hashes, word_rows
 
+SHARED = 4  # a dictionary of texts may take SHARED times the longest row
+
 
 class Piece(NamedTuple):
     """Rows as arrays. Only the numbers of categories are missing, because they depend on earlier rows."""
@@ -62,8 +64,7 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
         The first flaw of the first piece that has one.
     """
     pieces = []
-    table = _with_dictionaries(table)
-    rows = _rows_at_once(table, encoding)
+    rows = _rows_at_once(table, encoding, target)
     for begin in range(0, table.num_rows, rows):
         part = table.slice(begin, rows)
         flaws: list[Flaw] = []
@@ -81,39 +82,48 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
     return pieces
 
 
-def _with_dictionaries(table: Any) -> Any:
-    """Replace string views, which may share one long string, by dictionaries."""
-    import pyarrow as pa
-
-    is_view = getattr(pa.types, "is_string_view", lambda type: False)  # not in older versions
-    for j, field in enumerate(table.schema):
-        if is_view(field.type):
-            table = table.set_column(j, field.name, table.column(j).dictionary_encode())
-    return table
-
-
-def _rows_at_once(table: Any, encoding: Encoding) -> int:
-    """The number of rows in a piece: fewer than usual if texts in a dictionary could take too much, written out."""
+def _rows_at_once(table: Any, encoding: Encoding, target: str | None) -> int:
+    """The number of rows in a piece: fewer than usual if rows share texts that could take too much, written out."""
     import pyarrow as pa
 
     rows = batches.MOST_ROWS
-    for name in [*encoding.categories, *encoding.texts]:
+    for name in [*encoding.categories, *encoding.texts, *([] if target is None else [target])]:
         column = table.column(name).combine_chunks()
         coded = pa.types.is_dictionary(column.type)
-        words = column.dictionary if coded else column
-        if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)):
+        sizes = _sizes(column.dictionary if coded else column)
+        if sizes is None or not sizes.size:
             continue
-        from pyarrow import compute  # slow to import, and tables of numbers do not need it
-
-        sizes = compute.binary_length(words)
-        longest = compute.max(sizes).as_py() or 1
+        longest = int(sizes.max())
+        most = f"{files.LONGEST >> 20} MB"
         if longest > files.LONGEST:
-            at = compute.index(sizes, longest).as_py()
-            row = compute.index(column.indices.cast("int64"), at).as_py() if coded else at
-            raise Flaw(max(0, row), name, f"the text is longer than {files.LONGEST >> 20} MB: shorten it")
-        if coded and name in encoding.texts:
+            at = int(sizes.argmax())
+            row = int(np.argmax(values_of(column.indices.cast("int64").fill_null(-1), np.int64) == at)) if coded else at
+            raise Flaw(row, name, f"the text is longer than {most}: shorten it")
+        if coded and sizes.sum() > SHARED * files.LONGEST:
+            raise Flaw(0, name, f"the dictionary takes over {SHARED} times {most}: write it as plain text")
+        if longest and (name in encoding.texts if coded else is_view(column.type)):
             rows = max(1, min(rows, files.LONGEST // longest))
     return rows
+
+
+def is_view(type: Any) -> bool:
+    """Whether an Arrow type is text whose values may share memory."""
+    import pyarrow as pa
+
+    return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(type))  # not in older versions
+
+
+def _sizes(column: Any) -> npt.NDArray[Any] | None:
+    """The number of bytes of each text; None if the column holds no text."""
+    import pyarrow as pa
+
+    begin, end = column.offset, column.offset + len(column)
+    if is_view(column.type):  # each view begins with its size
+        return np.frombuffer(column.buffers()[1], dtype=np.int32).reshape(-1, 4)[begin:end, 0]
+    if len(column) and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        dtype = np.int32 if pa.types.is_string(column.type) else np.int64
+        return np.diff(np.frombuffer(column.buffers()[1], dtype=dtype)[begin : end + 1])
+    return None
 
 
 def _numbers(
@@ -264,9 +274,10 @@ def _strings(column: Any) -> Any:
     """Convert a column of any type to one array of strings."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pa.large_string()).combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        return column.cast(pa.large_string()).combine_chunks()
+    codes, words = _coded(column)
+    return words.take(pa.array(codes, mask=codes < 0))
 
 
 def _missing(empty: Any, name: str, instead: str) -> Flaw:
