@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 
+from perceptrons.data.whole import memory
+
 ROOM = 1_200_000_000  # bytes that every file may ask for: 2^24 features, 4 classes and their averages
 FACTOR = 1000  # times its own size that a larger file may ask for
 VARIABLE = "PERCEPTRONS_MAX_MEMORY"
@@ -20,8 +22,8 @@ class Memory:
             self.limit, self.whose = limit, "the limit is"
         else:
             self.limit, self.whose = max(ROOM, FACTOR * file_size), f"a file of {file_size:,} bytes may take"
-            if self.limit > machine():
-                self.limit, self.whose = machine(), "this machine has"
+            if self.limit > memory():
+                self.limit, self.whose = memory(), "this machine has"
         self.take(0)
 
     def take(self, n_bytes: int) -> None:
@@ -48,11 +50,3 @@ def limit_of(max_memory: float | None) -> int | None:
         name = VARIABLE if max_memory is None else "max_memory"
         raise ValueError(f"{name} must be a number of bytes > 0, got {given!r}")
     return int(min(limit, 2**63))
-
-
-def machine() -> int:
-    """The memory of this machine in bytes, or a guess."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 36
