@@ -115,16 +115,20 @@ class _Array:
         columns = np.empty((self.n_columns, n), dtype=self.dtype)
         for j in range(self.n_columns):
             self.stream.seek(self.begin + (j * self.shape[0] + self.at - n) * self.dtype.itemsize)
-            columns[j] = self._read(n)
+            self._check(self.stream.readinto(columns[j].view(np.uint8)), n)
         return columns.T
 
     def _read(self, n: int) -> Array:
         """Read the next n values."""
         content = self.stream.read(n * self.dtype.itemsize)
-        if len(content) < n * self.dtype.itemsize:
+        self._check(len(content), n)
+        return np.frombuffer(content, dtype=self.dtype)
+
+    def _check(self, size: int, n: int) -> None:
+        """Refuse `size` bytes where n values were expected."""
+        if size < n * self.dtype.itemsize:
             rows = self.shape[0] if self.shape else 1
             raise ValueError(f"{self.name} ends before its {rows} rows are complete: the file is cut off")
-        return np.frombuffer(content, dtype=self.dtype)
 
     def rows_at_once(self) -> int:
         """The number of rows in a batch."""
