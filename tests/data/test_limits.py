@@ -112,7 +112,7 @@ def test_closed_standard_input(monkeypatch):
 
 TABLES = [
     "a,b,y\n1,2,0\n" + "\ufeffx,y,1\n" * 9,
-    "a,y\n" + "\ufeff,1\nu,0\n" * 9,
+    "a,y\nu,1\nv,0\n" + "\ufeffx,1\nu,0\n" * 9,
     "\n" * 300 + "a,y\n" + "\r\n" * 300 + "1,0\n" * 20,
     "a,b,y\n" + "1,2,0\n" * 9 + "1,x,0\nx,2,0\n",  # Arrow finds the fault of the first column first
     "a,b,y\n" + "1,2,0\n" * 9 + "1,,0\n1,2\n",  # and rows with too few columns before that
