@@ -1,0 +1,10 @@
+"""Tests, and examples in docstrings, keep their copies of rows in a folder of their own, not of whoever runs them."""
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_home(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
