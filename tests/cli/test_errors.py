@@ -1,5 +1,7 @@
 """What goes wrong is one line that says what, where and what to do; exit code 2, and nothing is written."""
 
+import os
+
 import pytest
 
 VERBS = ["train", "predict", "evaluate", "certify", "plot", "inspect", "export", "tag", "demo"]
@@ -33,6 +35,14 @@ def test_bad_lines_are_told_by_file_and_line(models, tmp_path, run):
     table.write_text("age,job,note,kind\n1,smith,fine,ham\nx,nurse,poor,spam\n")
     assert refused(run("evaluate", models["mail"], table), f"{table}:3", "age")
     assert {each.name for each in tmp_path.iterdir()} == {"bad.svm", "bad.csv"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_targets_that_cannot_be_replaced_are_refused_before_any_work(models, files, tmp_path, run):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for verb in (["train", tmp_path / "none.svm", "-m"], ["predict", models["two"], tmp_path / "none.svm", "-o"]):
+        assert refused(run(*verb, pipe), f"{pipe} is not a regular file")
 
 
 def test_what_to_do_is_told_by_options(tmp_path, run):

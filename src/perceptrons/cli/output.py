@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from perceptrons.cli.streams import ForTerminal
-from perceptrons.data.atomic import replaced
+from perceptrons.data.atomic import check_target, replaced
 from perceptrons.shown import shown
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
@@ -31,6 +31,11 @@ def target(context: Any, parameter: Any, path: str | None) -> str | None:
         raise click.BadParameter(f"the folder {folder} does not exist")
     if folder and not os.access(folder, os.W_OK):
         raise click.BadParameter(f"the folder {folder} cannot be written to")
+    if path is not None:
+        try:
+            check_target(path)
+        except OSError as error:
+            raise click.BadParameter(shown(error)) from error
     return path
 
 

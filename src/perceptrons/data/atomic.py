@@ -202,6 +202,20 @@ def replaced_in(folder: Folder, name: str, *, private: bool = False, durable: bo
         folder.sync()
 
 
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Raise an OSError if `replaced` would refuse this path, before long work is done for it.
+
+    Parameters
+    ----------
+    path : str or path
+        In a folder that exists.
+    """
+    _check_links(os.fspath(path))
+    folder, name = os.path.split(os.path.realpath(path))
+    with Folder(folder) as opened:
+        _old(opened, name)
+
+
 def _check_links(path: str) -> None:
     """Refuse a link that another user made: it could lead to any file of this user's."""
     for _ in range(MOST_LINKS):
