@@ -3,10 +3,9 @@
 import bz2
 import gzip
 import io
-import shutil
+import struct
 import sys
 import zipfile
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +15,11 @@ from damage import DAMAGES
 from naive_tables import numbered
 from svmlight_cases import read
 
-from perceptrons.data import DataError, files, read_conll, source, whole
+from perceptrons import Perceptron
+from perceptrons.data import DataError, cache, files, read_conll, source, whole
 from perceptrons.data.table import csv_blocks
+from perceptrons.data.table.arrow_sizes import Table
+from perceptrons.data.token.template_vocabulary import TemplateVocabulary
 
 LONG = r"the line that begins here is longer than 0 MB: end"
 
@@ -97,7 +99,7 @@ def test_copies_are_limited(tmp_path, monkeypatch, little, name):
     with pytest.raises(DataError, match="expands like a file that is made to fill the memory"):
         rows(path)
     monkeypatch.setattr(whole, "ALWAYS", 1 << 20)
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=8000))
+    monkeypatch.setattr(whole, "free_space", lambda file: 8000)
     with pytest.raises(DataError, match=r"more than 1/2 of the free space in .*: set TMPDIR"):
         rows(path)
 
@@ -334,3 +336,73 @@ def test_nothing_is_written_to_standard_error(tmp_path, capfd):
         with pytest.raises(DataError):
             rows(tmp_path / "a.parquet", target="y")
     assert capfd.readouterr().err == ""
+
+
+# -- what small files make large ---------------------------------------------------------------------------------------
+
+
+def test_columns_of_csv_files_are_limited(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_blocks, "MOST_COLUMNS", 4)
+    path = tmp_path / "a.csv"
+    path.write_text("a,b,c,y\n1,2,3,0\n")
+    assert rows(path, target="y") == 1
+    path.write_text("1,2,3,4,0\n")
+    for header in (True, False):
+        with pytest.raises(DataError, match=r"a\.csv:1: the first row has 5 columns, expected at most 4: save wide"):
+            rows(path, target="4", header=header)
+
+
+def test_long_labels_of_npz_files_are_refused_before_they_are_read(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.zeros((3, 1)), y=np.zeros(3, "S5000"))
+    with pytest.raises(DataError, match=r"labels of type \|S5000 are too long"):
+        rows(tmp_path / "a.npz")
+
+
+def test_what_is_read_into_memory_must_fit_there(tmp_path, monkeypatch):
+    path = tmp_path / "a.svm"
+    path.write_text("1 1:1\n" * 1000)
+    assert source(path).arrays()[0].shape == (1000, 2)
+    monkeypatch.setattr(whole, "memory", lambda: 1000)
+    with pytest.raises(DataError, match=r"a\.svm needs over .* more than the 1e-06 GB of memory of this machine"):
+        source(path).arrays()
+
+
+def test_a_copy_takes_half_of_the_free_space_at_most(tmp_path, monkeypatch):
+    path = tmp_path / "a.svm"
+    path.write_text("".join(f"{k % 2} {k % 7}:1\n" for k in range(3000)))
+    expected = Perceptron(max_iter=3, shuffle=False).fit(source(path, cache=False)).coef_
+    monkeypatch.setattr(cache, "free_space", lambda file: 10_000)
+    with pytest.warns(UserWarning, match="it would take more than half of the free space"):
+        model = Perceptron(max_iter=3, shuffle=False).fit(source(path, cache=str(tmp_path / "copies"), block=500))
+    assert model.coef_.tolist() == expected.tolist()
+    assert not list((tmp_path / "copies").iterdir())
+
+
+def test_arrow_buffers_that_share_their_bytes_count_once(tmp_path, little):
+    """Many columns that point to one compressed buffer take far more memory than disk."""
+    sink, n = pa.BufferOutputStream(), 300
+    batch = pa.record_batch([pa.array(np.arange(n) % 7 * 1.0)] * 20, names=[f"c{j}" for j in range(20)])
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(batch)
+    content = bytearray(sink.getvalue().to_pybytes())
+    first = 8 + struct.unpack_from("<I", content, 4)[0]  # the schema has no body
+    size = struct.unpack_from("<I", content, first + 4)[0]
+    message = Table.root(bytes(content[first + 8 : first + 8 + size]))
+    records = message.table(2)
+    buffers = records.structs(2, "<qq")
+    at = records.place(2)
+    at += records.number("<I", at) + 4 + first + 8
+    offset, length = buffers[1]
+    for number in range(1, len(buffers), 2):
+        struct.pack_into("<qq", content, at + 16 * number, offset, length)
+    body = -(-(offset + length) // 8) * 8
+    struct.pack_into("<q", content, first + 8 + message.place(3), body)
+    path = tmp_path / "a.arrow"
+    path.write_bytes(bytes(content[: first + 8 + size + body]) + b"\xff\xff\xff\xff\0\0\0\0")
+    with pytest.raises(DataError, match="expands like a file that is made to fill the memory"):
+        rows(path, target="c0")
+
+
+def test_many_templates_are_refused_soon():
+    with pytest.raises(DataError, match="there are 20,000 templates, expected at most 10,000"):
+        TemplateVocabulary([f"word[{k % 200}] & word[{k // 200}]" for k in range(20_000)])

@@ -336,3 +336,9 @@ def test_rows_that_share_no_memory_are_only_those_taken():
     part = rows.take(np.array([3, 0]))
     np.testing.assert_array_equal(part.matrix().toarray(), X[[3, 0]])
     np.testing.assert_array_equal(part.sq_norm, (X[[3, 0]] ** 2).sum(axis=1))
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.masked_array([[0.0, 1.0], [1.0, 0.0]], mask=[[True, False], [False, False]])
+    with pytest.raises(ValueError, match="X is a masked array, whose mask is not read"):
+        Perceptron().fit(masked, [0, 1])

@@ -7,6 +7,7 @@ from tagger_cases import CHUNKS, REFUSED, STATM, TAGS, N, data, numbered, state
 
 from perceptrons import SequenceTagger
 from perceptrons.data import Tokens
+from perceptrons.data.token.tokens import Column
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -186,3 +187,26 @@ def test_a_long_stream_takes_no_more_memory_than_a_short_one():
         sizes.append(int(STATM.read_text().split()[1]) * 4096)
     assert model.n_seen_ == 50_000 and model.n_features_ == 500
     assert sizes[-1] - sizes[3] < 2**22  # five bytes a token would be more
+
+
+@pytest.mark.parametrize(
+    ("bounds", "codes", "message"),
+    [
+        ([0, 500_000_000, 2], [0, 1], "bounds of tokens must begin with 0 and never fall"),
+        ([1, 2], [0, 1], "bounds of tokens must begin with 0"),
+        ([], [0, 1], "bounds of tokens must be an array of uint64"),
+        ([0, 9], [0, 1], "column 'word' must have 9 codes"),
+        ([0, 2], [0, 7], "column 'word' has a code outside of its 2 strings"),
+    ],
+)
+def test_tokens_whose_parts_do_not_fit_are_refused(bounds, codes, message):
+    tagger = SequenceTagger(features=["word[0]", "word[-1] & word[0]"]).fit([["a", "b"], ["b"]], [["X", "Y"], ["Y"]])
+    tokens = Tokens.of([["a", "b"]], ["word"])
+    tokens.bounds = np.array(bounds, dtype=np.uint64)
+    tokens.columns["word"] = Column(np.array(codes, dtype=np.uint32), ["a", "b"])
+    for use in (tagger.predict, lambda X: tagger.partial_fit(X, [["X", "Y"]])):
+        with pytest.raises(ValueError, match=message):
+            use(tokens)
+    tokens.columns["tag"] = tokens.columns["word"]
+    with pytest.raises(ValueError, match=message):
+        tagger.score(Tokens(tokens.columns, tokens.bounds), "tag")

@@ -192,3 +192,18 @@ def test_copies_have_locks_of_their_own():
         worker.start()
         worker.join(30)
         assert not worker.is_alive()
+
+
+def test_threads_that_live_at_the_same_time_do_not_wait_for_each_other_to_predict():
+    """Eight of them, even if many threads have used models before."""
+    model, inside = Perceptron().fit(*rows(0)), threading.Barrier(8)
+    for _ in range(20):
+        one = threading.Thread(target=lambda: model.predict(rows(0)[0]))
+        one.start()
+        one.join()
+
+    def read():
+        with model._guard.mine():
+            inside.wait(30)
+
+    all_at_once(*[read] * 8)

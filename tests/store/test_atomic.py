@@ -102,6 +102,22 @@ def test_a_link_of_another_user_is_not_followed(path, stranger):
 
 
 @posix
+def test_a_link_of_another_user_on_the_way_is_followed_only_where_few_can_make_links(path, stranger):
+    secret, shared = path.with_name("secret"), path.with_name("shared")
+    secret.mkdir()
+    shared.mkdir()
+    link = shared / "results"
+    link.symlink_to(secret)
+    stranger(link)
+    with replaced(link / "model") as file:
+        file.write(b"new")
+    shared.chmod(0o1777)
+    with pytest.raises(OSError, match="is a link that another user made"), replaced(link / "model"):
+        pass
+    assert [each.read_bytes() for each in secret.iterdir()] == [b"new"]
+
+
+@posix
 def test_links_that_lead_nowhere(path):
     path.symlink_to("target")
     with replaced(path) as file:

@@ -95,6 +95,20 @@ def test_refusals():
         parsing.argmax([("a", 1)], np.zeros(2**10))
 
 
+@pytest.mark.parametrize(
+    "scores", [np.zeros((0, 0)), np.zeros((4, 2)), np.zeros(3), np.array(1.0), np.full((2, 2), np.nan)]
+)
+def test_scores_must_be_a_square_matrix(scores):
+    with pytest.raises(ValueError, match="scores must be a square matrix of finite numbers"):
+        best_tree(scores)
+
+
+@pytest.mark.parametrize("weights", [np.zeros(4), np.zeros(16, object), np.zeros((16, 1)), np.zeros(16, np.float32)])
+def test_weights_must_be_those_of_the_features(weights):
+    with pytest.raises(ValueError, match=r"weights must be an array of float64 of shape \(16,\)"):
+        ProjectiveParsing(n_features=16).argmax([("a", "D"), ("b", "N")], weights)
+
+
 def test_an_empty_sentence_has_an_empty_tree():
     parsing = ProjectiveParsing(2**10)
     assert parsing.argmax([], np.zeros(2**10)) == [] and parsing.features([], []).nnz == 0

@@ -70,7 +70,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     """Learn a model from DATA and save it.
 
     Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
-    several passes, files are parsed once, and a binary copy is kept beside the first file.
+    several passes, files are parsed once, and a binary copy is kept (see --cache).
 
     \b
       perceptrons train train.svm --model m.perceptron --passes 1

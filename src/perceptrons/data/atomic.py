@@ -150,7 +150,7 @@ def replaced(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[
     ------
     binary file
     """
-    _check_links(os.fspath(path))
+    check_links(os.fspath(path))
     target = os.path.realpath(path)  # replace the target of a link, not the link
     try:
         folder = Folder(os.path.dirname(target))
@@ -210,21 +210,40 @@ def check_target(path: str | os.PathLike[str]) -> None:
     path : str or path
         In a folder that exists.
     """
-    _check_links(os.fspath(path))
+    check_links(os.fspath(path))
     folder, name = os.path.split(os.path.realpath(path))
     with Folder(folder) as opened:
         _old(opened, name)
 
 
-def _check_links(path: str) -> None:
-    """Refuse a link that another user made: it could lead to any file of this user's."""
-    for _ in range(MOST_LINKS):
-        path = path.rstrip(os.sep)
-        if not POSIX or not os.path.islink(path):
-            return
-        if os.lstat(path).st_uid not in (0, os.geteuid()):
-            raise OSError(f"{path} is a link that another user made: name the file that you want to write")
-        path = os.path.join(os.path.dirname(path), os.readlink(path))
+def check_links(path: str) -> None:
+    """Refuse a path with a link that another user made: it could lead to any file of this user's.
+
+    On the way to the last part, links in folders that not everybody can write are trusted, as Linux does.
+
+    Parameters
+    ----------
+    path : str
+    """
+    here, ahead, followed = os.sep, _parts(os.path.join(os.getcwd(), path)), 0
+    while POSIX and ahead and followed < MOST_LINKS:
+        part = ahead.pop()
+        step = os.path.dirname(here) if part == os.pardir else os.path.join(here, part)
+        if not os.path.islink(step):
+            here = step
+            continue
+        open_to_all = os.stat(here).st_mode & stat.S_IWOTH
+        if os.lstat(step).st_uid not in (0, os.geteuid()) and (open_to_all or not ahead):
+            raise OSError(f"{step} is a link that another user made: name the file that you want to write")
+        target = os.readlink(step)
+        here = os.sep if os.path.isabs(target) else here
+        ahead += _parts(target)
+        followed += 1
+
+
+def _parts(path: str) -> list[str]:
+    """The parts of a path, the last one first."""
+    return [part for part in reversed(path.split(os.sep)) if part not in ("", os.curdir)]
 
 
 def _old(folder: Folder, name: str) -> os.stat_result | None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows
+from perceptrons.data.whole import check_memory
 
 T = TypeVar("T")
 MOST_WORKERS = 8  # each works on one block
@@ -29,6 +30,11 @@ class Batch(NamedTuple):
 
     rows: Rows
     y: npt.NDArray[Any] | None  # None where the source has no labels
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory that it takes."""
+        return sum(array.nbytes for array in (*self.rows.arrays, self.rows.sq_norm, self.y) if array is not None)
 
 
 class Source(ABC):
@@ -127,7 +133,11 @@ class Source(ABC):
         rows : Rows
         y : ndarray or None
         """
-        batches = list(self.batches())
+        batches, size = [], 0
+        for batch in self.batches():
+            batches.append(batch)
+            size += batch.n_bytes
+            check_memory(2 * size, self.name)  # while they are joined, they are there twice
         if not batches:
             raise ValueError(f"{self.name} has no rows")
         width = batches[-1].rows.n_features

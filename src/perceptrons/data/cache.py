@@ -7,6 +7,7 @@ another name and renamed when complete. It belongs to one state of the source's 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -26,6 +27,7 @@ from perceptrons.data.atomic import LONGEST, Folder, remove_left_behind, replace
 from perceptrons.data.batches import Batch, Source, in_order
 from perceptrons.data.cache_file import Doubt, Entry
 from perceptrons.data.cache_folder import open_folder
+from perceptrons.data.whole import SHARE, free_space
 
 AHEAD = 3  # batches that are read or written while another one is in use
 NAME = r"[^/]*\.[0-9a-f]{16}\.cache"  # of a copy
@@ -181,7 +183,11 @@ class Cached(Source):
                 with self._if_room():
                     cache_file.put(file, head)
             under_way: list[Future[Entry]] = []
+            room = free_space(file.fileno()) // SHARE
             for batch in self.source.batches():
+                if not self._no_room and table and table[-1].at > room:
+                    with self._if_room():
+                        raise OSError(errno.ENOSPC, "it would take more than half of the free space")
                 if not self._no_room:
                     under_way.append(pool.submit(cache_file.write_batch, file, batch))
                 if len(under_way) > AHEAD:

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from perceptrons.core.jit.private import is_own
-from perceptrons.data.atomic import POSIX, Folder
+from perceptrons.data.atomic import POSIX, Folder, check_links
 from perceptrons.data.files import DataError
 
 
@@ -55,6 +55,7 @@ def _usual(make: bool) -> Folder:
 
 def _chosen(named: str, make: bool) -> Folder:
     """The folder that the user chose, or a folder of the user's own inside it."""
+    check_links(os.fspath(named))
     path = os.path.realpath(named)
     if make:
         os.makedirs(path, 0o700, exist_ok=True)

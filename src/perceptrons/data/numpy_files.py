@@ -218,7 +218,7 @@ def _npz(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batc
         if source.target is not None and label not in names:
             raise DataError(f"{where} has no array {label!r} of labels: its arrays are {listed}")
         y = array(label) if source.labels and label in names else None
-        if y is not None and y.dtype.kind == "U" and y.dtype.itemsize > 4 * files.LONGEST_LABEL:
+        if y is not None and y.dtype.kind in "US" and y.dtype.itemsize > 4 * files.LONGEST_LABEL:
             raise DataError(f"{where}: labels of type {y.dtype} are too long: at most {files.LONGEST_LABEL} characters")
         if "X" in names:
             n, parts = _dense_parts(array("X"), where)

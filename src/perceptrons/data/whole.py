@@ -6,7 +6,6 @@ A compressed file may be made to fill the memory or the disk: 10 MB can hold 10 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from typing import Any, BinaryIO, cast
 
@@ -56,6 +55,14 @@ def memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def free_space(file: int) -> int:
+    """The bytes that are free on the disk of an open file; practically no limit where the system does not tell."""
+    if not hasattr(os, "fstatvfs"):
+        return 1 << 62
+    found = os.fstatvfs(file)
+    return found.f_bavail * found.f_frsize
+
+
 def read_lines(path: str) -> bytes:
     """Read all lines of a file, plain or compressed, into memory."""
     where = files.display([path])
@@ -85,8 +92,8 @@ def seekable(path: str) -> BinaryIO:
 
 def copied(stream: Any, where: str) -> BinaryIO:
     """Copy a stream to a temporary file."""
-    room = shutil.disk_usage(tempfile.gettempdir()).free // SHARE
     copy = tempfile.TemporaryFile()
+    room = free_space(copy.fileno()) // SHARE
     try:
         while chunk := stream.read(CHUNK):
             if copy.tell() + len(chunk) > room:

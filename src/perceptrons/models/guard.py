@@ -10,20 +10,35 @@ import itertools
 import threading
 from collections.abc import Callable
 from functools import wraps
+from heapq import heappop, heappush
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
-STRIPES = 8  # the most predictions that run side by side
+STRIPES = 8  # the most threads that predict side by side
 
 _numbers = itertools.count()
+_free: list[int] = []  # numbers of threads that have ended, a heap
+
+
+class _Number:
+    """The smallest number that no living thread has."""
+
+    def __init__(self) -> None:
+        try:
+            self.value = heappop(_free)
+        except IndexError:
+            self.value = next(_numbers)
+
+    def __del__(self, push: Any = heappush, free: list[int] = _free) -> None:  # names may be gone when Python ends
+        push(free, self.value)
 
 
 class _Thread(threading.local):
-    """The number of a thread, in the order in which threads first used a model."""
+    """The number of a thread that has used a model; given back when the thread ends."""
 
     def __init__(self) -> None:
-        self.number = next(_numbers)
+        self.number = _Number()
 
 
 _thread = _Thread()
@@ -44,7 +59,7 @@ class Guard:
 
     def mine(self) -> Any:
         """The lock that lets this thread read; to be used with ``with``."""
-        own: Any = self.stripes[_thread.number % STRIPES]
+        own: Any = self.stripes[_thread.number.value % STRIPES]
         if not own._is_owned():
             with self.gate:
                 pass

@@ -290,6 +290,7 @@ class KernelPerceptron(Classifier):
         return np.asarray(support.lines(self._expansion).sum(axis=1) * self._learner.bias)
 
     @property
+    @reading
     def gamma_(self) -> float:
         """The value of γ in use."""
         return float(self._expansion.space.gamma)
@@ -325,6 +326,7 @@ class KernelPerceptron(Classifier):
         others = None if Y is None else validation.features(self, Y, reset=False, input_name="Y")
         return support.kernel_matrix(learner, rows, others)
 
+    @reading
     def kernel_error(self, X: Any) -> float:
         """Compute a bound on the rounding errors in the kernel matrix of these rows.
 

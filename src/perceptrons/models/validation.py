@@ -39,6 +39,8 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
 
     A CSR matrix that passes can read in place is returned as it is: `as_rows` checks its arrays.
     """
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError(f"Input {input_name} is a masked array, whose mask is not read: impute masked values first.")
     if isinstance(X, np.ndarray) and X.dtype in NARROW:
         X = X.astype(np.float32, order="C")
     if _as_is(X):

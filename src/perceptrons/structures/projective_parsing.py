@@ -133,7 +133,11 @@ class ProjectiveParsing:
         words, tags = encoded(x)
         scores = np.zeros((len(x) + 1, len(x) + 1))
         room = np.empty(eisner.FIXED + len(x), np.uint64)
-        weights = read_only(np.asarray(weights).view())  # as in training: a writable array would compile once more
+        weights = np.asarray(weights)
+        if weights.dtype != np.float64 or weights.shape != (self.n_features,) or not weights.flags.c_contiguous:
+            kind = f"{weights.dtype} of shape {weights.shape}"
+            raise ValueError(f"weights must be an array of float64 of shape ({self.n_features},), got {kind}")
+        weights = read_only(weights.view())  # as in training: a writable array would compile once more
         eisner.arc_scores(words, tags, weights, np.uint64(self.n_features - 1), room, scores)
         return scores
 
@@ -156,7 +160,10 @@ def best_tree(scores: Array) -> list[int]:
     >>> best_tree(np.array([[0, 1, 5], [0, 0, 1], [0, 2, 0]], float))
     [2, 0]
     """
-    size = len(scores)
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    size = len(scores) if scores.ndim else 0
+    if size == 0 or scores.shape != (size, size) or not np.isfinite(scores).all():
+        raise ValueError(f"scores must be a square matrix of finite numbers, got shape {scores.shape}")
     if size == 1:
         return []
     heads, chart = np.empty(size, np.int64), np.empty((3, size, size))

@@ -82,6 +82,7 @@ def check_ipc(file: BinaryIO, where: str) -> None:
             if batch.table(3) is not None and size >= 8:
                 file.seek(body + offset)
                 in_memory += max(0, struct.unpack("<q", file.read(8))[0])
+        on_disk = min(on_disk, message.value(3, "<q"))  # buffers may share their bytes
         check_growth(in_memory, on_disk, where, "write it again without compression, if you trust it")
         check_memory(in_memory, where)
     file.seek(0)

@@ -19,6 +19,7 @@ from perceptrons.data import files
 from perceptrons.data.files import DataError
 
 BLOCK = 1 << 22  # bytes
+MOST_COLUMNS = 30_000  # Arrow takes 18 kB for each
 BEGINNING = 1 << 22  # bytes of the first block, which decides what the columns hold
 BOM, OTHER_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 ALL = np.iinfo(np.int64).max
@@ -269,6 +270,9 @@ def _header(block: memoryview, where: str, dialect: CsvDialect) -> tuple[list[st
             fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))
         except csv.Error as error:
             raise DataError(f"{where}:1: the names of the columns cannot be read: {error}") from None
+    if len(fields) > MOST_COLUMNS:
+        what = f"has {len(fields):,} columns, expected at most {MOST_COLUMNS:,}"
+        raise DataError(f"{where}:1: the first row {what}: save wide tables as .npy or svmlight files")
     if not dialect.header:
         return [str(j) for j in range(len(fields))], 0
     return [name.strip() for name in fields], len(record)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from perceptrons.data.files import DataError
 from perceptrons.data.token.templates import Template, column, parse
+
+MOST = 10_000  # templates
 
 
 def _crfpp() -> list[Template]:
@@ -83,7 +86,9 @@ def resolve(features: str | Iterable[Any]) -> list[Template]:
         found.append(parse(each) if isinstance(each, str) else each)
     if not found:
         raise DataError("expected at least one template, got none")
-    for i, template in enumerate(found):
-        if template in found[:i]:
-            raise DataError(f"template {template} is given twice: remove one")
+    if len(found) > MOST:
+        raise DataError(f"there are {len(found):,} templates, expected at most {MOST:,}")
+    twice = [template for template, n in Counter(found).items() if n > 1]
+    if twice:
+        raise DataError(f"template {twice[0]} is given twice: remove one")
     return found

@@ -59,11 +59,12 @@ class TemplateVocabulary:
         parts = [part for template in self.templates for part in template.parts]
         self._views = list(dict.fromkeys(part.view for part in parts))
         self._values: list[dict[str, int]] = [{} for _ in self._views]  # for each view, the codes of its values
-        cells = list(dict.fromkeys(parts))
-        self._cells = np.array([(self._views.index(cell.view), cell.offset) for cell in cells], dtype=np.int64)
-        self._parts = np.array([cells.index(part) for part in parts], dtype=np.uint32)
+        views = {view: v for v, view in enumerate(self._views)}
+        cells = {cell: c for c, cell in enumerate(dict.fromkeys(parts))}
+        self._cells = np.array([(views[cell.view], cell.offset) for cell in cells], dtype=np.int64)
+        self._parts = np.array([cells[part] for part in parts], dtype=np.uint32)
         self._ends = np.cumsum([len(template.parts) for template in self.templates], dtype=np.uint32)
-        self._seen = [[self._views.index(part.view) for part in template.parts] for template in self.templates]
+        self._seen = [[views[part.view] for part in template.parts] for template in self.templates]
         self._width = 1 + max(len(template.parts) for template in self.templates)
         self.n_features = 0
         self._slots = np.zeros(FEWEST_SLOTS, dtype=np.uint64)
@@ -75,7 +76,8 @@ class TemplateVocabulary:
         return list(dict.fromkeys(view.column for view in self._views))
 
     def check(self, tokens: Tokens) -> None:
-        """Refuse tokens that lack a column."""
+        """Refuse tokens that lack a column, or whose parts do not fit together."""
+        tokens.check()
         for template in self.templates:
             for part in template.parts:
                 if part.view.column not in tokens.columns:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import DataError
+from perceptrons.data.sparse import are_pointers
 from perceptrons.data.token.sequences import Ends, Numbers, spans
 
 
@@ -56,6 +57,19 @@ class Tokens:
 
     def __init__(self, columns: Mapping[str, Column], bounds: Ends, lines: Lines | None = None) -> None:
         self.columns, self.bounds, self.lines = dict(columns), bounds, lines
+
+    def check(self) -> None:
+        """Refuse bounds and codes that do not fit together: compiled code trusts them."""
+        bounds = self.bounds
+        if not isinstance(bounds, np.ndarray) or bounds.dtype != np.uint64 or bounds.ndim != 1 or not len(bounds):
+            raise DataError("the bounds of tokens must be an array of uint64 with one axis")
+        if not are_pointers(bounds, int(bounds[-1])):
+            raise DataError("the bounds of tokens must begin with 0 and never fall")
+        for name, (codes, types) in self.columns.items():
+            if not isinstance(codes, np.ndarray) or codes.dtype.kind not in "iu" or codes.shape != (self.n_tokens,):
+                raise DataError(f"column {name!r} must have {self.n_tokens} codes, whole numbers, one for each token")
+            if codes.size and not 0 <= codes.min() <= codes.max() < len(types):
+                raise DataError(f"column {name!r} has a code outside of its {len(types)} strings")
 
     @property
     def n_tokens(self) -> int:

@@ -71,6 +71,7 @@ def in_order(
 
 def labels_in(tokens: Tokens, column: str) -> Labels:
     """The labels in a column of tokens."""
+    tokens.check()
     codes, types = tokens.column(column)
     names = sorted(types)
     number = {name: code for code, name in enumerate(names)}
