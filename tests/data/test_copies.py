@@ -32,19 +32,6 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home" / "perceptrons" / "rows"
 
 
-@pytest.fixture
-def stranger(monkeypatch):
-    """Let a file or folder belong to another user: really if root runs the tests; otherwise this user is another."""
-
-    def give(path):
-        if os.geteuid() == 0:
-            os.chown(path, OTHER, OTHER, follow_symlinks=False)
-        else:
-            monkeypatch.setattr(os, "geteuid", lambda: OTHER)
-
-    return give
-
-
 def copied(path, cache=True):
     """Read a file twice, the second time from its copy, if there is one."""
     made = source(path, cache=cache).again()

@@ -26,19 +26,6 @@ for number in range(10**9):
 """
 
 
-@pytest.fixture
-def stranger(monkeypatch):
-    """Let a file belong to another user: really if root runs the tests; otherwise this user is another from then on."""
-
-    def give(path):
-        if os.geteuid() == 0:
-            os.chown(path, OTHER, OTHER, follow_symlinks=False)
-        else:
-            monkeypatch.setattr(os, "geteuid", lambda: OTHER)
-
-    return give
-
-
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
 def test_a_killed_writer_leaves_a_whole_file(path):
     random = np.random.default_rng(1)

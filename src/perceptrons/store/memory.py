@@ -38,7 +38,7 @@ class Memory:
 
 
 def limit_of(max_memory: float | None) -> int | None:
-    """The user's limit in bytes: the argument, or else the one in the environment; None if there is none."""
+    """The limit in bytes that the user set, by the argument or in the environment; None if neither is set."""
     given: float | str | None = os.environ.get(VARIABLE) if max_memory is None else max_memory
     if given is None:
         return None
