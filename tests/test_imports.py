@@ -19,12 +19,13 @@ ALLOWED = {
     "data": {"core", "rules", "shown"},
     "learn": {"core", "data", "rules"},
     "metrics": {"learn"},
-    "models": {"metrics", "learn", "core", "data", "rules"},
+    "solver": {"learn", "core", "data", "rules", "shown"},
+    "models": {"solver", "metrics", "learn", "core", "data", "rules"},
     "structures": {"learn", "core", "rules"},
-    "theory": {"models", "learn", "core", "data", "rules"},
+    "theory": {"solver", "models", "learn", "core", "data", "rules", "shown"},
     "plots": {"theory", "models", "learn", "core", "data", "rules"},
     "store": {"models", "learn", "core", "data", "rules", "shown"},
-    "cli": {"metrics", "plots", "theory", "store", "models", "learn", "core", "data", "rules", "shown"},
+    "cli": {"metrics", "plots", "theory", "solver", "store", "models", "learn", "core", "data", "rules", "shown"},
 }
 
 

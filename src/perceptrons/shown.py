@@ -1,4 +1,4 @@
-"""Text from files, made harmless: labels, names and messages may hold characters that control a terminal."""
+"""Text for people: counts with their nouns, row numbers, and text from files without control characters."""
 
 from __future__ import annotations
 
@@ -17,3 +17,22 @@ def shown(value: Any, unseen: re.Pattern[str] = UNSEEN) -> str:
     ham\x1b[2J\n
     """
     return unseen.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
+
+
+def count(number: int, what: str, many: str | None = None) -> str:
+    """Format a count with its noun.
+
+    >>> count(1, "class", "classes"), count(2000, "row")
+    ('1 class', '2,000 rows')
+    """
+    return f"{number:,} {what if number == 1 else many or what + 's'}"
+
+
+def some(rows: Any) -> str:
+    """Format the number of rows, and the first row numbers.
+
+    >>> some(range(20)), some([7])
+    ('20 rows: 0, 1, 2, 3, 4, 5, 6, 7, …', 'row 7')
+    """
+    shown = ", ".join(str(int(row)) for row in rows[:8]) + (", …" if len(rows) > 8 else "")
+    return f"{len(rows)} rows: {shown}" if len(rows) > 1 else f"row {shown}"

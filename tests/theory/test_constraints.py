@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perceptrons.data import as_rows
-from perceptrons.theory.solver.constraints import Constraints, Hypothesis
+from perceptrons.solver.constraints import Constraints, Hypothesis
 
 
 def exact_margins(X, codes, w, b):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perceptrons.data import as_rows
-from perceptrons.theory.rounding import down, float_up, root_down, root_up, sq_radius, up
+from perceptrons.solver.rounding import down, float_up, root_down, root_up, sq_radius, up
 
 RATIONALS = st.fractions(min_value=0, max_value=10**40).filter(bool)
 

@@ -103,8 +103,8 @@ def test_what_exact_arithmetic_cannot_reach_is_undecided(monkeypatch):
     X = random.normal(size=(12, 4)) @ random.normal(size=(4, 5))
     y = np.arange(12) % 2
     decided = [separability(X, y, fit_intercept=bias).separable for bias in (True, False)]
-    monkeypatch.setattr("perceptrons.theory.solver.simplex.REACH", 0)
-    monkeypatch.setattr("perceptrons.theory.solver.proof.exact.contradiction", lambda chosen, weights: None)
+    monkeypatch.setattr("perceptrons.solver.simplex.REACH", 0)
+    monkeypatch.setattr("perceptrons.solver.proof.exact.contradiction", lambda chosen, weights: None)
     result = separability([[0.0], [1.0], [2.0]], [0, 1, 0])
     assert result.separable is None and result.other is None
     assert "takes too long" in result.reason and "undecided with a bias" in str(result)

@@ -208,7 +208,7 @@ def checked(
 
 def claim(verdict: Any) -> str:
     """Say in a sentence what a certificate proves."""
-    from perceptrons.theory.rounding import down, up
+    from perceptrons.solver.rounding import down, up
 
     how = "with a bias" if verdict.fit_intercept else "without a bias"
     if len(verdict.classes) == 1:

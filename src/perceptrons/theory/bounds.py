@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.solver import exact
+from perceptrons.solver.constraints import Constraints, Hypothesis
+from perceptrons.solver.gram import Gram
+from perceptrons.solver.proof import Separator, best
+from perceptrons.solver.rounding import down, float_up, root_down, root_up, up
 from perceptrons.theory.certificate.mistakes import check_bound
 from perceptrons.theory.certificate.points import CertificateError, KernelPoints, RowPoints, codes_of
 from perceptrons.theory.inputs import read_either, read_problem
 from perceptrons.theory.margins import as_hypothesis, of_model
 from perceptrons.theory.one_pass import Proved, Root, one_pass, optimised
-from perceptrons.theory.rounding import down, float_up, root_down, root_up, up
-from perceptrons.theory.solver import exact
-from perceptrons.theory.solver.constraints import Constraints, Hypothesis
-from perceptrons.theory.solver.gram import Gram
-from perceptrons.theory.solver.proof import Separator, best
 from perceptrons.theory.theorems import THEOREMS, sq_step
 
 FAINT = 1e-8  # the search for a hypothesis ignores directions with relatively smaller eigenvalues

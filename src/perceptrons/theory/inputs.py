@@ -12,9 +12,9 @@ from perceptrons.data import Rows, as_rows
 from perceptrons.data.sparse import safe_csr
 from perceptrons.learn.labels import encode
 from perceptrons.models import validation
-from perceptrons.theory.solver.constraints import Constraints
-from perceptrons.theory.solver.gram import Gram
-from perceptrons.theory.solver.kernel_matrix import factor
+from perceptrons.solver.constraints import Constraints
+from perceptrons.solver.gram import Gram
+from perceptrons.solver.kernel_matrix import factor
 
 Array = npt.NDArray[Any]
 

@@ -13,8 +13,8 @@ from perceptrons.data import Rows
 from perceptrons.data.sparse import check_sparse
 from perceptrons.learn.labels import encode
 from perceptrons.models import validation
+from perceptrons.solver.constraints import Constraints, Hypothesis
 from perceptrons.theory.inputs import read
-from perceptrons.theory.solver.constraints import Constraints, Hypothesis
 
 Floats = npt.NDArray[np.float64]
 

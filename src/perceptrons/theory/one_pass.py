@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from perceptrons.theory.rounding import float_up, root_down, root_up
-from perceptrons.theory.solver.constraints import Constraints, Floats, Hypothesis, Ints, signs
+from perceptrons.solver.constraints import Constraints, Floats, Hypothesis, Ints, signs
+from perceptrons.solver.rounding import float_up, root_down, root_up
 from perceptrons.theory.theorems import formula
 
 BLOCK = 1 << 16  # rows that are converted to float64 at a time

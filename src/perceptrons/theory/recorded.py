@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.models import PassiveAggressiveClassifier, Perceptron
-from perceptrons.theory import wording
-from perceptrons.theory.rounding import down, up
+from perceptrons.shown import count
+from perceptrons.solver.rounding import down, up
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -167,11 +167,11 @@ class Trace:
         return len(self.update)
 
     def __repr__(self) -> str:
-        return f"<Trace of {wording.count(self.n_updates, 'update')} of {self.model!r}>"
+        return f"<Trace of {count(self.n_updates, 'update')} of {self.model!r}>"
 
     def __str__(self) -> str:
-        passes = wording.count(self.n_passes, "pass", "passes")
-        lines = [f"{wording.count(self.n_updates, 'update')} in {passes}; {STOPS[self.stop]}"]
+        passes = count(self.n_passes, "pass", "passes")
+        lines = [f"{count(self.n_updates, 'update')} in {passes}; {STOPS[self.stop]}"]
         if self.kept_pass < self.n_passes:
             lines.append(f"the model went back to the hypothesis after pass {self.kept_pass}")
         if self.stride > 1:
@@ -179,8 +179,8 @@ class Trace:
         if len(self):
             kinds, counts = np.unique(self.kind, return_counts=True)
             parts = [
-                f"{count:,} with too small a margin" if kind == "margin" else wording.count(count, kind)
-                for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True)
+                f"{number:,} with too small a margin" if kind == "margin" else count(number, kind)
+                for kind, number in zip(kinds.tolist(), counts.tolist(), strict=True)
             ]
             lines.append(("recorded: " if self.stride > 1 else "updates: ") + ", ".join(parts))
             lines.append(f"‖w‖ = {sqrt(self.sq_norm[-1]):.4g}, R = {self.radius:.4g}, Στ = {self.sum_tau[-1]:.4g}")

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data import Rows, as_rows
+from perceptrons.shown import count
+from perceptrons.solver.constraints import Ints
 from perceptrons.theory import wording
 from perceptrons.theory.certificate.checks import Certificate, check_kernel, check_rows
 from perceptrons.theory.certificate.points import codes_of
 from perceptrons.theory.inputs import read, read_kernel
-from perceptrons.theory.solver.constraints import Ints
 
 Array = npt.NDArray[Any]
 
@@ -149,9 +150,9 @@ class Separability(Verdict):
 
     def __str__(self) -> str:
         sizes = (
-            wording.count(self.n_rows, "row"),
-            wording.count(self.n_features, "feature"),
-            wording.count(len(self.classes), "class", "classes"),
+            count(self.n_rows, "row"),
+            count(self.n_features, "feature"),
+            count(len(self.classes), "class", "classes"),
         )
         meeting = []
         if self.point is not None and self.fit_intercept:
@@ -251,7 +252,7 @@ class KernelSeparability(Verdict):
         return self._verify(labels, check_kernel, rows)
 
     def __str__(self) -> str:
-        sizes = wording.count(self.n_rows, "row"), wording.count(len(self.classes), "class", "classes")
+        sizes = count(self.n_rows, "row"), count(len(self.classes), "class", "classes")
         about = [] if self.separable is None else [f"  applies to        {self._subject()}"]
         return wording.report(self, f", in the kernel's feature space ({', '.join(sizes)})", "point", about=about)
 

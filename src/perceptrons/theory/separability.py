@@ -10,15 +10,15 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.theory import wording
+from perceptrons.shown import count
+from perceptrons.solver import proof as proofs
+from perceptrons.solver.constraints import Constraints, Hypothesis, Ints
+from perceptrons.solver.gram import Gram
+from perceptrons.solver.irreducible import irreducible
+from perceptrons.solver.rounding import root_up, up
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.inputs import read_problem
 from perceptrons.theory.results import KernelSeparability, Separability, each_pair
-from perceptrons.theory.rounding import root_up, up
-from perceptrons.theory.solver import proof as proofs
-from perceptrons.theory.solver.constraints import Constraints, Hypothesis, Ints
-from perceptrons.theory.solver.gram import Gram
-from perceptrons.theory.solver.irreducible import irreducible
 
 Array = npt.NDArray[Any]
 
@@ -118,7 +118,7 @@ def _result(space: Constraints, classes: Array) -> Separability | KernelSeparabi
     order = [i for i in np.argsort(proof.chosen.at, kind="stable") if proof.weights[i] > 0]
     at, weights = proof.chosen.at[order], [proof.weights[i] for i in order]
     facts |= {"support": at, "rivals": classes[proof.chosen.rivals[order]], "weights": weights}
-    number = wording.count(len(at), "row" if len(classes) == 2 else "constraint")
+    number = count(len(at), "row" if len(classes) == 2 else "constraint")
     if isinstance(proof, proofs.Contradiction):
         if kind is Separability and len(classes) == 2:
             facts["point"] = _meeting(space, at, weights)

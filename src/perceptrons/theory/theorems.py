@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from perceptrons.theory.rounding import root_up
+from perceptrons.solver.rounding import root_up
 
 # {R} stands for R, or for √2·R with several classes, and y·w·x for the margin of a row.
 THEOREMS = {

@@ -1,4 +1,4 @@
-"""Results in words: counts with their nouns, and the report of a verdict."""
+"""Verdicts in words: one line, and the report."""
 
 from __future__ import annotations
 
@@ -8,28 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.theory.rounding import down, up
+from perceptrons.shown import some
+from perceptrons.solver.rounding import down, up
 
 VERDICT = {True: "separable", False: "not separable", None: "undecided"}
-
-
-def count(number: int, what: str, many: str | None = None) -> str:
-    """Format a count with its noun.
-
-    >>> count(1, "class", "classes"), count(2000, "row")
-    ('1 class', '2,000 rows')
-    """
-    return f"{number:,} {what if number == 1 else many or what + 's'}"
-
-
-def some(rows: Any) -> str:
-    """Format the number of rows, and the first row numbers.
-
-    >>> some(np.arange(20)), some(np.array([7]))
-    ('20 rows: 0, 1, 2, 3, 4, 5, 6, 7, …', 'row 7')
-    """
-    shown = ", ".join(map(str, rows[:8].tolist())) + (", …" if len(rows) > 8 else "")
-    return f"{len(rows)} rows: {shown}" if len(rows) > 1 else f"row {shown}"
 
 
 def brief(result: Any) -> str:

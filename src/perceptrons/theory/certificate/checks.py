@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data import Rows
+from perceptrons.solver.rounding import root_down
 from perceptrons.theory.certificate.points import (
     CertificateError,
     KernelPoints,
@@ -20,7 +21,6 @@ from perceptrons.theory.certificate.points import (
     exact_lines,
     stored,
 )
-from perceptrons.theory.rounding import root_down
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from perceptrons.data import Rows
 from perceptrons.learn.labels import encode
-from perceptrons.theory.rounding import sq_radius
+from perceptrons.solver.rounding import sq_radius
 
 DEEP = 1 << 1074  # every float is a multiple of 2^−1074
 Lines = Sequence[Sequence[Fraction]]

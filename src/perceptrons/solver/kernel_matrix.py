@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from perceptrons.theory.solver.constraints import Floats
-from perceptrons.theory.solver.exact import PIECE
-from perceptrons.theory.solver.rationals import integers, power
-from perceptrons.theory.solver.threads import one_thread
+from perceptrons.solver.constraints import Floats
+from perceptrons.solver.exact import PIECE
+from perceptrons.solver.rationals import integers, power
+from perceptrons.solver.threads import one_thread
 
 
 def factor(K: Floats, slack: float) -> Floats:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
-from perceptrons.theory.solver.rationals import FAR, Whole, integers, power
+from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.solver.rationals import FAR, Whole, integers, power
 
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
 PIECE = 1 << 18  # numbers that are computed exactly at a time

@@ -17,13 +17,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 from perceptrons.data import as_rows
-from perceptrons.theory.rounding import root_down, up
-from perceptrons.theory.solver import exact
-from perceptrons.theory.solver import proof as proofs
-from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis, signs
-from perceptrons.theory.solver.kernel_matrix import quadratic
-from perceptrons.theory.solver.threads import one_thread
-from perceptrons.theory.solver.working_set import ZERO, Found, search
+from perceptrons.solver import exact
+from perceptrons.solver import proof as proofs
+from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, signs
+from perceptrons.solver.kernel_matrix import quadratic
+from perceptrons.solver.rounding import root_down, up
+from perceptrons.solver.threads import one_thread
+from perceptrons.solver.working_set import ZERO, Found, search
 
 SMALL = 64  # up to this number of unknowns, exact arithmetic decides even if only the rounding of K matters
 REFINEMENTS = 2  # of the solution for the multipliers, with residuals in long floats

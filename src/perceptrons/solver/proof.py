@@ -9,11 +9,11 @@ from functools import singledispatch
 
 import numpy as np
 
-from perceptrons.theory.rounding import root_down, root_up
-from perceptrons.theory.solver import exact, simplex
-from perceptrons.theory.solver.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.solver.working_set import ZERO, Found, rounds, search
-from perceptrons.theory.wording import count
+from perceptrons.shown import count
+from perceptrons.solver import exact, simplex
+from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
+from perceptrons.solver.rounding import root_down, root_up
+from perceptrons.solver.working_set import ZERO, Found, rounds, search
 
 WIDE = 1e-8  # exact arithmetic narrows an enclosure of a larger relative width
 POLISH = 50  # rounds of that

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from perceptrons.theory.solver.constraints import Constraints, Hypothesis, Ints
-from perceptrons.theory.solver.proof import Contradiction, Undecided, decide
+from perceptrons.solver.constraints import Constraints, Hypothesis, Ints
+from perceptrons.solver.proof import Contradiction, Undecided, decide
 
 # Limits of the search among several classes: pairs of classes, rows of each class, rows of a contradiction.
 MOST_PAIRS, SAMPLE, MOST_ROWS = 10, 10_000, 100

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from perceptrons.core.linear import passes
 from perceptrons.data import Rows
-from perceptrons.theory.rounding import sq_radius
-from perceptrons.theory.solver.rationals import integers, power
+from perceptrons.solver.rationals import integers, power
+from perceptrons.solver.rounding import sq_radius
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

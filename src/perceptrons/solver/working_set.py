@@ -23,8 +23,8 @@ from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import InMemory, Passes, fit
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.rules import PA
-from perceptrons.theory.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
-from perceptrons.theory.solver.threads import one_thread
+from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.solver.threads import one_thread
 
 ZERO = 1e-13  # a hull that comes this near to 0, relative to R, may contain it
 CLOSE = 1e-11  # relative violation that is ignored

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from perceptrons.theory.solver.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.theory.solver.exact import blocks_of, margins, moderate, nearest_point
-from perceptrons.theory.solver.rationals import Whole, integers, power
+from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
+from perceptrons.solver.exact import blocks_of, margins, moderate, nearest_point
+from perceptrons.solver.rationals import Whole, integers, power
 
 EQUAL = 5_000_000  # solve for equal margins up to this value of constraints² × features
 REACH = 200_000_000  # give up after this number of operations on machine words: about ten seconds
