@@ -17,7 +17,7 @@ ALLOWED = {
     "shown": set(),
     "core": {"rules"},
     "data": {"core", "rules", "shown"},
-    "learn": {"core", "data", "rules"},
+    "learn": {"core", "data", "rules", "shown"},
     "metrics": {"learn"},
     "solver": {"learn", "core", "data", "rules", "shown"},
     "models": {"solver", "metrics", "learn", "core", "data", "rules"},

@@ -327,8 +327,12 @@ def test_balanced_weights_need_all_labels():
 
 
 def test_a_pocket_is_for_fit_only():
-    with pytest.raises(ValueError, match="use fit, or another readout"):
-        Perceptron(readout="pocket").partial_fit(X, y)
+    model = Perceptron(readout="pocket")
+    assert not hasattr(model, "partial_fit") and not hasattr(model.fit(X, y), "predict_then_learn")
+    with pytest.raises(AttributeError) as refused:
+        model.partial_fit(X, y)
+    assert "readout='pocket' compares hypotheses on all training rows" in str(refused.value.__cause__)
+    assert hasattr(model.set_params(readout="last"), "partial_fit")
 
 
 def test_rows_that_share_no_memory_are_only_those_taken():

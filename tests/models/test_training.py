@@ -40,8 +40,10 @@ def test_giving_up_is_proved(n_classes):
         radius = np.sqrt((X**2).sum(axis=1).max() + 1)
         assert not model.converged_
         assert model.margin_bound_ < tol * radius
-        # ‖w‖² ≤ k·R² (several classes: k·2R²), so ‖w‖/(R·k) falls below tol after 1/tol² updates, but for the pass.
-        assert model.n_updates_ <= (1 if n_classes == 2 else 2) / tol**2 + len(X)
+        # ‖w‖² ≤ k·R² (several classes: k·2R²), so ‖w‖/(R·k) falls below tol after 1/tol² updates. But the run
+        # makes n_iter_no_change passes, and ends with a pass.
+        assert model.n_updates_ <= max((1 if n_classes == 2 else 2) / tol**2 + len(X), 5 * len(X))
+        assert model.n_iter_ >= model.n_iter_no_change
 
 
 def test_tol_none_and_max_iter():

@@ -16,10 +16,12 @@ SHOWN = 12  # maximum number of passes that are printed
 WHY = {
     "converged": "the last pass made no mistake",
     "margin": "the margin is proved to be below tol",
+    "inseparable": "the rows are proved not to be separable",
     "stuck": "no step can correct the rows that are still wrong",
     "validation": "the held-out error stopped falling",
     "max_iter": "all passes were made",
     "stalled": "the mistakes of a pass stopped falling",
+    "loss": "the loss stopped falling",
     "interrupted": "it was interrupted",
 }
 

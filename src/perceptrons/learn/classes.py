@@ -66,6 +66,10 @@ class ClassLearner(Learner[Examples]):
     def one_by_one(self) -> bool:
         return "origin" in self.state or self.burn_in > 0
 
+    @property
+    def may_improve(self) -> bool:
+        return self.readout.may_improve(self.course)
+
     # -- defined by each space--------------------------------------------------------------------------------
 
     @property

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from perceptrons.core import random
 from perceptrons.learn.learner import Batch, Learner, Order
@@ -30,6 +31,43 @@ class Passes(NamedTuple):
     patience: int | None = None  # stop after this many passes without a smaller held-out error; keep the best
     stall: int | None = None  # stop after this many passes without fewer mistakes; None: never
     one_by_one: bool = False  # whether `report` must be called after every pass
+    least: int = 1  # no proof that the examples cannot be separated ends training before this many passes
+    falling: Falling | None = None  # stop when the loss stops falling, not when the examples are separated
+
+
+class Falling(NamedTuple):
+    """The stop of scikit-learn's linear models: the loss of a pass has stopped falling."""
+
+    tol: float | None  # by how much the mean loss of an example must fall; None: never stop
+    passes: int  # stop after this many passes in a row without such a fall
+
+    def stopped(self, losses: list[float], n: int) -> bool:
+        """Whether the sums of losses over n examples, one per pass, have stopped falling."""
+        if self.tol is None or len(losses) <= self.passes:
+            return False
+        best = np.minimum.accumulate(losses)
+        return all(losses[k] > best[k - 1] - self.tol * n for k in range(len(losses) - self.passes, len(losses)))
+
+
+class Verdict(NamedTuple):
+    """What is proved about the training examples."""
+
+    separable: bool | None  # None: nothing is proved
+    rows: npt.NDArray[np.intp] | None = None  # if not separable: rows that cannot be separated from each other
+    twins: bool = False  # whether these are two equal rows of different classes
+
+
+UNKNOWN = Verdict(None)
+
+
+class Decision(NamedTuple):
+    """A way to decide whether the examples can be separated, for when passes do not find out."""
+
+    after: int  # ask after this many passes, which have taken as much work
+    ask: Callable[[], Verdict]
+
+
+STOPS = ("converged", "margin", "inseparable", "stuck", "stalled", "loss", "validation", "max_iter", "stream")
 
 
 @dataclass(eq=False, repr=False)  # commands start faster with what is needed only
@@ -38,9 +76,11 @@ class Run:
 
     mistakes: list[int] = field(default_factory=list)
     token_mistakes: list[int] = field(default_factory=list)  # of learners that count tokens
+    losses: list[float] = field(default_factory=list)  # sums of hinge losses, if training watches them
     validation_errors: list[float] = field(default_factory=list)
     converged: bool = False
-    stop: str = "interrupted"  # or "converged", "margin", "stuck", "stalled", "validation", "max_iter", "stream"
+    stop: str = "interrupted"  # or one of STOPS
+    verdict: Verdict = UNKNOWN
     kept: int | None = None  # with patience: the pass whose hypothesis was kept
     interrupted: bool = False  # whether Ctrl-C was pressed
     learned: bool = False  # whether any example was processed
@@ -133,6 +173,7 @@ def fit(
     *,
     held_out: Callable[[], float] | None = None,
     report: Callable[[AnyLearner, Run], None] | None = None,
+    decision: Decision | None = None,
 ) -> Run:
     """Train a learner, pass after pass, and return what happened.
 
@@ -151,6 +192,8 @@ def fit(
         Returns the error of the learner's readout on held-out examples; called after each pass.
     report : callable, optional
         Called with the learner and the run between passes; after every pass only with ``passes.one_by_one``.
+    decision : Decision, optional
+        Decides whether the examples can be separated, once passes have taken more work than that.
 
     Returns
     -------
@@ -160,20 +203,24 @@ def fit(
     try:
         material.begin(learner)
         # One call makes many passes over a small data set, unless there is work to do between them.
-        in_between = held_out is not None or passes.one_by_one or learner.one_by_one
+        watched = held_out is not None or passes.falling is not None
+        in_between = watched or passes.one_by_one or learner.one_by_one
         together, lines = (1 if in_between else material.at_once(learner)), 1
+        ends = [passes.least, passes.max_iter, *([] if decision is None else [decision.after])]
         while run.n_iter < passes.max_iter and run.going:
-            lines = min(lines, together, passes.max_iter - run.n_iter)
+            lines = min(lines, together, *(end - run.n_iter for end in ends if end > run.n_iter))
             _learn(learner, material, passes, run, lines)
-            _judge(learner, material, passes, run)
+            _judge(learner, material, passes, run, decision)
             if held_out is not None:
                 run.validation_errors.append(held_out())
                 best = _remember(learner, passes, run, best)
             if report is not None:
                 report(learner, run)
-            lines *= 2
+            lines = 1 if run.verdict.separable is False else 2 * lines
         if run.going:
             run.stop = "max_iter"
+        if passes.falling is not None and run.mistakes[-1] == 0:
+            run.converged = material.confirms(learner)
         learner.check_finite()
     except KeyboardInterrupt:
         run.stop, run.interrupted = "interrupted", True
@@ -188,7 +235,9 @@ def fit(
 def _learn(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run, lines: int) -> None:
     """Make passes and record their mistakes; a finished pass counts even if Ctrl-C comes at its end."""
     totals, done = learner.totals, list[int]()
-    seen, mistakes, wrong_tokens = totals.seen, totals.mistakes, totals.wrong_tokens
+    seen, mistakes, wrong_tokens, loss = totals.seen, totals.mistakes, totals.wrong_tokens, learner.course.loss
+    if run.n_iter + lines < passes.least:
+        passes = passes._replace(tol=None)
     try:
         done = material.learn(learner, run.n_iter, lines, passes)
     except KeyboardInterrupt:
@@ -199,19 +248,33 @@ def _learn(learner: AnyLearner, material: Material[Any], passes: Passes, run: Ru
         run.mistakes += done
         if done and learner.totals.tokens:
             run.token_mistakes.append(int(learner.totals.wrong_tokens - wrong_tokens))
+        if done and passes.falling is not None:
+            run.losses.append(learner.course.loss - loss)
 
 
-def _judge(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run) -> None:
+def _judge(learner: AnyLearner, material: Material[Any], passes: Passes, run: Run, decision: Decision | None) -> None:
     """Decide whether training is over, and why."""
-    if run.mistakes[-1] == 0 and material.confirms(learner):
+    ends = passes.falling is None or learner.course.quiet  # whether training ends with a pass without a mistake
+    if ends and run.mistakes[-1] == 0 and material.confirms(learner):
         run.converged, run.stop = True, "converged"
         learner.converge()
     elif learner.course.quiet:
         run.stop = "stuck"
-    elif passes.tol is not None and learner.gives_up(passes.tol):
+    elif passes.tol is not None and run.n_iter >= passes.least and learner.gives_up(passes.tol):
         run.stop = "margin"
+    elif _inseparable(run, decision) and not learner.may_improve:
+        run.stop = "inseparable"
+    elif passes.falling is not None and passes.falling.stopped(run.losses, material.n_rows):
+        run.stop = "loss"
     elif passes.stall is not None and run.n_iter - 1 - int(np.argmin(run.mistakes)) >= passes.stall:
         run.stop = "stalled"
+
+
+def _inseparable(run: Run, decision: Decision | None) -> bool:
+    """Whether the examples are proved not to be separable; asks for the proof once."""
+    if decision is not None and run.n_iter == decision.after:
+        run.verdict = decision.ask()
+    return run.verdict.separable is False
 
 
 class Best(NamedTuple):

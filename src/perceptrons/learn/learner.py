@@ -118,6 +118,11 @@ class Learner(Protocol[E]):
         """Release the examples, except those that the hypothesis needs."""
         return None
 
+    @property
+    def may_improve(self) -> bool:
+        """Whether more passes over examples that cannot be separated may find a better hypothesis to keep."""
+        return False
+
     @abstractmethod
     def watch(self, examples: E) -> Callable[[], float]:
         """A function that returns the current error of the readout on these examples."""

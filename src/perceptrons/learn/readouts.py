@@ -15,7 +15,7 @@ from perceptrons.core.linear import passes
 from perceptrons.core.linear import readouts as markers
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.state import Floats, Growth, Totals
+from perceptrons.learn.state import Course, Floats, Growth, Totals
 
 if TYPE_CHECKING:
     from perceptrons.learn.classes import ClassLearner
@@ -71,6 +71,10 @@ class Readout:
 
     def converge(self, learner: ClassLearner) -> None:
         """Called when the current hypothesis makes no mistake."""
+
+    def may_improve(self, course: Course) -> bool:
+        """Whether passes over rows that cannot be separated are made to find a better hypothesis."""
+        return False
 
     def add(self, source: Rows, log: Floats) -> None:
         """Add the log of a call; it refers to rows of `source`."""
@@ -166,6 +170,9 @@ class Pocket(Readout):
 
     def converge(self, learner: ClassLearner) -> None:
         learner.state["kept"][:], learner.course.pocket = learner.current, 0.0
+
+    def may_improve(self, course: Course) -> bool:
+        return course.pocket > 1.0  # at least one of such rows is wrong
 
 
 class Step(NamedTuple):
@@ -355,12 +362,3 @@ READOUTS: dict[str, type[Readout]] = {kind.name: kind for kind in (Last, Average
 
 
 OVER_STRUCTURES = tuple(name for name, kind in READOUTS.items() if kind.over_structures)
-
-
-def refuse_stream(readout: str) -> None:
-    """Raise an error for a readout that cannot learn from a stream."""
-    if READOUTS[readout].weighs_all_rows:
-        raise ValueError(
-            f"readout={readout!r} compares hypotheses on all training rows, which a stream does not have: "
-            "use fit, or another readout"
-        )

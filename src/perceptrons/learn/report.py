@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from perceptrons.learn.fit import AnyLearner, Material, Passes, Run
+from perceptrons.learn.fit import AnyLearner, Material, Passes, Run, Verdict
 from perceptrons.learn.learner import at_most
+from perceptrons.shown import some
 
 EVERY = 0.5  # minimum seconds between two lines
 
@@ -44,18 +45,25 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
     None is needed if the method is a few passes, as for taggers, or if the held-out error ended the run.
     """
     words = learner.words
-    if run.stop not in ("margin", "stuck", "stalled", "max_iter"):
+    if run.stop not in ("margin", "inseparable", "stuck", "stalled", "max_iter"):
         return None
     if run.stop == "max_iter" and not words.warns_at_max_iter:
         return None
     size = f"margin <= {at_most(learner.margin_bound)} with R = {learner.radius:.3g}"
     done = f"{run.n_iter} pass{'' if run.n_iter == 1 else 'es'}"
     tells = f" ({words.who_tells})" if words.who_tells else ""
-    if run.stop == "margin" and learner.definite:
+    if run.stop == "inseparable":
+        reason = f"stopped after {done}: {_contradiction(run.verdict)}, so the {words.unit} are not {words.separable}"
+        advice = words.other_space
+        if run.verdict.twins:
+            advice = "correcting or removing one of them, or an averaged, voted or pocket readout"
+    elif run.stop == "margin" and learner.definite:
         reason = (
             f"stopped after {done} by tol={passes.tol:g}: either the {words.unit} are not {words.separable}, or their "
             f"margin relative to R is below tol ({size})"
         )
+        if run.verdict.separable:
+            reason = f"stopped after {done} by tol={passes.tol:g}: the margin relative to R is below tol ({size})"
         advice = f"a smaller tol if the {words.unit} are separable{tells}, {words.other_space}"
     elif run.stop == "margin":
         reason = (
@@ -77,3 +85,11 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         f"{name} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
         f"Try {advice}."
     )
+
+
+def _contradiction(verdict: Verdict) -> str:
+    """Name the rows that contradict each other."""
+    assert verdict.rows is not None
+    if verdict.twins:
+        return "rows {} and {} are equal but have different labels".format(*verdict.rows)
+    return f"{some(verdict.rows)} cannot be separated from each other"

@@ -79,6 +79,7 @@ class Course(Entries):
     tried = Entry(counters.TRIED)
     pocket = Entry(counters.POCKET)
     used_rows = Entry(counters.USED_ROWS)
+    loss = Entry(counters.LOSS)
 
 
 class Kind(NamedTuple):

@@ -17,7 +17,7 @@ from perceptrons.data.arrays import Rows, as_rows
 from perceptrons.data.batches import Source
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.fit import InMemory, Material, Passes, Run, fit
+from perceptrons.learn.fit import Decision, InMemory, Material, Passes, Run, fit
 from perceptrons.learn.holdout import split
 from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union, weights_of_classes, weights_of_rows
 from perceptrons.learn.linear.learner import LinearLearner
@@ -42,6 +42,7 @@ class Request:
     reads_all: bool = False  # whether to read a source once before learning
     agrees: Callable[[Any], bool] = lambda encoding: True  # whether a table has the features of the model
     watch: Callable[[Source, int, int], None] | None = None  # called with rows and mistakes after each batch
+    decide: Callable[[ClassLearner, Examples], Decision | None] = lambda learner, examples: None
 
 
 @dataclass(eq=False, repr=False)
@@ -54,6 +55,7 @@ class Task:
     passes: Passes
     held_out: Callable[[], float] | None
     source: Source | None = None  # where rows are read from
+    decision: Decision | None = None
 
     @property
     def n_features(self) -> int:
@@ -64,7 +66,9 @@ class Task:
         return int(self.material.examples.rows.n_features)
 
     def run(self, report: Callable[[Any, Run], None] | None = None) -> Run:
-        return fit(self.learner, self.material, self.passes, held_out=self.held_out, report=report)
+        return fit(
+            self.learner, self.material, self.passes, held_out=self.held_out, report=report, decision=self.decision
+        )
 
 
 def _draw(request: Request, learner: ClassLearner) -> tuple[int, Passes]:
@@ -128,7 +132,8 @@ def from_rows(
     elif request.share is not None:
         examples, kept = split(examples, request.share, seed, "rows")
         watched = learner.watch(kept)
-    return Task(learner, InMemory(examples), classes, passes, watched, source)
+    decision = request.decide(learner, examples) if passes.tol is not None and passes.patience is None else None
+    return Task(learner, InMemory(examples), classes, passes, watched, source, decision)
 
 
 def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:

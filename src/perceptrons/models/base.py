@@ -38,8 +38,8 @@ class Online(BaseEstimator):
     max_iter : int, default=10_000_000
         Maximum number of passes over the data. With the default `tol`, training ends long before.
     tol : float or None, default=1e-3
-        Stop when the margin is proved to be smaller than `tol` times R, the length of the longest row. Checked after
-        each pass. None turns this off.
+        Stop when the margin is proved to be smaller than `tol` times R, the length of the longest row, or when the rows
+        are proved not to be separable. Checked after each pass, from pass `n_iter_no_change` on. None turns this off.
     shuffle : bool, default=True
         Whether each pass visits the examples in a new random order.
     random_state : int, RandomState or None, default=0
@@ -55,7 +55,8 @@ class Online(BaseEstimator):
         Share of rows that `early_stopping` holds out, unless `fit` is given `X_val` and `y_val`. The same data, share
         and seed hold out the same rows in every estimator, from arrays and from files.
     n_iter_no_change : int, default=5
-        Patience of `early_stopping`, in passes.
+        Patience of `early_stopping`, in passes. Also the least number of passes before a proof that the rows cannot be
+        separated ends training: the model may still learn from them.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied by `sample_weight`. A weight scales the step, or C for PA-I and PA-II. Plain PA
         does not accept weights.
@@ -80,6 +81,8 @@ class Online(BaseEstimator):
         Number of mistakes in each pass.
     validation_errors_ : ndarray
         Error on held-out examples after each pass; empty if none were held out.
+    contradiction_ : ndarray or None
+        Numbers of rows that cannot be separated from each other, if `fit` stopped because it found some; else None.
     n_seen_, n_mistakes_, n_updates_ : int
         Number of examples processed, mistakes and steps, over all passes and calls.
     margin_bound_ : float
@@ -177,6 +180,7 @@ class Online(BaseEstimator):
             seed=seed,
             patience=self.n_iter_no_change if self.early_stopping else None,
             one_by_one=self.verbose > 1,
+            least=self.n_iter_no_change,
         )
 
     def _report(self, material: Material[Any]) -> Progress | None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.arrays import Rows
@@ -21,15 +22,24 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.fit import Run
 from perceptrons.learn.labels import announced, encode, new_classes, union, weights_of_rows
 from perceptrons.learn.once import Once
-from perceptrons.learn.readouts import READOUTS, refuse_stream
+from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.stream import check_features, labelled
 from perceptrons.learn.task import Request, Task, from_rows, train_on_source
 from perceptrons.models import sources, validation
 from perceptrons.models.base import Online
 from perceptrons.models.guard import reading
+from perceptrons.solver.decision import decision
 
 Array = npt.NDArray[Any]
 Start = Callable[[Any, np.random.RandomState], None]  # sets the initial hypothesis of a learner
+
+
+def _learns_from_streams(model: Classifier) -> bool:
+    """Whether a model has `partial_fit`; otherwise an error says why not."""
+    obstacle = model._stream_obstacle()
+    if obstacle is not None:
+        raise AttributeError(f"{type(model).__name__} cannot learn from a stream, because {obstacle}: use fit")
+    return True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -66,8 +76,12 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         """Rows to learn from; sets or compares the features of `fresh`."""
         return validation.features(fresh, X, reset=reset)
 
-    def _check_stream(self) -> None:
-        """Raise an error for parameters that a stream does not allow."""
+    def _stream_obstacle(self) -> str | None:
+        """Why this model cannot learn from a stream; None if it can."""
+        readout = getattr(self, "readout", None)
+        if readout not in READOUTS or not READOUTS[readout].weighs_all_rows:
+            return None
+        return f"readout={readout!r} compares hypotheses on all training rows, which a stream does not have"
 
     # -- fit --------------------------------------------------------------------------------------------------
 
@@ -92,6 +106,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             start=start,
             reads_all=reads_all or self.class_weight is not None,
             agrees=lambda encoding: learned is None or sources.agree(self, encoding),
+            decide=lambda learner, examples: decision(learner, examples, self.n_iter_no_change),
         )
 
     def _copied_learner(self) -> ClassLearner:
@@ -177,8 +192,13 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         self.classes_ = classes
         self._commit(learner, run, n_rows)
 
+    def _commit(self, learner: Any, run: Run, n_rows: int) -> None:
+        super()._commit(learner, run, n_rows)
+        self.contradiction_ = run.verdict.rows
+
     # -- streams ----------------------------------------------------------------------------------------------
 
+    @available_if(_learns_from_streams)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order. How a stream is cut into calls does not change the result.
@@ -201,6 +221,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         self._learn_once(X, y, classes, sample_weight, predict=False)
         return self
 
+    @available_if(_learns_from_streams)
     @_fit_context(prefer_skip_nested_validation=True)
     def predict_then_learn(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
         """Learn like `partial_fit`, and return the label predicted for each row before learning from it.
@@ -239,8 +260,11 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         settings = self._settings()
         if not first and settings != self._learned_with:
             self._validate_params()  # scikit-learn validates them in the first call only
-        self._check_stream()
-        refuse_stream(settings["readout"])
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping should be False with partial_fit, which makes one pass and cannot stop: call "
+                "set_params(early_stopping=False)"
+            )
         if isinstance(self.class_weight, str):
             raise ValueError(
                 "class_weight='balanced' needs all labels in advance: use fit, or set class_weight to a dict"

@@ -110,7 +110,7 @@ class KernelPerceptron(Classifier):
     {shared: intercept_}
     gamma_ : float
         The value of γ in use.
-    {shared: converged_ n_iter_ mistakes_ validation_errors_ n_seen_}
+    {shared: converged_ n_iter_ mistakes_ validation_errors_ contradiction_ n_seen_}
     margin_bound_ : float
         Proved upper bound on the margin of the rows seen, in feature space with the constant feature. Infinite with a
         budget, and for kernels that are known not to be positive semi-definite. Computing it takes the kernel values
@@ -206,11 +206,10 @@ class KernelPerceptron(Classifier):
             support.check_matrix(rows)
         return rows
 
-    def _check_stream(self) -> None:
-        if self.kernel == "precomputed":
-            raise ValueError(
-                "kernel='precomputed' has no kernel values between new and old rows: use fit, or another kernel"
-            )
+    def _stream_obstacle(self) -> str | None:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            return "kernel='precomputed' has no kernel values between new and old rows"
+        return super()._stream_obstacle()
 
     def _settings(self) -> dict[str, Any]:
         rule = rules.resolve(self.rule)
@@ -375,4 +374,5 @@ class KernelPerceptron(Classifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
         return tags

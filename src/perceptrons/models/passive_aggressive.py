@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
+from perceptrons.learn.fit import Falling, Passes
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.parameters import COMMON, documented
@@ -24,9 +25,12 @@ class PassiveAggressiveClassifier(Classifier):
     (`loss="hinge"`, PA-I) or ``τ = ℓ/(‖x‖² + 1/(2C))`` (`loss="squared_hinge"`, PA-II). This is the smallest change of
     w that brings the loss on this row to zero, limited by C.
 
-    Differences from scikit-learn: `tol` is a relative margin, as in `Perceptron` (training ends when the rows are
-    separated, or proved to have a smaller margin); several classes are learned together, not one against the rest;
-    dense and sparse rows get the same updates.
+    Training ends as in scikit-learn: when the loss has stopped falling (`tol`, `n_iter_no_change`), or before that when
+    a pass makes no step, because later passes would make none either. There are three differences. The bias is the
+    weight of a constant feature 1, which counts in ‖x‖²; scikit-learn leaves it out, so that its steps with a bias are
+    longer than the formula says. Several classes are learned together, not one against the rest. Dense and sparse rows
+    get the same updates. Without a bias, two classes in the order of the rows (``shuffle=False``) get the same weights
+    as in scikit-learn.
 
     Parameters
     ----------
@@ -35,7 +39,13 @@ class PassiveAggressiveClassifier(Classifier):
     {shared: fit_intercept}
     max_iter : int, default=1000
         Maximum number of passes over the data.
-    {shared: tol early_stopping validation_fraction n_iter_no_change shuffle verbose}
+    tol : float or None, default=1e-3
+        Stop when the mean hinge loss of a pass has not fallen by `tol` below the smallest so far, for
+        `n_iter_no_change` passes in a row. None means never. Not used with `early_stopping`.
+    {shared: early_stopping validation_fraction}
+    n_iter_no_change : int, default=5
+        Passes to wait for a smaller loss, or with `early_stopping` for a smaller held-out error.
+    {shared: shuffle verbose}
     loss : {"hinge", "squared_hinge"}, default="hinge"
         PA-I or PA-II.
     n_jobs : int or None, default=None
@@ -48,8 +58,8 @@ class PassiveAggressiveClassifier(Classifier):
 
     Attributes
     ----------
-    {shared: classes_ coef_ intercept_ converged_ n_iter_ mistakes_ validation_errors_ n_seen_ margin_bound_}
-    {shared: n_features_in_ feature_names_in_ encoding_}
+    {shared: classes_ coef_ intercept_ converged_ n_iter_ mistakes_ validation_errors_ contradiction_ n_seen_}
+    {shared: margin_bound_ n_features_in_ feature_names_in_ encoding_}
 
     References
     ----------
@@ -76,7 +86,7 @@ class PassiveAggressiveClassifier(Classifier):
     _new_learner = linear.new_learner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: rule for name, rule in COMMON.items() if name not in ("rule", "readout", "eta0", "tie")},
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": [Interval(Real, 0, None, closed="right")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "n_jobs": [None, Integral],
         "average": ["boolean", Interval(Integral, 0, None, closed="left")],
@@ -108,6 +118,10 @@ class PassiveAggressiveClassifier(Classifier):
 
     def _start(self, coef_init: Any, intercept_init: Any) -> Any:
         return linear.start(coef_init, intercept_init)
+
+    def _passes(self, seed: int | None = None) -> Passes:
+        watched = None if self.early_stopping else self.tol
+        return super()._passes(seed)._replace(tol=None, falling=Falling(watched, self.n_iter_no_change))
 
     def _settings(self) -> dict[str, Any]:
         return {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
 from perceptrons.models import linear
@@ -34,11 +35,18 @@ class Perceptron(Classifier):
     init : {"zeros", "random"}, default="zeros"
         Weights at the start of `fit`. `partial_fit` starts with zeros.
     {shared: tie early_stopping validation_fraction n_iter_no_change class_weight warm_start verbose}
+    penalty : None, default=None
+        Accepted for compatibility with scikit-learn. Perceptrons do not shrink their weights;
+        ``SGDClassifier(loss="perceptron", penalty="l2")`` does.
+    alpha, l1_ratio : float, default=0.0001, 0.15
+        Accepted for compatibility with scikit-learn. Without a penalty, they change nothing.
+    n_jobs : int or None, default=None
+        Accepted for compatibility with scikit-learn. All classes are learned in one pass, so it changes nothing.
 
     Attributes
     ----------
-    {shared: classes_ coef_ intercept_ converged_ n_iter_ mistakes_ validation_errors_ n_seen_ margin_bound_}
-    {shared: n_features_in_ feature_names_in_ encoding_}
+    {shared: classes_ coef_ intercept_ converged_ n_iter_ mistakes_ validation_errors_ contradiction_ n_seen_}
+    {shared: margin_bound_ n_features_in_ feature_names_in_ encoding_}
 
     Notes
     -----
@@ -68,10 +76,24 @@ class Perceptron(Classifier):
     eta0: float = 1.0
     tie: str = "mistake"
     init: str = "zeros"
+    penalty: None = None
+    alpha: float = 0.0001
+    l1_ratio: float = 0.15
+    n_jobs: int | None = None
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
     _new_learner = linear.new_learner
-    _parameter_constraints: ClassVar[dict[str, Any]] = {**COMMON, "init": [StrOptions({"zeros", "random"})]}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **COMMON,
+        "init": [StrOptions({"zeros", "random"})],
+        "penalty": [
+            StrOptions({"l1", "l2", "elasticnet"}),
+            None,
+        ],  # of scikit-learn's: `_settings` refuses all but None
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "n_jobs": [None, Integral],
+    }
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -114,6 +136,11 @@ class Perceptron(Classifier):
         return linear.start(coef_init, intercept_init, random=random)
 
     def _settings(self) -> dict[str, Any]:
+        if self.penalty is not None:
+            raise ValueError(
+                f"penalty must be None, got {self.penalty!r}: perceptrons do not shrink their weights. Use the readout "
+                f"'averaged', or sklearn.linear_model.SGDClassifier(loss='perceptron', penalty={self.penalty!r})"
+            )
         return {
             "rule": rules.resolve(self.rule),
             "readout": self.readout,

@@ -20,8 +20,10 @@ HATCHES = ("", "//", "..", "\\\\", "xx", "--")
 STOPS = {
     "converged": "converged",
     "margin": "gave up",
+    "inseparable": "gave up",
     "stuck": "stuck",
     "validation": "stopped by the held-out error",
+    "loss": "loss stopped falling",
     "max_iter": "stopped by max_iter",
 }
 

@@ -19,7 +19,7 @@ def irreducible(constraints: Constraints, proof: Contradiction) -> Ints | None:
     some although no constraint is superfluous, because a row has one constraint for each rival.
     """
     at = np.unique(proof.chosen.at)
-    if constraints.n_classes == 2:
+    if constraints.n_classes == 2 or len(at) <= 2:
         return at
     pairs = np.sort(np.column_stack([proof.chosen.own, proof.chosen.rivals]), axis=1)
     distinct, counts = np.unique(pairs, axis=0, return_counts=True)

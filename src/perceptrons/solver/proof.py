@@ -56,7 +56,7 @@ def decide(constraints: Constraints, first: Chosen | None = None) -> Hypothesis 
         if last.margin > 0 and exact.smallest_margin(constraints, last.hypothesis)[0] > 0:
             return last.hypothesis
     assert last is not None  # there is always a first round
-    contradiction = _contradiction(last)
+    contradiction = contradiction_of(last)
     if contradiction is not None:
         return contradiction
     answer = simplex.decide(constraints, last.chosen)
@@ -77,7 +77,7 @@ def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = 
     if top.margin > 0:
         proof = _separator(constraints, top.hypothesis, *exact.without_noise(top.chosen, top.weights), free=free)
     if proof is None or proof.low == 0:
-        answer = _contradiction(last) or decide(constraints, first=last.chosen)
+        answer = contradiction_of(last) or decide(constraints, first=last.chosen)
         if not isinstance(answer, Hypothesis):
             return answer
         for hypothesis in forms(constraints, exact.moderate(answer.rationals()), free=free):
@@ -88,7 +88,7 @@ def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = 
     return _narrower(constraints, proof, free) if proof.high > (1 + WIDE) * proof.low else proof
 
 
-def _contradiction(last: Found) -> Contradiction | None:
+def contradiction_of(last: Found) -> Contradiction | None:
     """The contradiction that the multipliers of the last round prove, if they do."""
     found = exact.contradiction(last.chosen, last.weights) if last.distance < ZERO else None
     return None if found is None else Contradiction(*found)

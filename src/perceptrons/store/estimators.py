@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perceptrons.learn.fit import Run
+from perceptrons.learn.fit import Run, Verdict
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import LEARNERS, TAGGER, Saved, read, write
 from perceptrons.store.values import rule_from
@@ -132,6 +132,7 @@ def to_saved(model: Online) -> Saved | SavedTagger:
             "mistakes": model.mistakes_,
             "validation_errors": model.validation_errors_,
             "n_rows": model._n_rows,
+            "contradiction": None if model.contradiction_ is None else model.contradiction_.tolist(),
         },
         encoding=getattr(model, "encoding_", None),
     )
@@ -150,6 +151,8 @@ def from_saved(saved: Saved) -> Any:
     mistakes = [int(count) for count in report.get("mistakes", ())]
     errors = [float(error) for error in report.get("validation_errors", ())]
     run = Run(mistakes, validation_errors=errors, converged=report.get("converged", False) is True)
+    if report.get("contradiction") is not None:
+        run.verdict = Verdict(False, np.array(report["contradiction"], dtype=np.intp))
     model._learned_with = model._settings()
     model.classes_, model.n_features_in_ = saved.classes, saved.n_features
     if saved.feature_names is not None:

@@ -20,6 +20,10 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(map(_text, value))
 
 
+def _rows(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(map(_count, value)))
+
+
 def _flag(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -42,6 +46,7 @@ OPTIONAL: Check = ("text or null", lambda value: value is None or _text(value))
 SOURCE = {"format": TEXT, "target": OPTIONAL, "delimiter": OPTIONAL}
 SOURCE |= {"zero_based": FLAG, "header": FLAG, "quotes": FLAG}
 REPORT = {"n_iter": COUNT, "n_rows": COUNT, "n_tokens": COUNT, "converged": FLAG, "stop": OPTIONAL}
+REPORT |= {"contradiction": ("a list of row numbers or null", _rows)}
 TRAINED = {"files": ("a list of names", _texts), "rows": COUNT, "sentences": COUNT, "tokens": COUNT}
 TRAINED |= {"seconds": ("a number of seconds", _duration), "date": TEXT, "version": TEXT}
 TRAINED |= {"source": ("how files were read", _source)}

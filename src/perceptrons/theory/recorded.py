@@ -25,8 +25,10 @@ COLUMNS = (
 STOPS = {
     "converged": "converged",
     "margin": "gave up: the margin is proved to be below tol",
+    "inseparable": "gave up: the rows are proved not to be separable",
     "stuck": "gave up: the last pass made mistakes but no step",
     "validation": "stopped early by the held-out error",
+    "loss": "stopped, because the loss stopped falling",
     "max_iter": "stopped by max_iter",
 }
 
@@ -81,8 +83,8 @@ class Trace:
     n_updates, stride : int
         The number of updates of the run. One update in `stride` is recorded, and the last one.
     converged, stop : bool and str
-        Whether the final hypothesis makes no mistake, and how the run ended: "converged", "margin", "stuck",
-        "validation" or "max_iter".
+        Whether the final hypothesis makes no mistake, and how the run ended: "converged", "margin",
+        "inseparable", "stuck", "loss", "validation" or "max_iter".
     tol : float or None
         The parameter of the model.
     n_rows : int

@@ -16,6 +16,7 @@ from perceptrons.solver.constraints import Constraints, Hypothesis, Ints
 from perceptrons.solver.gram import Gram
 from perceptrons.solver.irreducible import irreducible
 from perceptrons.solver.rounding import root_up, up
+from perceptrons.solver.twins import simplest
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.inputs import read_problem
 from perceptrons.theory.results import KernelSeparability, Separability, each_pair
@@ -113,6 +114,8 @@ def _result(space: Constraints, classes: Array) -> Separability | KernelSeparabi
         return kind(separable=True, other=True, reason="there is only one class, so nothing to separate", **facts)
     proof = proofs.best(space)
     facts["other"] = _other(space, proof)
+    if isinstance(proof, proofs.Contradiction) and kind is Separability:
+        proof = simplest(space, proof)
     if isinstance(proof, proofs.Undecided):
         return kind(separable=None, reason=proof.reason, **facts)
     order = [i for i in np.argsort(proof.chosen.at, kind="stable") if proof.weights[i] > 0]

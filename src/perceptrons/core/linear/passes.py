@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from perceptrons.core.counters import MISTAKES, OVERFLOW, PASSES, QUIET, RUN, TAU, UPDATES, count
+from perceptrons.core.counters import LOSS, MISTAKES, OVERFLOW, PASSES, QUIET, RUN, TAU, UPDATES, count
 from perceptrons.core.jit.compiled import Compiled, Filling, is_finite
 from perceptrons.core.jit.deferred import register_jitable
 from perceptrons.core.linear import readouts
@@ -69,6 +69,7 @@ def learn(
                 course[OVERFLOW] = i + 1.0
                 return
             count(totals, margin, step)
+            course[LOSS] += max(0.0, 1.0 - margin)
             if step > 0.0:
                 move(values, indices, indptr, i, step, how.bias, code, rival, w)
                 keep_step(how.readout, values, indices, indptr, i, step, how.bias, code, rival, kept, totals, course)
