@@ -81,7 +81,7 @@ def test_rows_without_a_separator_show_how_the_possible_margin_falls(rendered):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_ratio_of_zero_is_drawn_at_the_lower_edge(rendered):
     xor = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
-    run = trace(Perceptron(shuffle=False), *xor)
+    run = trace(Perceptron(shuffle=False, n_iter_no_change=1), *xor)
     assert run.relative_bound[-1] == 0
     display = ProofDisplay.from_trace(run)
     bottom, ratio = display.ax_.get_ylim()[0], display.relative_bound_.get_ydata()
