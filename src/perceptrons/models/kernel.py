@@ -240,7 +240,10 @@ class KernelPerceptron(Classifier):
         if self.budget is None:
             return KernelLearner(**settings, rows=rows, n_classes=n_classes)
         if self.policy == "forgetron" and n_classes > 2:
-            raise ValueError(f"policy='forgetron' requires two classes, got {n_classes}: use another policy")
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: policy='forgetron' "
+                f"requires two classes, got {n_classes}. Use another policy."
+            )
         seed = int(check_random_state(self.random_state).randint(2**31))
         return BudgetLearner(**settings, rows=rows, n_classes=n_classes, seed=seed)
 
@@ -375,4 +378,5 @@ class KernelPerceptron(Classifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.classifier_tags.multi_class = self.budget is None or self.policy != "forgetron"
         return tags
