@@ -1,10 +1,17 @@
 """scikit-learn's own tests of Perceptron and PassiveAggressiveClassifier, with the classes of this package."""
 
 import importlib
+import warnings
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+from sklearn.utils import get_tags
 
 import perceptrons
+
+X, y = load_iris(return_X_y=True)
 
 # Tests that these classes do not pass, and why. README.md lists the differences for users.
 DIFFERENT = {
@@ -49,3 +56,42 @@ def test_there_are_some():
     if next(borrowed("test_perceptron"), None) is None:
         pytest.skip("scikit-learn was installed without its tests")
     assert "test_perceptron_correctness" in globals()
+
+
+# -- parameters of scikit-learn's classes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_all_parameters_of_scikit_learns_class_are_accepted(name):
+    theirs = getattr(importlib.import_module("sklearn.linear_model"), name, None)
+    if theirs is None:
+        pytest.skip(f"this scikit-learn has no {name}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # it is about to go
+        given = theirs().get_params()
+    model = getattr(perceptrons, name)(**given).fit(X, y)
+    assert model.get_params(deep=False).keys() >= given.keys()
+
+
+def test_what_changes_nothing_changes_nothing():
+    plain = perceptrons.Perceptron().fit(X, y)
+    same = perceptrons.Perceptron(penalty=None, alpha=0.5, l1_ratio=0.9, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(plain.coef_, same.coef_)
+    with pytest.raises(ValueError, match=r"penalty must be None, got 'l2': .*SGDClassifier\(loss='perceptron'"):
+        perceptrons.Perceptron(penalty="l2").fit(X, y)
+
+
+@pytest.mark.parametrize("name", [*OURS, "KernelPerceptron"])
+def test_early_stopping_is_refused_in_a_stream(name):
+    model = getattr(perceptrons, name)(early_stopping=True)
+    for learn in (model.partial_fit, model.predict_then_learn):
+        with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
+            learn(X, y)
+    assert not hasattr(model, "classes_")
+
+
+def test_sparse_kernel_matrices_are_not_announced():
+    assert get_tags(perceptrons.KernelPerceptron()).input_tags.sparse
+    assert not get_tags(perceptrons.KernelPerceptron(kernel="precomputed")).input_tags.sparse
+    with pytest.raises(ValueError, match="got a sparse one"):
+        perceptrons.KernelPerceptron(kernel="precomputed").fit(sp.eye_array(4, format="csr"), [0, 1, 0, 1])
