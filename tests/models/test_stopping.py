@@ -7,6 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from training_cases import noisy, separable
 
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
+from perceptrons.cli.main import main
+from perceptrons.data import source
 from perceptrons.data.arrays import as_rows
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Falling
@@ -159,6 +161,21 @@ def test_passive_aggressive_stops_when_the_loss_stops_falling(loss, tol, patienc
     np.testing.assert_allclose(model.coef_[0], expected[0], rtol=1e-9)
     assert model.n_iter_ == expected[1] < 1000
     assert not model.converged_
+
+
+def test_passive_aggressive_stops_alike_from_files_arrays_and_the_command_line(tmp_path):
+    X, y = separable(300, 5, 0.0)
+    y[::17] = 1 - y[::17]
+    settings = {"C": 0.05, "tol": 1e-3, "shuffle": False}
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    arrays = PassiveAggressiveClassifier(**settings).fit(X, y)
+    files = PassiveAggressiveClassifier(**settings).fit(source(tmp_path / "rows.npz"))
+    options = "--estimator passive-aggressive --C 0.05 --tol 1e-3 --no-shuffle --readout last --passes 1000 --quiet"
+    with pytest.raises(SystemExit):
+        main(["train", str(tmp_path / "rows.npz"), *options.split(), "--model", str(tmp_path / "model")])
+    for model in (files, load(tmp_path / "model")):
+        np.testing.assert_array_equal(model.coef_, arrays.coef_)
+        assert model.n_iter_ == arrays.n_iter_ < 1000
 
 
 def test_rows_that_are_separated_do_not_end_passive_aggressive_training():

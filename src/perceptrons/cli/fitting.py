@@ -51,7 +51,7 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
     def request() -> Request:
         return Request(
             new_learner(given),
-            Passes(given["passes"], given["tol"] or None, patience=given["patience"], stall=_stall(given)),
+            _passes(given),
             np.random.RandomState(given["seed"]),
             shuffle=not given["no_shuffle"],
             share=share,
@@ -79,8 +79,12 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
     return Result(saved(task, run, given), run, task.material.n_rows, error)
 
 
-def _stall(given: dict[str, Any]) -> int | None:
-    return None if given["budget"] is None else given["patience"] or 5
+def _passes(given: dict[str, Any]) -> Passes:
+    """How passes are made: as the estimator with the same `params` makes them."""
+    least = given["patience"] or 5
+    stall = None if given["budget"] is None else least
+    passes = Passes(given["passes"], given["tol"] or None, patience=given["patience"], stall=stall, least=least)
+    return passes.by_loss() if given["estimator"] == "passive-aggressive" else passes
 
 
 def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:

@@ -56,7 +56,8 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 @click.option(
     "--tol",
     type=click.FloatRange(0),
-    help="Stop when the margin is proved to be below TOL times the length of the longest row.  [default: never]",
+    help="Stop when the margin is proved to be below TOL times the length of the longest row; passive-aggressive: when "
+    "the mean loss has not fallen by TOL for 5 passes (or --patience).  [default: never]",
 )
 @click.option("--class-weight", callback=weights, metavar="W", help='Class weights: "balanced", or label=weight,…')
 @click.option("--no-intercept", is_flag=True, help="Learn without a bias.")

@@ -34,6 +34,10 @@ class Passes(NamedTuple):
     least: int = 1  # no proof that the examples cannot be separated ends training before this many passes
     falling: Falling | None = None  # stop when the loss stops falling, not when the examples are separated
 
+    def by_loss(self) -> Passes:
+        """The same passes with the stop of scikit-learn's linear models: `tol` and `least` refer to the loss."""
+        return self._replace(tol=None, falling=Falling(self.tol if self.patience is None else None, self.least))
+
 
 class Falling(NamedTuple):
     """The stop of scikit-learn's linear models: the loss of a pass has stopped falling."""

@@ -10,7 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
-from perceptrons.learn.fit import Falling, Passes
+from perceptrons.learn.fit import Passes
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.parameters import COMMON, documented
@@ -120,8 +120,7 @@ class PassiveAggressiveClassifier(Classifier):
         return linear.start(coef_init, intercept_init)
 
     def _passes(self, seed: int | None = None) -> Passes:
-        watched = None if self.early_stopping else self.tol
-        return super()._passes(seed)._replace(tol=None, falling=Falling(watched, self.n_iter_no_change))
+        return super()._passes(seed).by_loss()
 
     def _settings(self) -> dict[str, Any]:
         return {
