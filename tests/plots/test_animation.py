@@ -37,6 +37,7 @@ def test_a_film_of_the_run(tmp_path):
 
 def frames(film):
     """Draws all frames, one after the other."""
+    film._draw_was_started = True  # else matplotlib warns that it was not drawn
     for k in film.new_frame_seq():
         film._func(k)
         yield k, film._fig.axes
@@ -83,17 +84,15 @@ def test_vectors_show_w_the_step_and_their_sum(limit):
         hypotheses.append((w.copy(), w := w + (2 * y[row] - 1) * np.append(X[row], 1.0)))
     film = BoundaryDisplay.animate(run, X, y)
     for k, (ax, vectors) in frames(film):
-        arrows = {tuple(np.ravel(q.get_offsets())): np.array([q.U, q.V]).ravel() for q in vectors.collections}
+        arrows = np.array([np.r_[np.ravel(q.get_offsets()), q.U, q.V] for q in vectors.collections])
         if k < 0:
+            np.testing.assert_array_equal(arrows, np.zeros((1, 4)))
             continue
         before, after = hypotheses[run.update[k] - 1]
-        row = run.row[k]
-        np.testing.assert_allclose(
-            sorted((np.r_[tail, arrow]).tolist() for tail, arrow in arrows.items() if any(tail)),
-            [np.r_[before[:2], after[:2] - before[:2]]] if before[:2].any() else np.empty((0, 4)),
-            atol=1e-12,
-        )
-        assert f"(({'+' if y[row] else '−'}1)" in vectors.get_title().replace("·(", "((", 1)
+        tip, row = before[:2], run.row[k]
+        expected = [[0, 0, *tip], [0, 0, *after[:2]], [*tip, *((2 * y[row] - 1) * X[row])]]
+        np.testing.assert_allclose(arrows, expected, atol=1e-12)
+        assert f"·({'+' if y[row] else '−'}1)·" in vectors.get_title()
         star = named(ax.collections, "row of this update")[0]
         np.testing.assert_array_equal(np.asarray(star.get_offsets())[0], X[row])
         if before[:2].any():

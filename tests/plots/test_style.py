@@ -149,7 +149,7 @@ def test_names_with_signs_that_matplotlib_reads_and_very_long_names(rendered):
     long = "a name that somebody has copied from a spreadsheet, "
     for names in (["_hidden", "$x_{$"], [long + "one", long + "two"]):
         labels = np.array(names)[y]
-        frame = pd.DataFrame(X, columns=["$a$ to $b", "_c"])
+        frame = pd.DataFrame(X, columns=["$a_{$", "_c"])
         display = BoundaryDisplay.from_estimator(Perceptron().fit(frame, labels), frame, labels)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

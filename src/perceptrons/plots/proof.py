@@ -164,12 +164,13 @@ class ProofDisplay:
     def _plot_progress(self, ax: Any) -> None:
         trace = self.trace
         self.progress_ = self._curve(ax, trace.progress, r"measured: $w^\star\!\cdot w_k$")
-        title = r"1. Progress along the best separator $w^\star$"
+        title = r"1. Progress along $w^\star$"
         if trace.progress_bound is not None and trace.margin is not None:
             k = np.array([0, trace.n_updates])
-            label = rf"proved: at least $k\,\gamma$, with $\gamma$ = {down(trace.margin)}, the margin of $w^\star$"
+            margin = rf"$\gamma$ = {down(trace.margin)}, the margin of the best separator $w^\star$"
+            label = rf"proved: at least $k\,\gamma$, with {margin}"
             (self.progress_bound_,) = ax.plot(k, k * trace.margin, "--", color=ORANGE, label=label)
-            title = r"1. $w$ moves along the best separator $w^\star$ …"
+            title = r"1. $w$ moves along $w^\star$ …"
         self._describe(ax, title, r"$w^\star\!\cdot w_k$")
         style.legend(ax, self._own, trace.reason, below=True)
 
