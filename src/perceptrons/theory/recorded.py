@@ -70,8 +70,8 @@ class Trace:
     cosine, cosine_bound : ndarray or None
         The cosine of the angle between w* and w, and its lower bound √k·γ/√growth.
     weights : ndarray or None
-        (w, b) after each update, in the layout of the learner; None if a hypothesis has many numbers (`hypotheses` computes
-        them).
+        (w, b) after each update, in the layout of the learner; None if a hypothesis has many numbers. Then call
+        `hypotheses()`.
     reason : str or None
         Why some attributes are None.
     separable : bool or None
