@@ -84,8 +84,8 @@ def kernels() -> None:
     BoundaryDisplay.from_estimator(stream, X[:500], y[:500], ax=axes[1])
     kept = {"s": 110, "marker": "s", "facecolors": "none", "edgecolors": INK, "linewidths": 1.6, "zorder": 6}
     axes[1].scatter(*stream.support_vectors_.T, label="the ten rows kept", **kept)
-    axes[1].set_title("Projectron++ after 5,000 noisy rows, budget 10")
-    legend(axes[1])
+    axes[1].set_title("Projectron++ after 5,000 noisy rows, budget 10", fontsize=10)
+    legend(axes[1], own=False)
     figure.savefig(HERE / "kernel.png", dpi=110)
 
 

@@ -23,7 +23,7 @@ ALLOWED = {
     "models": {"solver", "metrics", "learn", "core", "data", "rules"},
     "structures": {"learn", "core", "rules"},
     "theory": {"solver", "models", "learn", "core", "data", "rules", "shown"},
-    "plots": {"theory", "models", "learn", "core", "data", "rules"},
+    "plots": {"theory", "solver", "models", "learn", "core", "data", "rules", "shown"},
     "store": {"models", "learn", "core", "data", "rules", "shown"},
     "cli": {"metrics", "plots", "theory", "solver", "store", "models", "learn", "core", "data", "rules", "shown"},
 }

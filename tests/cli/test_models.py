@@ -81,6 +81,19 @@ def test_pictures_of_tables_and_in_other_formats(models, files, tmp_path, run):
     assert {each.name for each in tmp_path.iterdir()} == {"a.svg"}
 
 
+@pytest.mark.parametrize("names", [("$a_{$", "_b"), ("$a_{$",)])
+def test_pictures_have_the_names_of_columns_whatever_they_are(names, tmp_path, run):
+    pytest.importorskip("matplotlib")
+    rows = [
+        ",".join(str(k * 0.5 * (j + 1)) for j in range(len(names))) + f",{'no' if k < 5 else 'yes'}" for k in range(9)
+    ]
+    (tmp_path / "rows.csv").write_text("\n".join([",".join([*names, "kind"]), *rows]))
+    assert run("train", tmp_path / "rows.csv", "--target", "kind", "-m", tmp_path / "m").code == 0
+    done = run("plot", tmp_path / "m", tmp_path / "rows.csv", "-o", tmp_path / "a.svg")
+    assert done.code == 0, done.err
+    assert all(f"<!-- {name} -->" in (tmp_path / "a.svg").read_text().replace("'", "") for name in names)
+
+
 def test_without_matplotlib_the_remedy_is_named(models, files, tmp_path, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     done = run("plot", models["two"], files / "two.svm", "-o", tmp_path / "a.png")

@@ -87,8 +87,8 @@ def test_more_features_are_shown_in_the_plane_of_w_and_the_main_spread_across_it
     shown = display.points[:, 0] - display.points[:, 0].mean()
     np.testing.assert_allclose(np.abs(shown), np.abs(rest @ main), atol=1e-6)
     total = X.var(axis=0).sum()
-    assert f"({(rest @ main).var() / total:.0%} of the spread)" in display.ax_.get_xlabel()
-    assert f"({(X @ w).var() / total:.0%} of the spread)" in display.ax_.get_ylabel()
+    assert f"({100 * (rest @ main).var() / total:.0f} % of the variance)" in display.ax_.get_xlabel()
+    assert f"({100 * (X @ w).var() / total:.0f} % of the variance)" in display.ax_.get_ylabel()
     np.testing.assert_allclose(display.boundary_.get_ydata(), 0, atol=1e-9)
     # Sparse rows give the same picture.
     sparse = BoundaryDisplay.from_estimator(model, sp.csr_matrix(X), y)
@@ -143,7 +143,7 @@ def test_where_regions_are_those_of_a_plane_only_it_is_said_so():
     for model, sliced in ((SVC(), True), (Perceptron(readout="averaged", tol=0.01), False)):
         display = BoundaryDisplay.from_estimator(model.fit(X, y), X, y)
         assert display.sliced == sliced == ("plane" in display.legend_.get_title().get_text())
-        assert "of the spread" in display.ax_.get_xlabel() and "of the spread" in display.ax_.get_ylabel()
+        assert "of the variance" in display.ax_.get_xlabel() and "of the variance" in display.ax_.get_ylabel()
 
 
 def test_a_linear_model_of_another_library_and_names_of_a_data_frame():
@@ -173,7 +173,7 @@ def test_of_many_classes_some_are_listed(rendered):
     X, y = make_blobs(520, centers=26, random_state=0)
     display = BoundaryDisplay.from_estimator(Perceptron(readout="averaged", tol=0.1).fit(X, y), X, y)
     labels = [text.get_text() for text in display.legend_.get_texts()]
-    assert labels[10:12] == ["10 (20)", "… 15 more"] and labels[-1] == "boundary"
+    assert labels[22:24] == ["22 (20)", "… 3 more classes"] and labels[-1] == "boundary"
     assert len(display.points_) == 26
     rendered(display.figure_)
     box = display.ax_.get_position()
@@ -191,11 +191,23 @@ def test_the_letter_of_the_weight_vector_is_inside_the_frame(angle):
     assert frame.x0 < letter.x0 < letter.x1 < frame.x1 and frame.y0 < letter.y0 < letter.y1 < frame.y1
 
 
-def test_scales_that_do_not_compare_are_said_to_be_so():
+@pytest.mark.parametrize("factors", [(1, 400), (1e6, 1), (1, 12), (1e6, 1, 1)])
+def test_flat_rows_fill_the_picture_and_scales_that_do_not_compare_are_said_to_be_so(factors):
     X, y = BLOBS
-    display = BoundaryDisplay.from_estimator(Perceptron().fit(X * [1, 400], y), X * [1, 400], y)
+    X = np.column_stack([X, X[:, 0] ** 2])[:, : len(factors)] * factors
+    display = BoundaryDisplay.from_estimator(Perceptron(max_iter=20, tol=None).fit(X, y), X, y)
     assert display.arrow_ is None and display.ax_.get_aspect() == "auto"
     assert "different scale" in display.legend_.get_title().get_text()
+    left, right, bottom, top = display.limits
+    assert (np.ptp(display.points, axis=0) > 0.3 * np.array([right - left, top - bottom])).all()
+
+
+def test_rows_that_are_not_flat_are_drawn_with_right_angles():
+    X, y = BLOBS
+    for factors in ((1, 1), (4, 1), (0, 1)):
+        display = BoundaryDisplay.from_estimator(Perceptron().fit(X * factors, y), X * factors, y)
+        assert display.ax_.get_aspect() == 1.0 and display.arrow_ is not None
+        assert not display.legend_.get_title().get_text()
 
 
 def test_one_feature_and_given_axes():
@@ -205,6 +217,7 @@ def test_one_feature_and_given_axes():
     display = BoundaryDisplay.from_estimator(model, X, y, ax=ax)
     assert display.ax_ is ax and display.figure_ is ax.figure
     np.testing.assert_allclose(display.boundary_.get_xdata(), -model.intercept_[0] / model.coef_[0, 0])
+    assert len(ax.get_yticks()) == 0  # the second axis means nothing
 
 
 def test_a_boundary_out_of_sight():
@@ -212,6 +225,7 @@ def test_a_boundary_out_of_sight():
     model = SVC().fit(X, y)
     display = BoundaryDisplay.from_estimator(model, X[y == 0][:5], y[y == 0][:5])
     assert display.boundary_ == [] and len(display.regions_) == 1
+    assert "outside of the picture" in display.legend_.get_title().get_text().replace("\n", " ")
     line = Perceptron().fit(X, y)
     far = X[y == 0][:5] - 100 * line.coef_
     assert BoundaryDisplay.from_estimator(line, far, y[y == 0][:5]).arrow_ is None
@@ -225,7 +239,36 @@ def test_weights_that_are_all_zero_have_no_boundary(rendered):
     display = BoundaryDisplay.from_estimator(model, X, y)
     assert display.flat and display.boundary_ == [] and display.normal is None
     assert "boundary" not in [text.get_text() for text in display.legend_.get_texts()]
-    assert display.legend_.get_title().get_text() == "all weights are 0:\nthere is no boundary"
+    note = display.legend_.get_title().get_text().replace("\n", " ")
+    assert note == "There is no boundary, because all weights are 0: every row is predicted as 0."
+    assert display.ax_.get_title() == "no boundary (w = 0): 2 of 4 rows misclassified"
+    drawn = np.concatenate([offsets(points) for points in display.points_])
+    assert sorted(drawn.tolist()) == sorted(X.tolist())
+    (region,) = display.regions_  # one class is predicted everywhere, and coloured
+    assert region.get_facecolor()[0, :3].tolist() == display.points_[0].get_facecolor()[0, :3].tolist()
+    assert (display.regions[2][0] > 0).all() and (model.predict(X) == 0).all()
+    left, right, bottom, top = display.limits
+    assert left < 0 < 1 < right and bottom < 0 < 1 < top
+    rendered(display.figure_)
+
+
+def test_a_kernel_whose_coefficients_are_all_zero_and_classes_without_weights():
+    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
+    kernel = KernelPerceptron(kernel="linear", shuffle=False).fit(0 * X, y)
+    several = Perceptron(max_iter=1, shuffle=False).fit(0 * X, [0, 1, 2, 0])
+    for model in (kernel, several):
+        display = BoundaryDisplay.from_estimator(model, X, y)
+        (winner,) = set(model.predict(X).tolist())
+        assert len(display.regions_) == 1 and (display.regions[2][winner] > 0).all()
+        assert f"predicted as {winner}" in display.legend_.get_title().get_text().replace("\n", " ")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_two_rows_and_rows_that_are_all_the_same(same, rendered):
+    X, y = (np.ones((10, 2)), np.arange(10) % 2) if same else (np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0, 1]))
+    display = BoundaryDisplay.from_estimator(Perceptron().fit(X, y), X, y)
+    left, right, bottom, top = display.limits
+    assert left < X[:, 0].min() <= X[:, 0].max() < right and bottom < X[:, 1].min() <= X[:, 1].max() < top
     rendered(display.figure_)
 
 

@@ -87,14 +87,14 @@ def test_a_ratio_of_zero_is_drawn_at_the_lower_edge(rendered):
     bottom, ratio = display.ax_.get_ylim()[0], display.relative_bound_.get_ydata()
     np.testing.assert_array_equal(ratio[:-1], run.relative_bound[:-1])
     assert 0 < ratio[-1] == display.end_.get_ydata()[0] == bottom < run.tol and not display.end_.get_clip_on()
-    assert "lower edge are 0" in display.ax_.get_legend().get_title().get_text()
+    assert "lower edge are 0" in display.ax_.get_legend().get_title().get_text().replace("\n", " ")
     rendered(display.figure_)
 
 
 def test_one_update(rendered):
     run = trace(Perceptron(fit_intercept=False), np.array([[-1.0, 0.0], [1.0, 0.0]]), [0, 1])
     display = ProofDisplay.from_trace(run)
-    assert run.n_updates == 1 and display.limit_.get_label() == "at most 1 update"
+    assert run.n_updates == 1 and display.limit_.get_label().startswith("proved: at most 1 update,")
     rendered(display.figure_)
     for ax in display.axes_:
         low, high = ax.get_xlim()

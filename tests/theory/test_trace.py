@@ -226,12 +226,67 @@ def test_wide_hypotheses_are_not_kept():
 def test_a_table(monkeypatch):
     X, y = separated(2)
     run = trace(Perceptron(), X, y)
-    frame = run.to_frame()
+    frame = run.to_frame(vectors=False)
     assert list(frame.columns) == list(run.columns) and len(frame) == len(run)
     assert {"pass", "row", "label", "kind", "progress_bound", "sq_norm_bound"} <= set(frame.columns)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="needs pandas"):
         run.to_frame()
+
+
+@pytest.mark.parametrize("classes, sparse, named, fit_intercept", [(2, True, False, True), (3, False, True, False)])
+def test_the_table_has_the_row_and_the_weights_of_each_update(classes, sparse, named, fit_intercept):
+    import pandas as pd
+
+    X, y = integers(classes)
+    names = ["one", "two", "three"] if named else [0, 1, 2]
+    given = pd.DataFrame(X, columns=names) if named else sp.csr_matrix(X) if sparse else X
+    run = trace(Perceptron(shuffle=False, max_iter=6, fit_intercept=fit_intercept), given, y)
+    frame = run.to_frame()
+    w, lines = np.zeros((1 if classes == 2 else classes, 4)), []
+    codes = {name: c for c, name in enumerate(run.model.classes_)}
+    for row, label, rival, tau_ in zip(frame["row"], frame["label"], frame["rival"], frame["tau"], strict=True):
+        step = tau_ * np.append(X[row], float(fit_intercept))
+        if classes == 2:
+            w[0] += (2 * codes[label] - 1) * step
+        else:
+            w[codes[label]] += step
+            w[codes[rival]] -= step
+        lines.append(w[:, : 3 + fit_intercept].flatten())
+    of = [""] if classes == 2 else [f"{name}, " for name in run.model.classes_]
+    columns = [f"w[{c}{name}]" for c in of for name in names] + ["b"] * fit_intercept
+    at = list(frame.columns)
+    first = at.index("tau") + 1
+    assert at[first : first + len(columns)] == columns and at[first + len(columns)] == "sum_tau"
+    np.testing.assert_array_equal(frame.iloc[:, first : first + len(columns)], lines)
+    first = at.index("row") + 1
+    assert at[first : first + 3] == [f"x[{name}]" for name in names] and at[first + 3] == "label"
+    np.testing.assert_array_equal(frame.iloc[:, first : first + 3], X[run.row])
+
+
+def test_wide_weights_are_in_the_table_if_asked_for():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 100)), np.arange(30) % 2
+    for limit in (100_000, 5):
+        run = trace(Perceptron(), X, y, limit=limit)
+        assert run.weights is None and list(run.to_frame().columns) == list(run.columns)
+        frame = run.to_frame(vectors=True)
+        assert len(frame) == len(run) <= limit
+        w = frame.filter(regex=r"^(w\[|b$)").to_numpy()
+        assert w.shape == (len(run), 101)
+        np.testing.assert_array_equal(w[-1], run.model._learner.state["w"])
+        np.testing.assert_allclose((w**2).sum(axis=1), run.sq_norm)
+    X *= -1.5
+    with pytest.raises(ValueError, match="the rows have changed since they were traced"):
+        run.to_frame(vectors=True)
+
+
+def test_a_table_without_updates():
+    X, y = separated(2)
+    done = trace(Perceptron(), X, y).model
+    run = trace(Perceptron(), X, y, coef_init=done.coef_, intercept_init=done.intercept_)
+    frame = run.to_frame()
+    assert len(run) == len(frame) == 0 and {"x[0]", "w[2]", "b"} <= set(frame.columns)
 
 
 def test_what_cannot_be_traced():

@@ -66,7 +66,7 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
 
 def drawn(kind: str, model: Any, source: Source | None) -> Any:
     """Draw an estimator."""
-    from perceptrons.plots import BoundaryDisplay, MarginsDisplay, MistakesDisplay, ProofDisplay
+    from perceptrons.plots import BoundaryDisplay, MarginsDisplay, MistakesDisplay, ProofDisplay, style
 
     if source is None:
         if len(model.mistakes_) == 0:
@@ -82,8 +82,9 @@ def drawn(kind: str, model: Any, source: Source | None) -> Any:
     names = vars(model).pop("feature_names_in_", None)
     if kind == "boundary":
         display: Any = BoundaryDisplay.from_estimator(model, X, y)
-        if names is not None and len(names) == 2:
-            display.ax_.set(xlabel=names[0], ylabel=names[1])
+        if names is not None and len(names) <= 2:
+            display.ax_.set_xlabel(style.name(names[0], 40))
+            display.ax_.set_ylabel(style.name(names[1], 40) if len(names) == 2 else "")
     elif kind == "margins":
         display = MarginsDisplay.from_estimator(model, X, y)
     else:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.data.sparse import safe_csr
 from perceptrons.plots import animation, layers, style
 from perceptrons.plots.plane import choose
-from perceptrons.plots.regions import UNEQUAL, encode, feature_length, fields, grid, limits_of, weights
+from perceptrons.plots.regions import Limits, encode, feature_length, fields, grid, limits_of, weights
 from perceptrons.theory.trace import Trace
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +29,10 @@ class BoundaryDisplay:
 
     Rows with more than two features are projected onto a plane. The axes say how much of the spread the plane shows.
     For two classes with a weight vector, or three classes with one each, every row appears on its own side of the
-    boundary.
+    boundary. If rows are spread more than 5 times as much along one axis as along the other, the axes have different
+    scales, and w is not drawn, because it would not be seen at right angles.
+
+    Given axes also hold the legend, in a small font. The legend of a new figure is beside the axes.
 
     Parameters
     ----------
@@ -55,8 +58,10 @@ class BoundaryDisplay:
         ‖w‖ in the feature space of a kernel. Scores divided by it are distances.
     sliced : bool
         Whether regions are valid only in the plane, so that rows outside of it may appear in a wrong region.
-    flat : bool
-        Whether all weights are 0, so that there is no boundary.
+    flat : str or None
+        If all weights are 0, so that there is no boundary: the class that is predicted for every row.
+    equal : bool
+        Whether both axes have the same scale. Otherwise right angles are distorted and the weight vector is not drawn.
 
     Attributes
     ----------
@@ -107,12 +112,13 @@ class BoundaryDisplay:
         distances: Floats | None = None,
         length: float | None = None,
         sliced: bool = False,
-        flat: bool = False,
+        flat: str | None = None,
+        equal: bool = True,
     ) -> None:
         self.points, self.codes, self.classes, self.wrong = points, codes, classes, wrong
         self.names, self.regions, self.limits = names, regions, limits
         self.normal, self.offset, self.distances = normal, offset, distances
-        self.length, self.sliced, self.flat = length, sliced, flat
+        self.length, self.sliced, self.flat, self.equal = length, sliced, flat, equal
         self.margin = None if distances is None else float(distances.min())
         self.closest = np.empty(0, dtype=np.intp)
         if distances is not None and self.margin is not None and self.margin > 0:
@@ -147,12 +153,15 @@ class BoundaryDisplay:
         return cls._computed(estimator, X, y).plot(ax)
 
     @classmethod
-    def _computed(cls, estimator: Any, X: Any, y: Any, limits: Any = None) -> Self:
+    def _computed(cls, estimator: Any, X: Any, y: Any, view: tuple[Limits, bool] | None = None) -> Self:
+        """Compute what is drawn; `view` is the part of the plane that is shown, and whether the axes compare."""
         rows = safe_csr(X) if sp.issparse(X) else np.asarray(X)
-        names = [str(name) for name in getattr(X, "columns", [f"feature {j}" for j in range(rows.shape[1])])]
+        named = getattr(X, "columns", None)
+        names = [f"feature {j}" if named is None else style.name(named[j], 40) for j in range(min(2, rows.shape[1]))]
         classes, codes = np.asarray(estimator.classes_), encode(estimator, rows, y)
         coef, intercept = weights(estimator, X if hasattr(X, "iloc") else rows)
-        flat = coef is not None and not coef.any()
+        curved = feature_length(estimator) if coef is None and len(classes) == 2 else None
+        flat = curved == 0.0 if coef is None else not coef.any()
         plane = choose(rows, names, None if flat else coef, intercept, len(classes))
         points = plane.project(rows)
         normal = distances = None
@@ -162,16 +171,16 @@ class BoundaryDisplay:
             normal = plane.directions @ coef[0] / length
             offset = float((plane.origin @ coef[0] + intercept[0]) / length)
             distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / length
-        curved = feature_length(estimator) if coef is None and len(classes) == 2 else None
         if curved:
             distances = np.where(codes == 1, 1.0, -1.0) * estimator.decision_function(X) / curved
-        limits = limits or limits_of(points, normal, offset)
+        limits, equal = view or limits_of(points, normal, offset)
         across, up = grid(limits)
+        predicted = np.asarray(estimator.predict(X))
         return cls(
             points=points,
             codes=codes,
             classes=classes,
-            wrong=np.asarray(estimator.predict(X)) != classes[codes],
+            wrong=predicted != classes[codes],
             names=plane.names,
             regions=(across, up, fields(estimator, plane, across, up, coef, intercept, X)),
             limits=limits,
@@ -180,7 +189,8 @@ class BoundaryDisplay:
             distances=distances,
             length=curved,
             sliced=rows.shape[1] > 2 and not flat and (coef is None or len(classes) > 3),
-            flat=flat,
+            flat=style.name(predicted[0]) if flat else None,
+            equal=equal and len(classes) == 2 and coef is not None,
         )
 
     @classmethod
@@ -188,6 +198,10 @@ class BoundaryDisplay:
         cls, trace: Trace, X: Any, y: Any, path: Any = None, *, frames: int = 100, fps: int = 4, ax: Any = None
     ) -> Any:
         """Animate the boundary, update by update. The rows must have two features.
+
+        The first frame is before the first update. Each other frame shows one update: the row that made it, and the
+        boundary before and after. For two classes a second picture shows the step as a sum of vectors,
+        ``w + τ·y·x``. Axes have the same limits in all frames.
 
         Parameters
         ----------
@@ -201,8 +215,9 @@ class BoundaryDisplay:
             The most updates to show. They are evenly spaced, and include the first and the last.
         fps : int, default=4
             Frames a second.
-        ax : matplotlib Axes, optional
-            By default a new figure is made.
+        ax : matplotlib Axes or pair of Axes, optional
+            Where to draw the rows, and the vectors. Without the second, there are no vectors. By default a new figure
+            is made.
 
         Returns
         -------
@@ -210,20 +225,14 @@ class BoundaryDisplay:
         """
         X = np.asarray(X)
         animation.check(trace, X, frames, path)
-        limits = limits_of(X, None, 0.0)
-        ax = animation.stage() if ax is None else ax
+        stage = animation.Stage(trace, X, ax)
 
         def show(k: int) -> None:
-            assert trace.weights is not None
-            ax.clear()
-            frame = animation.Frame(trace.weights[k], trace.model)
-            cls._computed(frame, X, y, limits).plot(ax)
-            look = {"s": 260, "marker": "*", "color": "none", "edgecolors": style.INK, "linewidths": 1.4, "zorder": 6}
-            ax.scatter(*X[trace.row[k]], label="row of this update", **look)
-            ax.set_title(animation.caption(trace, k), fontsize="medium")
-            style.legend(ax)
+            stage.clear()
+            cls._computed(stage.model(k), X, y, stage.view)._draw(stage.ax)
+            stage.draw_update(k)
 
-        film = animation.film(ax.figure, show, len(trace), frames, fps)
+        film = animation.film(stage.ax.figure, show, len(trace), frames, fps)
         if path is not None:
             animation.save(film, path, fps)
         return film
@@ -240,42 +249,57 @@ class BoundaryDisplay:
         -------
         BoundaryDisplay
         """
-        ax = style.axes(ax, figsize=(8.0, 5.0))
+        width = 8.0 if len(self.classes) < layers.MOST_LISTED // 2 else 9.5  # the legend may have two columns
+        own, ax = ax is None, style.axes(ax, figsize=(width, 5.0))
+        self._draw(ax)
+        style.describe(ax, own, title=self._title(), xlabel=self.names[0], ylabel=self.names[1])
+        if own:  # at the left, because narrow axes are there
+            ax.title.set(x=0.0, horizontalalignment="left")
+            ax.set_anchor("W")
+        self.legend_ = style.legend(ax, own, self._note())
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        """Draw everything but texts and legend."""
         self.ax_, self.figure_ = ax, ax.figure
         left, right, bottom, top = self.limits
-        ax.set(xlim=(left, right), ylim=(bottom, top), xlabel=self.names[0], ylabel=self.names[1], title=self._title())
-        spread = np.ptp(self.points, axis=0)
-        slim = spread.min() > 0 and spread.max() / spread.min() > UNEQUAL
+        ax.set(xlim=(left, right), ylim=(bottom, top), aspect="equal" if self.equal else "auto")
+        if not self.names[1]:  # one feature: the second axis means nothing
+            ax.set_yticks([])
         self.arrow_: Any = None
         self.band_: Any = None
         self.closest_: Any = None
         self.regions_ = layers.draw_regions(ax, *self.regions)
         self.points_ = layers.draw_points(ax, self.points, self.codes, self.classes)
         self.wrong_ = layers.draw_rings(ax, self.points, self.wrong)
-        if self.normal is None:
-            x, y, fields = self.regions
-            some = [field for field in (fields[:1] if len(fields) == 2 else fields) if field.min() < 0 < field.max()]
-            self.boundary_: Any = [
-                ax.contour(x, y, field, levels=[0.0], colors=[style.INK], linewidths=1.6) for field in some
-            ]
-            if some:
-                ax.plot([], [], color=style.INK, linewidth=1.6, label="boundary")
-            if self.length and self.margin is not None and self.margin > 0:
-                self._plot_curved_band(self.margin * self.length)
-        else:
-            self._plot_line(self.normal, arrow=not slim)
-        if self.normal is not None and not slim:
-            ax.set_aspect("equal", adjustable="box", anchor="W")
-        note = "the regions are those of the\nplane through the mean row" if self.sliced else None
-        if self.flat:
-            note = "all weights are 0:\nthere is no boundary"
-        if self.normal is not None and slim:
-            note = "the axes have different scales:\nright angles are distorted"
-        self.legend_ = style.legend(ax, note)
-        return self
+        if self.normal is not None:
+            self._plot_line(self.normal)
+            return
+        x, y, fields = self.regions
+        some = [field for field in (fields[:1] if len(fields) == 2 else fields) if field.min() < 0 < field.max()]
+        look = {"levels": [0.0], "colors": [style.ink(ax)], "linewidths": 1.6}
+        self.boundary_: Any = [ax.contour(x, y, field, **look) for field in some]
+        if some:
+            ax.plot([], [], color=style.ink(ax), linewidth=1.6, label="boundary")
+        if self.length and self.margin is not None and self.margin > 0:
+            self._plot_curved_band(self.margin * self.length)
+
+    def _note(self) -> str | None:
+        """What a reader of the picture must know."""
+        if self.flat is not None:
+            return f"There is no boundary, because all weights are 0: every row is predicted as {self.flat}."
+        seen = sum(bool((field > 0).any()) for field in self.regions[2])
+        notes = ["The boundary is outside of the picture."] if seen < 2 else []
+        if self.sliced:
+            notes.append("The background shows predictions in this plane; rows that are not in it can differ.")
+        if self.normal is not None and not self.equal:
+            notes.append("The axes have different scales, so w would not be at right angles to the boundary.")
+        return " ".join(notes) or None
 
     def _title(self) -> str:
         wrong, n = np.count_nonzero(self.wrong), len(self.wrong)
+        if self.flat is not None:
+            return f"no boundary (w = 0): {wrong:,} of {n:,} rows misclassified"
         if wrong:
             return f"{wrong:,} of {n:,} rows misclassified"
         where = " in feature space" if self.length else ""
@@ -285,26 +309,26 @@ class BoundaryDisplay:
     def _plot_curved_band(self, score: float) -> None:
         """Draw the lines as far from the boundary, in feature space, as the closest row; mark the closest rows."""
         x, y, fields = self.regions
-        look = {"colors": [style.INK], "linewidths": 1.0, "linestyles": "dashed"}
+        look = {"colors": [style.ink(self.ax_)], "linewidths": 1.0, "linestyles": "dashed"}
         self.band_ = [self.ax_.contour(x, y, fields[1], levels=[level], **look) for level in (-score, score)]
-        label = f"as far as the closest row\n({self.margin:.2g} in feature space)"
-        self.ax_.plot([], [], "--", color=style.INK, linewidth=1.0, label=label)
+        label = f"margin band (± {self.margin:.2g}\nin feature space)"
+        self.ax_.plot([], [], "--", color=style.ink(self.ax_), linewidth=1.0, label=label)
         self.closest_ = layers.draw_closest(self.ax_, self.points[self.closest])
 
-    def _plot_line(self, normal: Floats, arrow: bool) -> None:
+    def _plot_line(self, normal: Floats) -> None:
         """Draw a straight boundary, the margin band, the closest rows and the weight vector."""
-        ax = self.ax_
+        ax, ink = self.ax_, style.ink(self.ax_)
         ends = layers.line_ends(self.limits, normal, self.offset)
-        (self.boundary_,) = ax.plot(*ends.T, color=style.INK, linewidth=1.8, label="boundary", zorder=2)
+        (self.boundary_,) = ax.plot(*ends.T, color=ink, linewidth=1.8, label="boundary", zorder=2)
         if self.margin is not None and self.margin > 0:
             band = [ends + side * self.margin * normal for side in (-1.0, 1.0)]
             label = f"margin band (± {self.margin:.2g})"
             self.band_ = [
-                ax.plot(*edge.T, "--", color=style.INK, linewidth=1.0, label=text, zorder=2)[0]
+                ax.plot(*edge.T, "--", color=ink, linewidth=1.0, label=text, zorder=2)[0]
                 for edge, text in zip(band, (label, None), strict=True)
             ]
             self.closest_ = layers.draw_closest(self.ax_, self.points[self.closest])
-            for p in self.points[self.closest]:
-                ax.plot(*np.array([p, p - (normal @ p + self.offset) * normal]).T, ":", color=style.INK, linewidth=1.2)
-        if arrow:
+            for p in self.points[self.closest] if self.equal else ():
+                ax.plot(*np.array([p, p - (normal @ p + self.offset) * normal]).T, ":", color=ink, linewidth=1.2)
+        if self.equal:
             self.arrow_ = layers.draw_arrow(ax, self.points, self.limits, normal, ends.mean(axis=0))

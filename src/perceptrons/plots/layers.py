@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.plots import style
+from perceptrons.plots import palette, style
 
 Floats = npt.NDArray[np.float64]
 Limits = tuple[float, float, float, float]  # left, right, bottom, top
-SIZES = ((200, 40.0), (600, 26.0), (2000, 14.0))  # up to this number of rows, points have this size
+SIZES = ((20, 80.0), (200, 40.0), (600, 26.0), (2000, 14.0))  # up to this number of rows, points have this size
 SMALLEST = 6.0  # size of the points of more rows
-MOST_LISTED = 12  # the most lines of the legend for classes
+MOST_LISTED = 24  # the most lines of the legend for classes
 MOST_RINGS = 300  # more would hide the points
 
 
@@ -27,8 +27,8 @@ def draw_regions(ax: Any, x: Floats, y: Floats, fields: list[Floats]) -> list[An
     regions = []
     for c, field in enumerate(fields):
         if (field > 0).any():
-            colour = style.cycle(style.COLOURS, c)
-            look = {"colors": [colour], "alpha": 0.13, "hatches": [style.cycle(style.HATCHES, c)]}
+            colour = palette.colour(c)
+            look = {"colors": [colour], "alpha": 0.13, "hatches": [palette.cycle(palette.HATCHES, c)]}
             region = ax.contourf(x, y, field, levels=[0.0, field.max()], **look)
             region.set(edgecolor=(colour, 0.25), linewidth=0.0)
             regions.append(region)
@@ -43,12 +43,12 @@ def draw_points(ax: Any, points: Floats, codes: npt.NDArray[Any], classes: Any) 
     for c, name in enumerate(classes):
         members = codes == c
         shown = style.drawn(members, most)
-        look = {"s": point_size(len(points)), "linewidths": 0.5, "edgecolors": "white", "zorder": 3}
-        look |= {"color": style.cycle(style.COLOURS, c), "marker": style.cycle(style.MARKS, c)}
-        label = f"{name} ({style.tally(len(shown), int(members.sum()))})" if c < listed else None
+        look = {"s": point_size(len(points)), "linewidths": 0.5, "edgecolors": [style.paper(ax)], "zorder": 3}
+        look |= {"color": palette.colour(c), "marker": palette.mark(c)}
+        label = f"{style.name(name)} ({style.tally(len(shown), int(members.sum()))})" if c < listed else None
         collections.append(ax.scatter(*points[shown].T, label=label, rasterized=len(shown) > 1000, **look))
     if listed < n:
-        ax.plot([], [], linestyle="none", label=f"… {n - listed:,} more")
+        ax.plot([], [], linestyle="none", label=f"… {n - listed:,} more classes")
     return collections
 
 
@@ -60,12 +60,12 @@ def draw_rings(ax: Any, points: Floats, wrong: npt.NDArray[np.bool_]) -> Any:
     size = point_size(len(points))
     look = {"s": 4 * size if size > 10 else 30.0, "linewidths": 1.0, "zorder": 4}
     label = f"misclassified ({style.tally(len(shown), int(wrong.sum()))})"
-    return ax.scatter(*points[shown].T, facecolors="none", edgecolors=style.INK, label=label, **look)
+    return ax.scatter(*points[shown].T, facecolors="none", edgecolors=style.ink(ax), label=label, **look)
 
 
 def draw_closest(ax: Any, rows: Floats) -> Any:
     """Mark the closest row of each class."""
-    look = {"s": 130, "marker": "D", "facecolors": "none", "edgecolors": style.INK, "linewidths": 1.2}
+    look = {"s": 130, "marker": "D", "facecolors": "none", "edgecolors": style.ink(ax), "linewidths": 1.2}
     return ax.scatter(*rows.T, label="closest row of each class", zorder=4, **look)
 
 
@@ -102,8 +102,9 @@ def draw_arrow(ax: Any, points: Floats, limits: Limits, normal: Floats, foot: Fl
     some = points[style.drawn(np.ones(len(points), dtype=np.bool_), 500)]
     space = np.linalg.norm(along[:, :, np.newaxis] - some, axis=3).min(axis=(1, 2))
     foot = feet[np.argmax(space)]
-    look = {"angles": "xy", "scale_units": "xy", "scale": 1, "color": style.INK, "width": 0.008, "zorder": 5}
+    look = {"angles": "xy", "scale_units": "xy", "scale": 1, "color": style.ink(ax), "width": 0.008, "zorder": 5}
     arrow = ax.quiver(*foot, *step, **look)
+    ax.plot(*np.stack([foot, foot + letter]).T, linewidth=0.0)  # legends avoid lines, but not arrows
     label = {"ha": "center", "va": "center", "fontsize": 12, "fontweight": "bold", "zorder": 5}
-    ax.text(*(foot + letter), "w", path_effects=style.halo(), **label)
+    ax.text(*(foot + letter), "w", color=style.ink(ax), path_effects=style.halo(ax), **label)
     return arrow

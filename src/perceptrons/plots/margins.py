@@ -11,12 +11,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.sparse import safe_csr
-from perceptrons.plots import style
+from perceptrons.plots import palette, style
 from perceptrons.plots.regions import encode, feature_length, weights
 
 Floats = npt.NDArray[np.float64]
 BINS = (8, 40)  # the smallest and the largest number of bins
-ORDER = (style.COLOURS[1], style.COLOURS[0], *style.COLOURS[2:])
 HATCHES = ("", "///", "...", "xxx")
 FEW = 100  # up to this number, rows are marked one by one
 PAIRS = 0.1  # if a larger share of rows is not won by the highest score, scores are of pairs; fewer may be ties
@@ -53,7 +52,7 @@ class MarginsDisplay:
     >>> models = {rule: Perceptron(rule=rule).fit(X, y == 0) for rule in ("perceptron", "pa")}
     >>> display = MarginsDisplay.from_estimators(models, X, y == 0)
     >>> print(display.legend_.get_texts()[0].get_text())
-    perceptron: 0 of 150 misclassified (0.00%), min 0.57
+    perceptron: 0 of 150 misclassified (0.00%), smallest margin 0.57
     """
 
     def __init__(self, margins: Mapping[str, Floats], *, distances: bool = True) -> None:
@@ -127,7 +126,7 @@ class MarginsDisplay:
         -------
         MarginsDisplay
         """
-        ax = style.axes(ax, figsize=(7.5, 5.0))
+        own, ax = ax is None, style.axes(ax, figsize=(7.5, 5.0))
         self.ax_, self.figure_ = ax, ax.figure
         together = np.concatenate(list(self.margins.values()))
         n_bins = int(np.clip(2 * np.sqrt(len(together) / len(self.margins)), *BINS))
@@ -141,22 +140,26 @@ class MarginsDisplay:
             counts = np.histogram(-values, bins=-self.edges_[::-1])[0][::-1]
             wrong = np.count_nonzero(values <= 0)
             share = f"{wrong:,} of {len(values):,} misclassified ({wrong / len(values):.2%})"
-            label = f"{name}: {share}, min {values.min() + 0.0:.2g}"
-            colour, line = style.cycle(ORDER, number), style.cycle(style.LINES, number)
+            label = f"{style.name(name)}: {share}, smallest margin {values.min() + 0.0:.2g}"
+            # The first two colours are exchanged: a single model is blue.
+            colour = palette.colour(number if number > 1 else 1 - number)
+            line = palette.cycle(palette.LINES, number)
             self.steps_.append(
                 ax.stairs(counts / len(values), self.edges_, color=colour, linestyle=line, linewidth=1.8, label=label)
             )
-            look = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.35), "hatch": style.cycle(HATCHES, number)}
+            look = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.35), "hatch": palette.cycle(HATCHES, number)}
             ax.stairs(counts / len(values), self.edges_, fill=True, linewidth=0, zorder=0.5, **look)
             if len(values) <= FEW:
                 height = np.full(len(values), 0.02 + 0.04 * number)
                 marks = {"marker": "|", "markersize": 9, "linestyle": "none", "color": colour}
                 ax.plot(values, height, transform=ax.get_xaxis_transform(), **marks)
         label = "boundary: rows at or left of it are misclassified"
-        self.zero_ = ax.axvline(0.0, color=style.INK, linewidth=2.0, linestyle=":", label=label)
-        what = "distance from the boundary" if self.distances else "score, not a distance: there is no weight vector"
-        ax.set(xlabel=f"margin ({what})", ylabel="share of rows", title="Margins of the rows", ylim=(0, None))
-        self.legend_ = style.legend_below(ax)
+        self.zero_ = ax.axvline(0.0, color=style.ink(ax), linewidth=2.0, linestyle=":", label=label)
+        what = "distance from the boundary" if self.distances else "y·score, which is not a distance"
+        xlabel = f"margin: {what} (negative: wrong side)"
+        style.describe(ax, own, title="Margins of the rows", xlabel=xlabel, ylabel="share of rows")
+        ax.set_ylim(0, None)
+        self.legend_ = style.legend(ax, own, below=True)
         return self
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from perceptrons.plots import style
+from perceptrons.plots import palette, style
 
 FEW = 40  # up to this number, passes are marked one by one
 MANY = 400  # above this number, passes are drawn on a logarithmic axis
@@ -111,24 +111,27 @@ class MistakesDisplay:
         -------
         MistakesDisplay
         """
-        ax = style.axes(ax, figsize=(7.5, 4.8))
+        own, ax = ax is None, style.axes(ax, figsize=(7.5, 4.8))
         self.ax_, self.figure_ = ax, ax.figure
         passes = np.arange(1, len(self.mistakes) + 1)
         few = len(passes) <= FEW
         values = self.mistakes if count else self.mistakes / self.n_rows
         label = f"mistakes during the pass ({self.n_rows:,} training {self.unit})"
         marks = {"marker": "o" if few else None, "markersize": 5, "linewidth": 1.6 if len(passes) <= MANY else 0.8}
-        (self.mistakes_,) = ax.plot(passes, values, "-", color=style.COLOURS[1], label=label, clip_on=not few, **marks)
+        (self.mistakes_,) = ax.plot(
+            passes, values, "-", color=palette.COLOURS[1], label=label, clip_on=not few, **marks
+        )
         self.held_out_: Any = None
         self.kept_: Any = None
         self.held_out_ax_ = ax
         if len(self.validation_errors):
             self._plot_held_out(passes[: len(self.validation_errors)], count, {**marks, "marker": "s" if few else None})
-        ax.set(xlabel="pass", ylabel="mistakes" if count else f"share of {self.unit}")
         highest = [values.max()] if self.held_out_ax_ is not ax else [values.max(), *self.validation_errors]
         ax.set_ylim(0, 1.08 * max(highest) or 1.0)
         last = f"{self.mistakes[-1]:,} mistake{'' if self.mistakes[-1] == 1 else 's'}"
-        ax.set_title(f"{last} in the last of {len(passes):,} passes" if len(passes) > 1 else f"{last} in one pass")
+        title = f"{last} in the last of {len(passes):,} passes" if len(passes) > 1 else f"{last} in one pass"
+        ylabel = "mistakes" if count else f"share of {self.unit} misclassified"
+        style.describe(ax, own, title=title, xlabel="pass", ylabel=ylabel)
         if len(passes) > MANY:
             ax.set_xscale("log")
         else:
@@ -137,7 +140,7 @@ class MistakesDisplay:
             ax.yaxis.set_major_formatter(_percent)
         note = None if self.held_out_ else f"No {self.unit} were held out: the error on new {self.unit} is not known."
         lines = [line for line in (self.mistakes_, self.held_out_, self.kept_) if line is not None]
-        self.legend_ = style.legend_below(ax, note, handles=lines)
+        self.legend_ = style.legend(ax, own, note, below=True, handles=lines)
         return self
 
     def _plot_held_out(self, passes: npt.NDArray[Any], count: bool, marks: dict[str, Any]) -> None:
@@ -149,12 +152,14 @@ class MistakesDisplay:
         errors, ax = self.validation_errors, self.held_out_ax_
         label = f"error on held-out {self.unit} after the pass" + (" (right axis)" if count else "")
         (self.held_out_,) = ax.plot(
-            passes, errors, "--", color=style.COLOURS[0], label=label, clip_on=not marks["marker"], **marks
+            passes, errors, "--", color=palette.COLOURS[0], label=label, clip_on=not marks["marker"], **marks
         )
         ax.set_ylim(0, 1.08 * errors.max() or 1.0)
         if self.kept is not None:
             label = f"kept: the model after pass {self.kept}, {_percent(errors[self.kept - 1])} held-out error"
-            (self.kept_,) = ax.plot([self.kept], [errors[self.kept - 1]], "D", color=style.INK, label=label, zorder=4)
+            (self.kept_,) = ax.plot(
+                [self.kept], [errors[self.kept - 1]], "D", color=style.ink(ax), label=label, zorder=4
+            )
 
 
 def _percent(share: float, position: int | None = None) -> str:

@@ -45,21 +45,32 @@ def choose(X: Any, names: list[str], coef: Floats | None, intercept: Floats | No
         along = coef[0] / length
         directions = np.array([_main_direction(X, mean, along[np.newaxis]), along])
         origin = mean - (mean @ along + intercept[0] / length) * along
-        titles = ("main direction of spread across w", "distance from the boundary, along w")
+        titles = ("widest direction along the boundary", "distance from the boundary")
     elif coef is not None and n_classes > 2:
         directions = np.linalg.svd(coef - coef.mean(axis=0), full_matrices=False)[2][:2]
         origin = mean
-        titles = ("main direction in which the classes' weights differ", "second such direction")
+        titles = ("1st direction between the classes", "2nd direction between the classes")
     else:
         first = _main_direction(X, mean, np.empty((0, d)))
         directions = np.array([first, _main_direction(X, mean, first[np.newaxis])])
         origin = mean
-        titles = ("main direction of spread", "second direction of spread")
+        titles = ("1st principal component", "2nd principal component")
     one, two = (
-        f"{title}\n({share:.{0 if share >= 0.01 else 2}%} of the spread)"
+        f"{title}\n({_percent(share)} of the variance)"
         for title, share in zip(titles, _shares(X, mean, directions), strict=True)
     )
     return Plane(origin, directions, (one, two))
+
+
+def _percent(share: float) -> str:
+    """Format a share: 35 %, 0.2 %, < 0.01 %.
+
+    >>> _percent(0.351), _percent(0.002), _percent(1e-9), _percent(0.0)
+    ('35 %', '0.2 %', '< 0.01 %', '0 %')
+    """
+    if 0 < share < 0.0001:
+        return "< 0.01 %"
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1g} %"
 
 
 def _main_direction(X: Any, mean: Floats, across: Floats, turns: int = 100) -> Floats:

@@ -7,10 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from perceptrons import rules
-from perceptrons.plots import style
+from perceptrons.plots import palette, style
+from perceptrons.shown import count
+from perceptrons.solver.rounding import down, up
 from perceptrons.theory.trace import Trace
 
-BLUE, ORANGE = style.COLOURS[1], style.COLOURS[0]
+BLUE, ORANGE = palette.COLOURS[1], palette.COLOURS[0]
 LINES = (
     *("progress_", "progress_bound_", "sq_norm_", "sq_norm_bound_", "cosine_", "cosine_bound_", "limit_"),
     *("relative_bound_", "guide_", "tol_", "end_"),
@@ -24,8 +26,11 @@ class ProofDisplay:
     w_k and the best separator w* is at least ``√k·γ/R``, which would exceed 1 after (R/γ)² updates. If the bounds do
     not hold for the run (`Trace.reason`), only its curves are drawn.
 
-    Other rows: no margin relative to R can exceed ``‖w‖/(R·Στ)`` (both in the space with the constant 1 appended). When
-    this ratio falls below `tol`, the run gives up.
+    Other rows: every separator has a margin of at most ``‖w_k‖/Στ``. When this upper bound falls below ``tol·R``, the
+    run gives up.
+
+    R is the length of the longest row. With an intercept, a row is (x, 1), and its length and the margins are those of
+    (x, 1).
 
     Parameters
     ----------
@@ -112,6 +117,7 @@ class ProofDisplay:
         """
         parts = [self._plot_progress, self._plot_sq_norm, self._plot_cosine]
         parts = [self._plot_ratio] if self.trace.progress is None else parts
+        self._own = ax is None
         if ax is None:
             size = (7.5, 5.5) if len(parts) == 1 else (13.5, 5.5)
             ax = style.pyplot().subplots(1, len(parts), layout="constrained", figsize=size)[1]
@@ -131,9 +137,19 @@ class ProofDisplay:
         (line,) = ax.plot(trace.update, values, color=BLUE, linewidth=1.8, label=label, zorder=3)
         if len(trace) <= 50:
             line.set(marker="o", markersize=4)
-        ax.set_xlabel("update k" if trace.stride == 1 else f"update k (one in {trace.stride:,} is drawn)")
         ax.xaxis.set_major_locator(style.integers())
         return line
+
+    def _describe(self, ax: Any, title: str, ylabel: str) -> None:
+        """Write the title and the labels."""
+        stride = self.trace.stride
+        xlabel = "update k" if stride == 1 else f"update k (one in {stride:,} is drawn)"
+        style.describe(ax, self._own, title=title, xlabel=xlabel, ylabel=ylabel)
+
+    def _longest(self) -> str:
+        """What R is, with its value."""
+        row = "row (x,1)" if self.trace.model.fit_intercept else "row"
+        return f"R = {up(self.trace.radius)}, the length of the longest {row}"
 
     def _growth(self) -> tuple[str, str]:
         """Two formulas: the bound of ‖w_k‖² after k updates, and the root of the bound for one update."""
@@ -147,45 +163,55 @@ class ProofDisplay:
 
     def _plot_progress(self, ax: Any) -> None:
         trace = self.trace
-        self.progress_ = self._curve(ax, trace.progress, r"$w^\star\!\cdot w_k$")
+        self.progress_ = self._curve(ax, trace.progress, r"measured: $w^\star\!\cdot w_k$")
+        title = r"1. Progress along $w^\star$"
         if trace.progress_bound is not None and trace.margin is not None:
             k = np.array([0, trace.n_updates])
-            label = rf"$k\,\gamma$, with $\gamma$ = {trace.margin:.3g}"
+            margin = rf"$\gamma$ = {down(trace.margin)}, the margin of the best separator $w^\star$"
+            label = rf"proved: at least $k\,\gamma$, with {margin}"
             (self.progress_bound_,) = ax.plot(k, k * trace.margin, "--", color=ORANGE, label=label)
-        ax.set(ylabel=r"$w^\star\!\cdot w_k$", title="1. Every update leads along $w^\\star$ …")
-        style.legend_below(ax, trace.reason)
+            title = r"1. $w$ moves along $w^\star$ …"
+        self._describe(ax, title, r"$w^\star\!\cdot w_k$")
+        style.legend(ax, self._own, trace.reason, below=True)
 
     def _plot_sq_norm(self, ax: Any) -> None:
         trace = self.trace
-        self.sq_norm_ = self._curve(ax, trace.sq_norm, r"$\|w_k\|^2$")
+        self.sq_norm_ = self._curve(ax, trace.sq_norm, r"measured: $\|w_k\|^2$")
         if trace.growth is not None:
             k = np.array([0, trace.n_updates])
-            label = f"${self._growth()[0]}$, with R = {trace.radius:.3g}"
+            label = f"proved: at most ${self._growth()[0]}$, with {self._longest()}"
             (self.sq_norm_bound_,) = ax.plot(k, k * trace.growth, "--", color=ORANGE, label=label)
-        ax.set(ylabel=r"$\|w_k\|^2$", title="2. … and $w$ stays short …" if trace.growth else "2. Length of $w$")
-        style.legend_below(ax)
+        self._describe(ax, "2. … but it grows slowly …" if trace.growth else "2. Length of $w$", r"$\|w_k\|^2$")
+        style.legend(ax, self._own, below=True)
 
     def _plot_cosine(self, ax: Any) -> None:
         trace = self.trace
         assert trace.cosine is not None
-        self.cosine_ = self._curve(ax, trace.cosine, r"$\cos(w^\star, w_k)$")
-        label = f"{style.STOPS[trace.stop]} after update {trace.n_updates:,}"
-        (self.end_,) = ax.plot(trace.update[-1:], trace.cosine[-1:], "D", color=style.INK, label=label, zorder=4)
-        ax.axhline(1.0, color=style.INK, linewidth=1.0)
+        self.cosine_ = self._curve(ax, trace.cosine, r"measured: $\cos(w^\star, w_k)$")
+        label = f"{style.STOPS[trace.stop]} after {count(trace.n_updates, 'update')}"
+        (self.end_,) = ax.plot(trace.update[-1:], trace.cosine[-1:], "D", color=style.ink(ax), label=label, zorder=4)
+        ax.axhline(1.0, color=style.ink(ax), linewidth=1.0)
         if trace.max_updates is not None and trace.margin is not None and trace.growth is not None:
             meet = trace.growth / trace.margin**2
             k = np.geomspace(1.0, meet, 200)
-            label = rf"$\sqrt{{k}}\,\gamma\,/\,{self._growth()[1]}$, by 1 and 2"
+            root = self._growth()[1]
+            label = rf"proved by 1 and 2: at least $\sqrt{{k}}\,\gamma\,/\,{root}$"
             (self.cosine_bound_,) = ax.plot(k, np.sqrt(k / meet), "--", color=ORANGE, label=label)
-            label = f"at most {trace.max_updates:,} update{'' if trace.max_updates == 1 else 's'}"
-            self.limit_ = ax.axvline(meet, linestyle=":", color=style.INK, label=label)
+            label = f"proved: at most {count(trace.max_updates, 'update')}, because a cosine is at most 1"
+            self.limit_ = ax.axvline(meet, linestyle=":", color=style.ink(ax), label=label)
             _log_of_updates(ax, meet)
-        title = "3. … so it must stop" if self.limit_ else "3. Angle between them"
+        title = "3. … so training must stop" if self.limit_ else r"3. Angle between $w^\star$ and $w$"
+        self._describe(ax, title, r"cosine of the angle, $\cos(w^\star, w_k)$")
         flat = trace.cosine.min() > 0.9  # without a lower limit, the axis could begin at 1
-        ax.set(ylabel="cosine", title=title, ylim=(0.0 if flat else None, 1.06))
-        style.legend_below(ax)
+        ax.set(ylim=(0.0 if flat else None, 1.06))
+        style.legend(ax, self._own, below=True)
 
     # -- other rows -------------------------------------------------------------------------------------------
+
+    def _final(self) -> float:
+        """The bound on the margin that the model proved, relative to R, with a reserve for the rounding of R."""
+        rounding = 1 + 4 * (self.trace.model.n_features_in_ + 4) * np.finfo(np.float64).eps
+        return float(self.trace.model.margin_bound_ / self.trace.radius * rounding)
 
     def _plot_ratio(self, ax: Any) -> None:
         trace = self.trace
@@ -194,29 +220,30 @@ class ProofDisplay:
         if zero.any():  # a logarithmic axis has no 0
             lowest = min([*ratio[~zero].tolist(), trace.tol or 1.0]) / 2
             ratio = np.where(zero, lowest, ratio)
-        self.relative_bound_ = self._curve(ax, ratio, r"$\|w_k\|\,/\,(R\,\Sigma\tau)$")
+        label = r"proved: margin$\,/\,R$ is at most $\|w_k\|\,/\,(R\,\Sigma\tau)$"
+        self.relative_bound_ = self._curve(ax, ratio, label)
         if trace.growth is not None:
             k = np.geomspace(1.0, trace.n_updates, 200)
-            label = rf"upper bound, because $\|w_k\|^2\leq {self._growth()[0]}$"
+            label = rf"the bound is never higher, because $\|w_k\|^2\leq {self._growth()[0]}$"
             (self.guide_,) = ax.plot(k, np.sqrt(trace.growth / k) / trace.radius, "-.", color=ORANGE, label=label)
         if trace.tol:
-            self.tol_ = ax.axhline(
-                trace.tol, linestyle="--", color=style.INK, label=f"tol = {trace.tol:g}, checked after each pass"
-            )
-        passes = f"{trace.n_passes:,} pass{'' if trace.n_passes == 1 else 'es'}"
-        label = f"{style.STOPS[trace.stop]} after update {trace.n_updates:,} ({passes})"
-        look = {"color": style.INK, "label": label, "zorder": 4, "clip_on": not zero[-1]}
+            label = f"tol = {trace.tol:g}: training gives up below it"
+            self.tol_ = ax.axhline(trace.tol, linestyle="--", color=style.ink(ax), label=label)
+        after = f"{count(trace.n_updates, 'update')} in {count(trace.n_passes, 'pass', 'passes')}"
+        label = f"{style.STOPS[trace.stop]} after {after}: margin ≤ {up(self._final())}·R"
+        look = {"color": style.ink(ax), "label": label, "zorder": 4, "clip_on": not zero[-1]}
         (self.end_,) = ax.plot(trace.update[-1:], ratio[-1:], "D", **look)
         verdict = "Not separable" if trace.separable is False else "No separator known"
-        space = ", both with\nthe constant 1 appended" if trace.model.fit_intercept else ""
         _log_of_updates(ax, trace.n_updates)
-        ax.set(yscale="log", ylabel=f"upper bound of the margin relative to R{space}")
-        notes = [] if trace.separable is False or trace.reason is None else [trace.reason]
+        self._describe(ax, f"{verdict}: the largest possible margin shrinks", "upper bound on margin / R")
+        ax.set_yscale("log")
+        notes = [f"{self._longest()}."]
+        if trace.separable is not False and trace.reason is not None:
+            notes.append(trace.reason)
         if zero.any():
             ax.set_ylim(bottom=lowest)
             notes.append("Points at the lower edge are 0: all weights are 0 there.")
-        ax.set_title(f"{verdict}: the margin that is still possible falls")
-        style.legend_below(ax, " ".join(notes) or None)
+        style.legend(ax, self._own, " ".join(notes), below=True)
 
 
 def _log_of_updates(ax: Any, most: float) -> None:

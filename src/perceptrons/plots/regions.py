@@ -13,9 +13,11 @@ from perceptrons.learn import labels as class_labels
 from perceptrons.plots.plane import Plane
 
 Floats = npt.NDArray[np.float64]
+Limits = tuple[float, float, float, float]  # left, right, bottom, top
 GRID = 150  # points on each side of the grid on which regions are computed
 SLIM = 0.45  # the smallest ratio of the sides of a picture
-UNEQUAL = 30.0  # if the spreads of two features differ by a larger factor, the axes have different scales
+UNEQUAL = 5.0  # if the spreads of two features differ by a larger factor, the axes have different scales
+PADDING = (20, 0.65, 0.56)  # half the side of a picture, in spreads: of up to this number of rows, and of more
 FEW = 100  # rows for which weights are compared with scores
 MOST_VALUES = 2**20  # values of the points of the plane that are scored at a time, because features may be many
 
@@ -67,25 +69,33 @@ def _explain(coef: Floats, intercept: Floats, estimator: Any, X: Any) -> bool:
     return bool((behind <= 2 * error.max(axis=1)).all())
 
 
-def limits_of(points: Floats, normal: Floats | None, offset: float) -> tuple[float, float, float, float]:
-    """Choose the part of the plane to show: all points, and the boundary if it is not too far away."""
+def limits_of(points: Floats, normal: Floats | None, offset: float) -> tuple[Limits, bool]:
+    """Choose the part of the plane to show: all points, and the boundary if it is not too far away.
+
+    Also says whether both axes have the same scale, so that right angles are seen as such. Points that are spread much
+    more along one axis would be a strip: then each axis has its own scale.
+    """
     low, high = points.min(axis=0), points.max(axis=0)
-    size = float((high - low).max()) or np.inf  # with a single row, nothing is too far away
+    spread = high - low
+    equal = bool(spread.max() <= UNEQUAL * spread.min() or spread.min() == 0)
+    unit = np.ones(2) if equal else spread  # distances are as they are seen
+    size = float((spread / unit).max()) or np.inf  # with a single row, nothing is too far away
     if normal is not None:
-        centre = (low + high) / 2
-        distance = normal @ centre + offset
+        centre, across = (low + high) / 2, normal * unit
+        distance = (normal @ centre + offset) / np.linalg.norm(across)
         if abs(distance) < 2 * size:
-            foot = centre - distance * normal
+            foot = centre - distance * unit * across / np.linalg.norm(across)
             low, high = np.minimum(low, foot), np.maximum(high, foot)
     spread = high - low
-    if spread.min() == 0 or spread.max() / spread.min() <= UNEQUAL:
+    if equal:
         spread = np.maximum(spread, SLIM * (spread.max() or 1.0))
-    centre, half = (low + high) / 2, 0.56 * spread
+    few, wide, narrow = PADDING
+    centre, half = (low + high) / 2, (wide if len(points) <= few else narrow) * spread
     (left, bottom), (right, top) = (centre - half).tolist(), (centre + half).tolist()
-    return left, right, bottom, top
+    return (left, right, bottom, top), equal
 
 
-def grid(limits: tuple[float, float, float, float]) -> tuple[Floats, Floats]:
+def grid(limits: Limits) -> tuple[Floats, Floats]:
     """The coordinates of a grid over the part of the plane that is shown."""
     left, right, bottom, top = limits
     x, y = np.meshgrid(np.linspace(left, right, GRID), np.linspace(bottom, top, GRID))
@@ -102,11 +112,20 @@ def fields(
         scores = scores[:, 0] if len(coef) == 1 else scores
     else:
         scores = _lifted_scores(estimator, plane, points, X)
+    if not scores.any():  # nothing but ties, which the model breaks in the same way everywhere
+        winner = estimator.predict(_lifted(plane, points[:1], X))[0]
+        return [np.full(x.shape, 1.0 if name == winner else -1.0) for name in estimator.classes_]
     if scores.ndim == 1:
         return [-scores.reshape(x.shape), scores.reshape(x.shape)]
     best = np.sort(scores, axis=1)
     rival = np.where(scores == best[:, -1:], best[:, -2:-1], best[:, -1:])
     return [field.reshape(x.shape) for field in (scores - rival).T]
+
+
+def _lifted(plane: Plane, points: Floats, X: Any) -> Any:
+    """Rows at these points of the plane, of the kind of X."""
+    rows = plane.lift(points)
+    return type(X)(rows, columns=X.columns) if hasattr(X, "iloc") else rows  # else a model would miss the names
 
 
 def _lifted_scores(estimator: Any, plane: Plane, points: Floats, X: Any) -> Floats:
@@ -115,9 +134,7 @@ def _lifted_scores(estimator: Any, plane: Plane, points: Floats, X: Any) -> Floa
     parts: list[Floats] = []
     winners: list[Any] = []
     for start in range(0, len(points), step):
-        rows: Any = plane.lift(points[start : start + step])
-        if hasattr(X, "iloc"):  # a pandas data frame: the model expects names of features
-            rows = type(X)(rows, columns=X.columns)
+        rows = _lifted(plane, points[start : start + step], X)
         parts.append(np.asarray(estimator.decision_function(rows)))
         if parts[0].ndim > 1:
             winners.append(np.searchsorted(estimator.classes_, estimator.predict(rows)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.learn.linear.recording import Rerun
 from perceptrons.models import PassiveAggressiveClassifier, Perceptron
 from perceptrons.shown import count
 from perceptrons.solver.rounding import down, up
@@ -21,6 +22,8 @@ COLUMNS = (
     *("update", "pass_", "seen", "row", "label", "rival", "kind", "margin_before", "margin_after", "tau", "sum_tau"),
     *("sq_norm", "sq_norm_bound", "relative_bound", "progress", "progress_bound", "cosine", "cosine_bound"),
 )
+
+MOST_COLUMNS = 64  # of x, w and b together, in a table by default
 
 STOPS = {
     "converged": "converged",
@@ -69,7 +72,8 @@ class Trace:
     cosine, cosine_bound : ndarray or None
         The cosine of the angle between w* and w, and its lower bound √k·γ/√growth.
     weights : ndarray or None
-        (w, b) after each update, in the layout of the learner; None if a hypothesis has many numbers.
+        (w, b) after each update, in the layout of the learner; None if a hypothesis has many numbers. Then call
+        `hypotheses()`.
     reason : str or None
         Why some attributes are None.
     separable : bool or None
@@ -89,6 +93,8 @@ class Trace:
         The parameter of the model.
     n_rows : int
         The number of rows in each pass.
+    rerun : Rerun
+        What is needed to repeat the run: it refers to the rows, which must not change while the trace is in use.
     """
 
     model: Perceptron | PassiveAggressiveClassifier
@@ -123,6 +129,7 @@ class Trace:
     stop: str
     tol: float | None
     n_rows: int
+    rerun: Rerun
 
     @property
     def n_passes(self) -> int:
@@ -149,13 +156,32 @@ class Trace:
         arrays = {name.rstrip("_"): getattr(self, name) for name in COLUMNS}
         return {name: array for name, array in arrays.items() if array is not None}
 
-    def to_frame(self) -> Any:
-        """Return the columns as a table.
+    def to_frame(self, *, vectors: bool | None = None) -> Any:
+        """Return the updates as a table: the columns, and the row x and the weights (w, b) after each update.
+
+        Features have their names or numbers: ``x[0]``, ``w[0]`` and ``b``. Several classes have one weight vector each,
+        which all are columns: ``w[setosa, 0]`` and ``b[setosa]``. There is no b without `fit_intercept`.
+
+        Parameters
+        ----------
+        vectors : bool, optional
+            Whether x, w and b are included. By default they are if they have at most 64 columns in all. Weights that
+            the trace did not record are computed by repeating the run.
 
         Returns
         -------
         pandas.DataFrame
             One row for each recorded update.
+
+        Examples
+        --------
+        >>> from perceptrons import Perceptron
+        >>> from perceptrons.theory import trace
+        >>> run = trace(Perceptron(shuffle=False), [[2.0, 1.0], [-1.0, 1.0]], ["yes", "no"])
+        >>> print(run.to_frame()[["row", "x[0]", "x[1]", "label", "tau", "w[0]", "w[1]", "b"]])
+           row  x[0]  x[1] label  tau  w[0]  w[1]    b
+        0    0   2.0   1.0   yes  1.0   2.0   1.0  1.0
+        1    1  -1.0   1.0    no  1.0   3.0   0.0  0.0
         """
         try:
             import pandas as pd
@@ -163,7 +189,50 @@ class Trace:
             raise ImportError(
                 "to_frame needs pandas: pip install pandas. Without it, use `columns`, a dict with the same arrays."
             ) from error
-        return pd.DataFrame(self.columns)
+        frame = pd.DataFrame(self.columns)
+        n_vectors = self.rerun.learner.n_features + self.rerun.learner.current.size
+        if vectors is False or (vectors is None and n_vectors > MOST_COLUMNS):
+            return frame
+        x, w = (pd.DataFrame(array, columns=names) for array, names in (self._x(), self._w()))
+        after_row, after_tau = (1 + frame.columns.get_loc(name) for name in ("row", "tau"))
+        parts = (frame.iloc[:, :after_row], x, frame.iloc[:, after_row:after_tau], w, frame.iloc[:, after_tau:])
+        return pd.concat(parts, axis=1)
+
+    def hypotheses(self) -> Floats:
+        """Return (w, b) after each recorded update, in the layout of `weights`, from which they come if it is not None.
+
+        Otherwise the run is repeated, which fails if the rows have changed since.
+        """
+        if self.weights is not None:
+            return self.weights
+        notes, weights = self.rerun.record(room=self.rerun.learner.current.size).finish()
+        if not all(np.array_equal(notes[name], getattr(self, name)) for name in ("row", "tau", "sq_norm")):
+            raise ValueError("the rows have changed since they were traced, so the run cannot be repeated: trace again")
+        assert weights is not None
+        return weights
+
+    def _names(self) -> list[str]:
+        """Names of the features, or their numbers."""
+        return [str(name) for name in getattr(self.model, "feature_names_in_", range(self.rerun.learner.n_features))]
+
+    def _x(self) -> tuple[Array, list[str]]:
+        """The rows of the updates, and names of their columns."""
+        x = self.rerun.examples.rows.matrix()[self.row]
+        return x if isinstance(x, np.ndarray) else x.toarray(), [f"x[{name}]" for name in self._names()]
+
+    def _w(self) -> tuple[Floats, list[str]]:
+        """The weights after each update, class by class, and names of their columns."""
+        d, classes = self.rerun.learner.n_features, [str(name) for name in self.model.classes_]
+        lines = self.hypotheses()
+        lines = lines.reshape(*lines.shape[:2], 1 if lines.ndim == 2 else len(classes))
+        lines = lines[:, : d + bool(self.model.fit_intercept)]
+        if lines.shape[2] == 1:
+            names = [*(f"w[{name}]" for name in self._names()), "b"]
+        else:
+            names = [text for of in classes for text in (*(f"w[{of}, {name}]" for name in self._names()), f"b[{of}]")]
+        if not self.model.fit_intercept:
+            names = [name for name in names if name[0] == "w"]
+        return lines.transpose(0, 2, 1).reshape(len(self), len(names)), names
 
     def __len__(self) -> int:
         return len(self.update)

@@ -13,7 +13,7 @@ from perceptrons.core.spaces import TINY
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.linear.recording import Recorder, record
+from perceptrons.learn.linear.recording import Rerun
 from perceptrons.models import PassiveAggressiveClassifier, Perceptron
 from perceptrons.theory.novikoff import TINY as TINY_SQUARE
 from perceptrons.theory.novikoff import Best, best_separator, growth_of
@@ -78,20 +78,15 @@ def trace(
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass
     run = model._train(task, fresh, stacklevel=2)
     best = best_separator(learner, examples)
-    recorder = record(learner, examples, seed=task.passes.seed, n_passes=run.n_iter, star=best.w, limit=limit)
-    return _assembled(model, task.classes, run, recorder, learner, examples, best)
+    rerun = Rerun(learner, examples, task.passes.seed, run.n_iter, limit)
+    return _assembled(model, task.classes, run, rerun, best)
 
 
 def _assembled(
-    model: Perceptron | PassiveAggressiveClassifier,
-    classes: Array,
-    run: Run,
-    recorder: Recorder,
-    learner: LinearLearner,
-    examples: Examples,
-    best: Best,
+    model: Perceptron | PassiveAggressiveClassifier, classes: Array, run: Run, rerun: Rerun, best: Best
 ) -> Trace:
-    """The trace of a run; `learner` and `examples` are as they were before the first pass."""
+    """The trace of a run, which is repeated."""
+    recorder = rerun.record(best.w)
     notes, weights = recorder.finish()
     noted: dict[str, Any] = {name: notes[name] for name in ("update", "seen", "row", "tau", "sum_tau", "sq_norm")}
     return Trace(
@@ -99,7 +94,7 @@ def _assembled(
         pass_=(notes["seen"] - 1) // model._n_rows + 1,
         label=classes[notes["code"]],
         rival=classes[notes["rival"]],
-        kind=_kind(notes, learner.n_classes),
+        kind=_kind(notes, rerun.learner.n_classes),
         margin_before=_without_ties(notes["margin_before"]),
         margin_after=_without_ties(notes["margin_after"]),
         weights=weights,
@@ -109,8 +104,9 @@ def _assembled(
         converged=run.converged,
         stop=run.stop,
         n_rows=model._n_rows,
+        rerun=rerun,
         **noted,
-        **_proof(notes, learner, examples, best),
+        **_proof(notes, rerun.learner, rerun.examples, best),
     )
 
 
@@ -151,5 +147,5 @@ def _kind(notes: Array, n_classes: int) -> Array:
 
 
 def _without_ties(margin: Floats) -> Floats:
-    """Margins, with 0 for the tiny number by which passes mark a tie that was predicted right."""
-    return np.where(margin == TINY, 0.0, margin)
+    """Margins, with 0 for −0 and for the tiny number by which passes mark a tie that was predicted right."""
+    return np.where(margin == TINY, 0.0, margin) + 0.0

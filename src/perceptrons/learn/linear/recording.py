@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import Voted
 from perceptrons.learn.state import Floats
 
-ROOM = 64  # w is recorded too if it has at most this many entries
+ROOM = 64  # by default, w is recorded too if it has at most this many entries
 
 # The record of one update; the weights after it are kept beside the notes.
 NOTE = np.dtype(
@@ -43,14 +44,14 @@ class Recorder(Voted):
     is noted. The last update is always noted.
     """
 
-    def __init__(self, learner: LinearLearner, star: Floats | None, limit: int) -> None:
+    def __init__(self, learner: LinearLearner, star: Floats | None, limit: int, room: int) -> None:
         super().__init__()
         self.bias, self.tie_positive, self.limit = learner.bias, learner.tie_positive, limit
         self.w = learner.current.copy(order="K")  # a copy: the learner's own w is ahead of the log
         self.star = np.zeros_like(self.w)
         if star is not None:
             self.star[: len(star)] = star  # without a bias, the constant feature has weight 0
-        self.width = self.w.size if self.w.size <= ROOM else 0
+        self.width = self.w.size if self.w.size <= room else 0
         self.stride = 1
         self.n_updates = 0
         self.sum_tau, self.progress = 0.0, float((self.star * self.w).sum())
@@ -106,15 +107,22 @@ class Recorder(Voted):
         return notes, weights.reshape(-1, *self.w.shape) if self.width else None
 
 
-def record(
-    learner: LinearLearner, examples: Examples, *, seed: int | None, n_passes: int, star: Floats | None, limit: int
-) -> Recorder:
-    """Repeat the passes of a run with an untrained learner, and record every update.
+class Rerun(NamedTuple):
+    """A run that can be repeated: the learner before the first pass, its examples, and how it passed over them."""
 
-    `star` is the separator along which progress is measured, in the shape of w.
-    """
-    learner = copy.copy(learner)
-    learner.state, learner.burn_in = learner.state.copy(), 0
-    learner.readout = recorder = Recorder(learner, star, limit)
-    fit(learner, InMemory(examples), Passes(max_iter=n_passes, seed=seed))
-    return recorder
+    learner: LinearLearner
+    examples: Examples
+    seed: int | None
+    n_passes: int
+    limit: int  # the most updates to record
+
+    def record(self, star: Floats | None = None, room: int = ROOM) -> Recorder:
+        """Repeat the passes and record the updates, with w after each if it has at most `room` entries.
+
+        `star` is the separator along which progress is measured, in the shape of w.
+        """
+        learner = copy.copy(self.learner)
+        learner.state, learner.burn_in = learner.state.copy(), 0
+        learner.readout = recorder = Recorder(learner, star, self.limit, room)
+        fit(learner, InMemory(self.examples), Passes(max_iter=self.n_passes, seed=self.seed))
+        return recorder
