@@ -25,7 +25,7 @@ from perceptrons.learn.once import Once
 from perceptrons.learn.readouts import READOUTS, refuse_stream
 from perceptrons.learn.stream import check_features, labelled
 from perceptrons.learn.task import Request, Task, from_rows, train_on_source
-from perceptrons.models import sources, validation
+from perceptrons.models import onnx, sources, validation
 from perceptrons.models.base import Online
 from perceptrons.models.guard import reading
 
@@ -353,6 +353,9 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
                 raise ValueError(f"{X.name} has no rows")
             return right / total
         return float(super().score(X, y, sample_weight))
+
+    onnx_parser, onnx_shape_calculator = onnx.onnx_parser, onnx.onnx_shape_calculator
+    onnx_converter = onnx.onnx_converter
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

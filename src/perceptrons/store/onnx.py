@@ -51,6 +51,22 @@ def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None
         file.write(content)
 
 
+def register_onnx() -> None:
+    """Tell skl2onnx about the classifiers, for grid searches and other meta-estimators around them.
+
+    Models and pipelines need no registration: ``skl2onnx.to_onnx(model, X[:1])`` works at once. The graph returns
+    ``label``, and ``scores`` with one column per class; for two classes, the score with either sign.
+
+    Raises
+    ------
+    ImportError
+        If the package skl2onnx is not installed.
+    """
+    from perceptrons.models.onnx import register
+
+    register()
+
+
 def _saved(model: Classifier) -> Saved:
     from perceptrons.store.estimators import to_saved  # imports scikit-learn
 
