@@ -229,5 +229,5 @@ class State:
 
     def is_finite(self, part: Any = slice(None)) -> bool:
         """Whether no hypothesis has overflowed in these rows."""
-        names = [name for name in self.arrays if self.kinds[name] is HYPOTHESIS]
+        names = [name for name in self.arrays if self.kinds[name] == HYPOTHESIS]
         return all(bool(np.isfinite(self.arrays[name][part]).all()) for name in names)
