@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, SequenceTagger, StructuredPerceptron
 from perceptrons.learn.plain import TYPE, flattened, restored
 from perceptrons.learn.state import State
+from perceptrons.learn.structure.joint_space import Weights
 from perceptrons.rules import PA1
 from perceptrons.structures import Ranking
 
@@ -45,7 +46,7 @@ def fitted(name):
 
 def assert_plain(value):
     if type(value) is dict:
-        assert all(type(key) in (str, int) for key in value)
+        assert all(type(key) is str for key in value)
         value = list(value.values())
     if type(value) in (list, tuple):
         for part in value:
@@ -148,6 +149,16 @@ def test_objects_that_occur_twice_stay_one():
     state["w"] = array
     first, second, third = restored(flattened([state, {"again": state}, array]))
     assert first is second["again"] and type(first) is State and first["w"] is third
+
+
+def test_dicts_with_any_keys():
+    array = np.arange(2.0)
+    value = {"names": Weights({("a", 1): 2.0, 3: 4.0}), "others": {("b", 2): [array], None: {TYPE: array}}}
+    assert_plain(flattened(value))
+    again = restored(pickle.loads(pickle.dumps(flattened(value))))
+    assert again["names"] == value["names"] and type(again["names"]) is Weights
+    assert again["names"]["unknown"] == 0.0
+    assert again["others"]["b", 2][0] is again["others"][None][TYPE]
 
 
 @pytest.mark.parametrize("name", ["cli.main.main", "__main__.main", "learn.fit.fit", "learn.fit.np", "os.system"])

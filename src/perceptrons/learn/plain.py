@@ -1,7 +1,8 @@
 """Objects of this package as plain data: dicts, lists, tuples, numbers, text and arrays, for pickles and the like.
 
 Formats that check types, such as skops, then find no type of this package below an estimator. An object becomes
-``{TYPE: "learn.state.State", "of": {…}}``. Objects of other packages, such as a user's rule, stay as they are.
+``{TYPE: "learn.state.State", "of": {…}}``; dicts whose keys are not text become lists of pairs. Objects of other
+packages, such as a user's rule, stay as they are.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ class _Flattener:
     def visit(self, value: Any) -> Any:
         kind = type(value)
         if kind is dict:
-            content = {key: self.visit(part) for key, part in value.items()}
-            return {TYPE: "dict", "of": list(content.items())} if TYPE in content else content
+            text = TYPE not in value and all(type(key) is str for key in value)
+            return {key: self.visit(part) for key, part in value.items()} if text else self._pairs("dict", value)
         if kind in (list, tuple):
             return kind(self.visit(part) for part in value)
         own = kind.__module__.removeprefix(PREFIX)
-        restorable = own != kind.__module__ and own.split(".")[0] in ROOMS and "<" not in kind.__qualname__
+        restorable = own != kind.__module__ and own.split(".")[0] in ROOMS and kind.__qualname__.isidentifier()
         if not restorable and not isinstance(value, np.ndarray):
             return value
         if id(value) in self.numbers:
@@ -44,8 +45,14 @@ class _Flattener:
         self.seen.append(value)
         if not restorable:
             return value
-        content = self.visit(list(value) if isinstance(value, tuple) else vars(value))
-        return {TYPE: f"{own}.{kind.__qualname__}", "of": content}
+        name = f"{own}.{kind.__qualname__}"
+        if isinstance(value, dict):
+            return self._pairs(name, value)
+        return {TYPE: name, "of": self.visit(list(value) if isinstance(value, tuple) else vars(value))}
+
+    def _pairs(self, name: str, value: dict[Any, Any]) -> dict[str, Any]:
+        """A dict with any keys; many formats have only text for keys."""
+        return {TYPE: name, "of": [(key, self.visit(part)) for key, part in value.items()]}
 
 
 def restored(value: Any) -> Any:
@@ -77,7 +84,9 @@ class _Restorer:
             return self._dict(dict(content))
         kind, number = _class(name), len(self.seen)
         self.seen.append(None)
-        if issubclass(kind, tuple):
+        if issubclass(kind, dict):
+            self.seen[number] = kind(self._dict(dict(content)))
+        elif issubclass(kind, tuple):
             self.seen[number] = kind._make(self.visit(content))
         else:
             self.seen[number] = kind.__new__(kind)  # first, because its content may refer to it
