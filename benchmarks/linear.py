@@ -1,7 +1,7 @@
 """Linear perceptrons against scikit-learn: seconds per pass, convergence, start-up, memory, single rows.
 
 python benchmarks/linear.py            # everything, about five minutes
-python benchmarks/linear.py passes     # one part: passes, classes, converge, startup, memory, stream
+python benchmarks/linear.py passes     # one part: passes, classes, converge, startup, memory, stream, one_row
 """
 
 from __future__ import annotations
@@ -212,8 +212,28 @@ def stream() -> None:
     row("into 1,000,000 features against into 1,000", a / 300, b / 300, 1 / factor, "<= 1.5 times as long", 1e6)
 
 
+def one_row() -> None:
+    head("One row a call: predict + partial_fit against predict_then_learn, microseconds", "together", "apart")
+    dense, sparse = rng.normal(size=(2000, 30)), sp.random_array((2000, 10_000), density=0.003, format="csr", rng=rng)
+    for name, X in (("dense, 30 features", dense), ("CSR, 30 of 10,000 features", sparse)):
+        calls = [(X[i : i + 1], label) for i, label in enumerate(teach(X)[:, np.newaxis])]
+        together, apart = (Perceptron().partial_fit(*calls[0], classes=[0, 1]) for _ in range(2))
+
+        def predict_then_learn(model=together, calls=calls):
+            for x, label in calls:
+                model.predict_then_learn(x, label)
+
+        def predict_and_partial_fit(model=apart, calls=calls):
+            for x, label in calls:
+                model.predict(x)
+                model.partial_fit(x, label)
+
+        a, b, factor = ratio(predict_then_learn, predict_and_partial_fit)
+        row(name, a / len(calls), b / len(calls), factor, ">= 1", 1e6)
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore", ConvergenceWarning)
-    parts = {f.__name__: f for f in (passes, classes, converge, startup, memory, stream)}
+    parts = {f.__name__: f for f in (passes, classes, converge, startup, memory, stream, one_row)}
     for name in sys.argv[1:] or parts:
         parts[name]()

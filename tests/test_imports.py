@@ -20,7 +20,7 @@ ALLOWED = {
     "learn": {"core", "data", "rules", "shown"},
     "metrics": {"learn"},
     "solver": {"learn", "core", "data", "rules", "shown"},
-    "models": {"solver", "metrics", "learn", "core", "data", "rules"},
+    "models": {"solver", "metrics", "learn", "core", "data", "rules", "shown"},
     "structures": {"learn", "core", "rules"},
     "theory": {"solver", "models", "learn", "core", "data", "rules", "shown"},
     "plots": {"theory", "solver", "models", "learn", "core", "data", "rules", "shown"},

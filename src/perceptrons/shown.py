@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 # Characters that control a terminal, change the direction of text or break lines; and halves of characters.
@@ -36,3 +38,19 @@ def some(rows: Any) -> str:
     """
     shown = ", ".join(str(int(row)) for row in rows[:8]) + (", …" if len(rows) > 8 else "")
     return f"{len(rows)} rows: {shown}" if len(rows) > 1 else f"row {shown}"
+
+
+def aligned(weights: Sequence[float]) -> list[str]:
+    """Format numbers with signs and the same number of decimals: 6 digits of the largest, 3 of the smallest.
+
+    >>> aligned([12.5, -0.125]), aligned([3.0, -2.0]), aligned([1e-20, 0.0])
+    (['+12.5000', '-0.1250'], ['+3', '-2'], ['+1e-20', '+0'])
+    """
+    if all(weight.is_integer() for weight in weights):
+        decimals = 0
+    else:
+        sizes = [math.floor(math.log10(abs(weight))) for weight in weights if weight]
+        decimals = max(0, 5 - max(sizes), 2 - min(sizes))
+    if decimals > 9 or max(map(abs, weights), default=0.0) >= 1e15:
+        return [f"{weight:+.6g}" for weight in weights]
+    return [f"{weight:+.{decimals}f}" for weight in weights]

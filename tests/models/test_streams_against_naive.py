@@ -1,7 +1,10 @@
 """Streams in any chunks do what `naive` does, and so does the passive-aggressive classifier."""
 
+import cProfile
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from against_naive_cases import (
     CUTS,
     NAMES,
@@ -115,6 +118,35 @@ def test_predict_then_learn_with_classes_that_appear_later(cuts, seed, arrivals)
     ]
     assert np.concatenate(got)[1:].tolist() == expected[1:]
     assert_same(model, twin, Q)
+
+
+def calls(function, *args):
+    """Number of functions that a call calls: its work, where timings would be noise."""
+    profile = cProfile.Profile()
+    profile.runcall(function, *args)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_predict_then_learn_takes_less_than_both_apart(form):
+    """Input and parameters are checked once, not twice."""
+    X, y, _ = data("perceptron", 2)
+    model = Perceptron().partial_fit(form(X), y)
+    row, label = form(X[:1]), y[:1]
+    model.predict(row), model.partial_fit(row, label), model.predict_then_learn(row, label)  # compiled and imported
+    apart = calls(model.predict, row) + calls(model.partial_fit, row, label)
+    assert calls(model.predict_then_learn, row, label) < apart
+
+
+def test_predict_then_learn_refuses_wrong_parameters():
+    X, y, _ = data("perceptron", 2)
+    with pytest.raises(ValueError, match="eta0"):
+        Perceptron(eta0=-1.0).predict_then_learn(X, y)
+    model = Perceptron().partial_fit(X, y)
+    before = model.coef_
+    with pytest.raises(ValueError, match="tie"):
+        model.set_params(tie="maybe").predict_then_learn(X, y)
+    np.testing.assert_array_equal(model.coef_, before)
 
 
 # -- PassiveAggressiveClassifier ----------------------------------------------------------------------------------

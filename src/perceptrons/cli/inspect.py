@@ -12,7 +12,10 @@ import numpy as np
 from perceptrons.cli import output
 from perceptrons.cli.report import WHY, chosen, finite, proved, rule_text, settings, size
 from perceptrons.learn.fit import AnyLearner
+from perceptrons.learn.linear.heaviest import heaviest
+from perceptrons.learn.linear.heaviest import name_of as known_name
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.shown import aligned
 from perceptrons.store.saved import Saved, read
 from perceptrons.store.values import rule_from, to_json
 
@@ -112,18 +115,15 @@ def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
     if not np.isfinite(weights).all():
         raise ValueError("the weights of the readout exceed the range of floats")
     table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1)
-    heaviest = []
-    for column in range(table.shape[1]):
-        there = np.flatnonzero(table[:, column])
-        sizes = np.abs(table[there, column])
-        first = np.argpartition(-sizes, top)[:top] if top < len(sizes) else np.arange(len(sizes))
-        order = there[first[np.lexsort((there[first], -sizes[first]))]].tolist()
-        heaviest.append([{"feature": j, "name": name_of(saved, j), "weight": float(table[j, column])} for j in order])
+    largest = [
+        [{"feature": j, "name": name_of(saved, j), "weight": float(weight[j])} for j in heaviest(weight, top)]
+        for weight in table.T
+    ]
     two = len(saved.classes) == 2
-    labels = [output.label(label) for label in saved.classes.tolist()][-len(heaviest) :]
+    labels = [output.label(label) for label in saved.classes.tolist()][-len(largest) :]
     found = [
         {"class": label, "intercept": float(b), "features": features}
-        for label, b, features in zip(labels, bias, heaviest, strict=True)
+        for label, b, features in zip(labels, bias, largest, strict=True)
     ]
     return {
         "weights": int(table.size),
@@ -136,10 +136,7 @@ def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
 
 def name_of(saved: Saved, j: int) -> str:
     """The name of a feature, or its number."""
-    if saved.feature_names is not None:
-        return saved.feature_names[j]
-    encoding = saved.encoding
-    return str(encoding.feature_name(j)) if encoding is not None and j < encoding.n_features else f"feature {j}"
+    return known_name(j, saved.feature_names, saved.encoding) or f"feature {j}"
 
 
 def show(saved: Saved, summary: dict[str, Any]) -> None:
@@ -247,7 +244,7 @@ def _features(summary: dict[str, Any]) -> None:
             output.heading(f"class {entry['class']}")
         weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]
         names = [*(short(each["name"]) for each in entry["features"]), "(intercept)"]
-        lines = [list(line) for line in zip(names, output.aligned(weights), strict=True)]
+        lines = [list(line) for line in zip(names, aligned(weights), strict=True)]
         if other is not None:
             lines = [[*line, _speaks(w, other, entry["class"])] for line, w in zip(lines, weights, strict=True)]
         output.table(["feature", "weight", *(["speaks for"] if other is not None else [])], lines)

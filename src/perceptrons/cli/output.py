@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import sys
 import time
@@ -160,22 +159,6 @@ def count(n: int, what: str) -> str:
     ('1 sentence', '1,500 passes')
     """
     return f"{n:,} {what}" + ("" if n == 1 else "es" if what.endswith("s") else "s")
-
-
-def aligned(weights: Sequence[float]) -> list[str]:
-    """Format numbers with signs and the same number of decimals: 6 digits of the largest, 3 of the smallest.
-
-    >>> aligned([12.5, -0.125]), aligned([3.0, -2.0]), aligned([1e-20, 0.0])
-    (['+12.5000', '-0.1250'], ['+3', '-2'], ['+1e-20', '+0'])
-    """
-    if all(weight.is_integer() for weight in weights):
-        decimals = 0
-    else:
-        sizes = [math.floor(math.log10(abs(weight))) for weight in weights if weight]
-        decimals = max(0, 5 - max(sizes), 2 - min(sizes))
-    if decimals > 9 or max(map(abs, weights), default=0.0) >= 1e15:
-        return [f"{weight:+.6g}" for weight in weights]
-    return [f"{weight:+.{decimals}f}" for weight in weights]
 
 
 def percent(share: float) -> str:

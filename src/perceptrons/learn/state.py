@@ -6,8 +6,9 @@ another array adds it with its `Kind`, and all of these work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +40,15 @@ class Entries:
         self.array: Floats = np.zeros(len(self.names()))
 
     @classmethod
-    def names(cls) -> dict[str, int]:
+    @cache
+    def names(cls) -> Mapping[str, int]:
         """Positions by name."""
         return {name: entry.at for name, entry in vars(cls).items() if isinstance(entry, Entry)}
+
+    def copy(self) -> Self:
+        new = type(self).__new__(type(self))
+        new.array = self.array.copy()
+        return new
 
 
 class Totals(Entries):
@@ -154,9 +161,8 @@ class State:
         return new
 
     def _empty(self) -> State:
-        new = State(tail=self.tail, layout=self.layout)
-        new.kinds = dict(self.kinds)
-        new.totals, new.course = self.totals, self.course
+        new = State.__new__(State)
+        vars(new).update(vars(self), arrays={}, kinds=dict(self.kinds))
         return new
 
     # -- more classes, more rows ------------------------------------------------------------------------------
@@ -166,8 +172,7 @@ class State:
         new = self._empty()
         for name, array in self.arrays.items():
             new.arrays[name] = self._spread(array, growth) if self.kinds[name].by_class else array
-        new.totals = Totals()
-        new.totals.array[:] = self.totals.array
+        new.totals = self.totals.copy()
         new.totals.sum_tau *= growth.factor
         new.totals.sq_norm *= growth.factor  # ‖w/2‖² for each of two classes
         return new
@@ -206,8 +211,7 @@ class State:
         new = self._empty()
         for name, array in self.arrays.items():
             new.arrays[name] = array[part].copy(order="K") if self.kinds[name].by_row else array.copy()
-        new.totals, new.course = Totals(), Course()
-        new.totals.array[:], new.course.array[:] = self.totals.array, self.course.array
+        new.totals, new.course = self.totals.copy(), self.course.copy()
         return new
 
     def put_back(self, copied: State, part: Any = slice(None)) -> None:
@@ -226,5 +230,5 @@ class State:
 
     def is_finite(self, part: Any = slice(None)) -> bool:
         """Whether no hypothesis has overflowed in these rows."""
-        names = [name for name in self.arrays if self.kinds[name] is HYPOTHESIS]
+        names = [name for name in self.arrays if self.kinds[name] == HYPOTHESIS]
         return all(bool(np.isfinite(self.arrays[name][part]).all()) for name in names)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
 from perceptrons.learn.fit import AnyLearner, Material, Passes, Run, fit
+from perceptrons.learn.plain import flattened, restored
 from perceptrons.learn.report import Progress, unconverged
 from perceptrons.models.guard import Guard, reading
 
@@ -114,6 +115,20 @@ class Online(BaseEstimator):
         """The locks of this model."""
         found: Guard | None = self.__dict__.get("_locks")
         return self.__dict__.setdefault("_locks", Guard()) if found is None else found
+
+    def __copy__(self) -> Self:
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain data for pickles, and for skops: no locks, and no types of this package."""
+        state = super().__getstate__()  # may be the dict of this model
+        plain: dict[str, Any] = flattened({name: value for name, value in state.items() if name != "_locks"})
+        return plain
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(restored(state))
 
     @property
     def _trained(self) -> AnyLearner:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import get_config
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -25,7 +26,7 @@ from perceptrons.learn.once import Once
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.stream import check_features, labelled
 from perceptrons.learn.task import Request, Task, from_rows, train_on_source
-from perceptrons.models import sources, validation
+from perceptrons.models import onnx, sources, validation
 from perceptrons.models.base import Online
 from perceptrons.models.guard import reading
 from perceptrons.solver.decision import decision
@@ -222,7 +223,6 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         return self
 
     @available_if(_learns_from_streams)
-    @_fit_context(prefer_skip_nested_validation=True)
     def predict_then_learn(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
         """Learn like `partial_fit`, and return the label predicted for each row before learning from it.
 
@@ -251,15 +251,17 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
                 return sources.learn_once(self, X, classes, predict)
             first = not hasattr(self, "_learner")
             fresh = copy.copy(self) if first else self
-            self._check_learning_once(first)
+            settings = self._check_learning_once(first)
             rows = self._rows(fresh, X, reset=first)
-            return self._learn_rows(fresh, rows, y, classes, sample_weight, predict)
+            return self._learn_rows(settings, fresh, rows, y, classes, sample_weight, predict)
 
-    def _check_learning_once(self, first: bool) -> None:
-        """Raise an error for parameters that a stream does not allow."""
+    def _check_learning_once(self, first: bool) -> dict[str, Any]:
+        """Return `_settings`; raise an error for parameters that are wrong, or that a stream does not allow."""
+        if first and not get_config()["skip_parameter_validation"]:  # `partial_fit` has validated them already
+            self._validate_params()
         settings = self._settings()
         if not first and settings != self._learned_with:
-            self._validate_params()  # scikit-learn validates them in the first call only
+            self._validate_params()  # otherwise, once is enough
         if self.early_stopping:
             raise ValueError(
                 "early_stopping should be False with partial_fit, which makes one pass and cannot stop: call "
@@ -269,12 +271,20 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             raise ValueError(
                 "class_weight='balanced' needs all labels in advance: use fit, or set class_weight to a dict"
             )
+        return settings
 
     def _learn_rows(
-        self, fresh: Any, rows: Rows, y: Any, classes: Any, sample_weight: Any, predict: bool
+        self,
+        settings: dict[str, Any],
+        fresh: Any,
+        rows: Rows,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        predict: bool,
     ) -> Array | None:
         """Learn from rows once; `fresh`, a copy of this model or the model itself, has their features."""
-        first, settings = not hasattr(self, "_learner"), self._settings()
+        first = not hasattr(self, "_learner")
         y = validation.labels(self, y, rows)
         current = np.empty(0) if first else self.classes_
         known = current
@@ -367,6 +377,9 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
                 raise ValueError(f"{X.name} has no rows")
             return right / total
         return float(super().score(X, y, sample_weight))
+
+    onnx_parser, onnx_shape_calculator = onnx.onnx_parser, onnx.onnx_shape_calculator
+    onnx_converter = onnx.onnx_converter
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -45,7 +45,7 @@ _thread = _Thread()
 
 
 class Guard:
-    """The locks of one model. A copy of a model gets locks of its own.
+    """The locks of one model. Deep copies and pickles of a model do not have them: they get locks of their own.
 
     A reader takes one of several locks, which depends on its thread; whoever changes the model takes all of them. While
     a change waits for readers, the gate keeps out new ones. Only ``with`` on plain locks is used: Ctrl-C cannot come
@@ -70,12 +70,6 @@ class Guard:
         a, b, c, d, e, f, g, h = self.stripes
         with self.learning, self.gate, a, b, c, d, e, f, g, h:
             return act()
-
-    def __deepcopy__(self, memo: Any) -> Guard:
-        return Guard()
-
-    def __reduce__(self) -> Any:
-        return Guard, ()
 
 
 def reading(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from perceptrons import rules
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
+from perceptrons.models.feature_weights import feature_weights
 from perceptrons.models.parameters import COMMON, documented
 
 
@@ -82,6 +83,7 @@ class Perceptron(Classifier):
     n_jobs: int | None = None
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
+    feature_weights = feature_weights
     _new_learner = linear.new_learner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,

@@ -62,7 +62,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
     """
     trial = copy.copy(model)
     first = not hasattr(model, "_learner")
-    model._check_learning_once(first)
+    settings = model._check_learning_once(first)
     if not first:
         trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
@@ -88,7 +88,8 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
                 check_features(source, first or agree(model, made.encoding))
                 rows = rows.wide(width)
                 trial.n_features_in_ = width
-            guesses.append(trial._learn_rows(copy.copy(trial), rows, labelled(source, y), classes, None, predict))
+            y = labelled(source, y)
+            guesses.append(trial._learn_rows(settings, copy.copy(trial), rows, y, classes, None, predict))
             classes = None
             mistakes, n_rows = mistakes + int(trial.mistakes_[0]), n_rows + len(rows)
     except KeyboardInterrupt:  # keep the finished batches

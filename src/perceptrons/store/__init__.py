@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perceptrons.store.estimators import load, save
     from perceptrons.store.format import ModelFileError
-    from perceptrons.store.onnx import export_onnx
+    from perceptrons.store.onnx import export_onnx, register_onnx
     from perceptrons.store.saved import Saved, read, write
     from perceptrons.store.taggers import SavedTagger
 
@@ -22,10 +22,11 @@ WHERE = {
     "export_onnx": "onnx",
     "load": "estimators",
     "read": "saved",
+    "register_onnx": "onnx",
     "save": "estimators",
     "write": "saved",
 }
-__all__ = ["ModelFileError", "Saved", "SavedTagger", "export_onnx", "load", "read", "save", "write"]
+__all__ = ["ModelFileError", "Saved", "SavedTagger", "export_onnx", "load", "read", "register_onnx", "save", "write"]
 
 
 def __getattr__(name: str) -> Any:

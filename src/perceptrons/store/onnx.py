@@ -1,27 +1,19 @@
-"""Export to ONNX: a graph that computes scores and labels of dense rows, for programs without Python.
-
-The graph computes in float64, like linear models here. `predict` computes kernels of float32 rows in float32, so these
-scores differ by rounding errors.
-"""
+"""Export to ONNX files, for programs without Python. `learn.graph` makes the graph of a model's decision."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from perceptrons.data.atomic import replaced
-from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.graph import Graph, decision
 from perceptrons.store.format import Array
 from perceptrons.store.saved import Saved
 
 if TYPE_CHECKING:
-    from perceptrons.learn.kernel.expansion import Expansion
     from perceptrons.models.classifier import Classifier
 
 OPSET, IR = 15, 8  # old enough for the runtimes in use
-LARGEST = 2**31 - 2**20  # bytes: the limit of a protocol buffers message
 
 
 def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None:
@@ -54,15 +46,25 @@ def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None
 
     with unchanged(model):
         saved = model if isinstance(model, Saved) else _saved(model)
-        learner = saved.learner
-        if learner.readout.by_vote:
-            raise ValueError(
-                "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is "
-                "similar"
-            )
         content = _model(saved).SerializeToString()
     with replaced(path) as file:
         file.write(content)
+
+
+def register_onnx() -> None:
+    """Tell skl2onnx about the classifiers, for grid searches and other meta-estimators around them.
+
+    Models and pipelines need no registration: ``skl2onnx.to_onnx(model, X[:1])`` works at once. The graph returns
+    ``label``, and ``scores`` with one column per class; for two classes, the score with either sign.
+
+    Raises
+    ------
+    ImportError
+        If the package skl2onnx is not installed.
+    """
+    from perceptrons.models.onnx import register
+
+    register()
 
 
 def _saved(model: Classifier) -> Saved:
@@ -83,23 +85,13 @@ def _model(saved: Saved) -> Any:
     from perceptrons import __version__
 
     learner, classes = saved.learner, _labels(saved.classes)
-    graph = Graph(onnx)
+    graph, several = Graph(onnx), learner.n_classes > 2
     x = graph.node("Cast", "X", to=onnx.TensorProto.DOUBLE)
-    if isinstance(learner, LinearLearner):
-        weights = learner.weights
-        lines = graph.node("Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), _two(weights[-1:]))
+    scores, code = decision(graph, x, learner, saved.n_features)
+    if several:
+        graph.node("Identity", scores, output="scores")
     else:
-        from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
-
-        assert isinstance(learner, Expansion)
-        lines = _expansion(graph, x, learner, saved.n_features)
-    several = learner.n_classes > 2
-    scores = graph.node("Identity", lines, output="scores") if several else graph.squeeze(lines, "scores")
-    if learner.n_classes == 2:
-        positive = graph.node("GreaterOrEqual" if learner.tie_positive else "Greater", scores, np.float64(0.0))
-        code = graph.node("Cast", positive, to=onnx.TensorProto.INT64)
-    else:
-        code = graph.node("ArgMax", lines, axis=1, keepdims=0)  # the first of equals
+        graph.squeeze(scores, "scores")
     graph.node("Gather", graph.constant(classes), code, output="label", axis=0)
     kind = onnx.TensorProto.STRING if classes.dtype == object else onnx.helper.np_dtype_to_tensor_dtype(classes.dtype)
     info, double = onnx.helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
@@ -127,121 +119,3 @@ def _labels(classes: Array) -> Array:
     if classes.dtype.kind not in "biuf":
         raise ValueError(f"classes of type {classes.dtype} cannot be exported to ONNX: use numbers or text")
     return classes
-
-
-def _two(weights: Array) -> Array:
-    """Weights with two axes: a column for each score."""
-    return weights if weights.ndim == 2 else weights[:, np.newaxis]
-
-
-# -- kernels --------------------------------------------------------------------------------------------------
-
-
-def _expansion(graph: Graph, x: str, learner: Expansion, n_features: int) -> str:
-    """Scores Σ_j coef_j·(k(x, x_j) + bias)."""
-    space, coef = learner.space, _two(learner.weights)
-    if not isinstance(space.kernel, str) or space.kernel == "precomputed":
-        raise ValueError(f"kernel={space.kernel!r} cannot be exported: ONNX has no formula for it")
-    bias = coef.sum(axis=0, keepdims=True) * space.bias
-    used = np.flatnonzero(coef.any(axis=1))
-    size = 8 * max(1, len(used)) * n_features
-    if size > LARGEST:
-        raise ValueError(f"the dense support rows take {size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
-    if len(used) == 0:  # runtimes may not handle empty arrays
-        members, coef = np.zeros((1, n_features)), np.zeros((1, coef.shape[1]))
-    else:
-        pieces = [piece.matrix() for piece in learner.support.take(used).pieces]
-        members = np.vstack([piece.toarray() if hasattr(piece, "toarray") else piece for piece in pieces])
-        coef = coef[used]
-    kernel = _kernel(graph, x, members, space)
-    return graph.node("Add", graph.node("MatMul", kernel, coef), bias)
-
-
-def _kernel(graph: Graph, x: str, members: Array, space: Any) -> str:
-    """k(x, x_j) of all rows x and members x_j, without the bias."""
-    gamma, wide = np.float64(space.gamma), members.astype(np.float64)
-    if space.kernel == "laplacian":
-        return graph.node("Exp", graph.node("Mul", graph.distances(x, members), -gamma))
-    if space.kernel in ("poly", "sigmoid"):
-        # γ is part of the constants: onnxruntime would fuse a product with a later factor, and round it to float32.
-        product = graph.node("MatMul", x, (gamma * wide).T)
-        inner = graph.node("Add", product, np.float64(space.coef0))
-        if space.kernel == "sigmoid":
-            return graph.node("Tanh", inner)
-        return graph.node("Pow", inner, np.float64(space.degree))
-    square = (wide * wide).sum(axis=1)[np.newaxis]
-    product = graph.node("MatMul", x, graph.node("Transpose", graph.double(members)))
-    if space.kernel == "linear":
-        return product
-    if space.kernel == "cosine":
-        own = graph.squares(x)
-        lengths = graph.node(
-            "Sqrt", graph.node("Where", graph.node("Greater", own, np.float64(0.0)), own, np.float64(1.0))
-        )
-        return graph.node("Div", graph.node("Div", product, lengths), np.sqrt(np.where(square > 0, square, 1.0)))
-    # The Gaussian kernel: γ(2x·x′ − ‖x‖² − ‖x′‖²), never positive.
-    apart = graph.node("Sub", graph.node("Mul", product, np.float64(2.0)), graph.squares(x))
-    exponent = graph.node("Mul", graph.node("Sub", apart, square), gamma)
-    return graph.node("Exp", graph.node("Min", exponent, np.float64(0.0)))
-
-
-class Graph:
-    """Nodes and constants in the order in which they are made, named by number."""
-
-    def __init__(self, onnx: Any) -> None:
-        self.onnx = onnx
-        self.nodes: list[Any] = []
-        self.initializers: list[Any] = []
-        self.size = 0
-
-    def constant(self, array: Any) -> str:
-        """Add a constant; returns its name."""
-        array = np.asarray(array)
-        name = f"constant_{len(self.initializers)}"
-        self.size += array.nbytes
-        if self.size > LARGEST:
-            raise ValueError(f"the model takes {self.size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
-        if array.dtype == object:
-            texts = [text.encode() for text in array.tolist()]
-            tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)
-        else:
-            tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
-        self.initializers.append(tensor)
-        return name
-
-    def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
-        """Add a node; returns the name of its output. Inputs are names, numbers or arrays."""
-        name = output or f"value_{len(self.nodes)}"
-        names = [entry if isinstance(entry, str) else self.constant(entry) for entry in inputs]
-        self.nodes.append(self.onnx.helper.make_node(kind, names, [name], **attributes))
-        return name
-
-    def double(self, array: Array) -> str:
-        """Add a constant that is stored in its own type and used in float64."""
-        name = self.constant(array)
-        return name if array.dtype == np.float64 else self.node("Cast", name, to=self.onnx.TensorProto.DOUBLE)
-
-    def squeeze(self, name: str, output: str) -> str:
-        """Add a node that takes the only column."""
-        return self.node("Squeeze", name, np.array([1], dtype=np.int64), output=output)
-
-    def squares(self, x: str) -> str:
-        """‖x‖² of each row, as a column."""
-        return self.node("ReduceSum", self.node("Mul", x, x), np.array([1], dtype=np.int64), keepdims=1)
-
-    def distances(self, x: str, members: Array) -> str:
-        """‖x − x_j‖₁ of all pairs, row by row, because all differences at once would take too much memory."""
-        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
-        others, axis = self.double(members), self.constant(np.array([1], dtype=np.int64))
-        n, width = members.shape
-        body = helper.make_graph(
-            [
-                helper.make_node("Sub", [others, "row"], ["apart"]),
-                helper.make_node("Abs", ["apart"], ["absolute"]),
-                helper.make_node("ReduceSum", ["absolute", axis], ["distance"], keepdims=0),
-            ],
-            "distances",
-            [helper.make_tensor_value_info("row", double, [width])],
-            [helper.make_tensor_value_info("distance", double, [n])],
-        )
-        return self.node("Scan", x, body=body, num_scan_inputs=1)

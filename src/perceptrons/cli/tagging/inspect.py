@@ -12,6 +12,7 @@ from perceptrons.cli.report import size
 from perceptrons.cli.tagging.report import how
 from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.sequence.tagger import Tagger
+from perceptrons.shown import aligned
 from perceptrons.store.taggers import SavedTagger
 from perceptrons.store.values import to_json
 
@@ -123,7 +124,7 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
 
 def _with_weights(lines: list[tuple[Any, Any, float]]) -> list[list[Any]]:
     """Format the weights in the last column with aligned decimal points."""
-    weights = output.aligned([line[-1] for line in lines])
+    weights = aligned([line[-1] for line in lines])
     return [[*line[:-1], weight] for line, weight in zip(lines, weights, strict=True)]
 
 

@@ -1,0 +1,172 @@
+"""The decision of a learner as an ONNX graph: scores and classes of dense rows, for programs without Python.
+
+The graph computes in float64, like linear models here. `predict` computes kernels of float32 rows in float32, so these
+scores differ by rounding errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.learn.classes import ClassLearner
+from perceptrons.learn.linear.learner import LinearLearner
+
+if TYPE_CHECKING:
+    from perceptrons.learn.kernel.expansion import Expansion
+
+Array = npt.NDArray[Any]
+LARGEST = 2**31 - 2**20  # bytes: the limit of a protocol buffers message
+OLDEST = 13  # the first opset that has all operators in use here
+
+
+def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tuple[str, str]:
+    """Add nodes that compute scores of rows x of float64, a column for each, and the numbers of their classes.
+
+    For two classes there is one score, positive for the second.
+    """
+    if learner.readout.by_vote:
+        raise ValueError(
+            "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is similar"
+        )
+    if isinstance(learner, LinearLearner):
+        weights = learner.weights
+        scores = graph.node("Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), _two(weights[-1:]))
+    else:
+        from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
+
+        assert isinstance(learner, Expansion)
+        scores = _expansion(graph, x, learner, n_features)
+    if learner.n_classes != 2:
+        return scores, graph.node("ArgMax", scores, axis=1, keepdims=0)  # the first of equals
+    positive = graph.node(
+        "GreaterOrEqual" if learner.tie_positive else "Greater", graph.squeeze(scores), np.float64(0.0)
+    )
+    return scores, graph.node("Cast", positive, to=graph.onnx.TensorProto.INT64)
+
+
+def _two(weights: Array) -> Array:
+    """Weights with two axes: a column for each score."""
+    return weights if weights.ndim == 2 else weights[:, np.newaxis]
+
+
+# -- kernels --------------------------------------------------------------------------------------------------
+
+
+def _expansion(graph: Graph, x: str, learner: Expansion, n_features: int) -> str:
+    """Scores Σ_j coef_j·(k(x, x_j) + bias)."""
+    space, coef = learner.space, _two(learner.weights)
+    if not isinstance(space.kernel, str) or space.kernel == "precomputed":
+        raise ValueError(f"kernel={space.kernel!r} cannot be exported: ONNX has no formula for it")
+    bias = coef.sum(axis=0, keepdims=True) * space.bias
+    used = np.flatnonzero(coef.any(axis=1))
+    size = 8 * max(1, len(used)) * n_features
+    if size > LARGEST:
+        raise ValueError(f"the dense support rows take {size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
+    if len(used) == 0:  # runtimes may not handle empty arrays
+        members, coef = np.zeros((1, n_features)), np.zeros((1, coef.shape[1]))
+    else:
+        pieces = [piece.matrix() for piece in learner.support.take(used).pieces]
+        members = np.vstack([piece.toarray() if hasattr(piece, "toarray") else piece for piece in pieces])
+        coef = coef[used]
+    kernel = _kernel(graph, x, members, space)
+    return graph.node("Add", graph.node("MatMul", kernel, coef), bias)
+
+
+def _kernel(graph: Graph, x: str, members: Array, space: Any) -> str:
+    """k(x, x_j) of all rows x and members x_j, without the bias."""
+    gamma, wide = np.float64(space.gamma), members.astype(np.float64)
+    if space.kernel == "laplacian":
+        return graph.node("Exp", graph.node("Mul", graph.distances(x, members), -gamma))
+    if space.kernel in ("poly", "sigmoid"):
+        # γ is part of the constants: onnxruntime would fuse a product with a later factor, and round it to float32.
+        product = graph.node("MatMul", x, (gamma * wide).T)
+        inner = graph.node("Add", product, np.float64(space.coef0))
+        if space.kernel == "sigmoid":
+            return graph.node("Tanh", inner)
+        return graph.node("Pow", inner, np.float64(space.degree))
+    square = (wide * wide).sum(axis=1)[np.newaxis]
+    product = graph.node("MatMul", x, graph.node("Transpose", graph.double(members)))
+    if space.kernel == "linear":
+        return product
+    if space.kernel == "cosine":
+        own = graph.squares(x)
+        lengths = graph.node(
+            "Sqrt", graph.node("Where", graph.node("Greater", own, np.float64(0.0)), own, np.float64(1.0))
+        )
+        return graph.node("Div", graph.node("Div", product, lengths), np.sqrt(np.where(square > 0, square, 1.0)))
+    # The Gaussian kernel: γ(2x·x′ − ‖x‖² − ‖x′‖²), never positive.
+    apart = graph.node("Sub", graph.node("Mul", product, np.float64(2.0)), graph.squares(x))
+    exponent = graph.node("Mul", graph.node("Sub", apart, square), gamma)
+    return graph.node("Exp", graph.node("Min", exponent, np.float64(0.0)))
+
+
+class Graph:
+    """Nodes and constants in the order in which they are made. `name` makes a new name that begins with a word."""
+
+    def __init__(self, onnx: Any, name: Callable[[str], str] | None = None) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
+        self.size = self.named = 0
+        self.name = name or self._numbered
+
+    def _numbered(self, word: str) -> str:
+        self.named += 1
+        return f"{word}_{self.named}"
+
+    def constant(self, array: Any) -> str:
+        """Add a constant; returns its name."""
+        array = np.asarray(array)
+        name = self.name("constant")
+        self.size += array.nbytes
+        if self.size > LARGEST:
+            raise ValueError(f"the model takes {self.size:,} bytes, more than an ONNX file holds: {LARGEST:,}")
+        if array.dtype == object:
+            texts = [text.encode() for text in array.tolist()]
+            tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)
+        else:
+            tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+        self.initializers.append(tensor)
+        return name
+
+    def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
+        """Add a node; returns the name of its output. Inputs are names, numbers or arrays."""
+        name = output or self.name("value")
+        names = [entry if isinstance(entry, str) else self.constant(entry) for entry in inputs]
+        self.nodes.append(self.onnx.helper.make_node(kind, names, [name], **attributes))
+        return name
+
+    def double(self, array: Array) -> str:
+        """Add a constant that is stored in its own type and used in float64."""
+        name = self.constant(array)
+        return name if array.dtype == np.float64 else self.node("Cast", name, to=self.onnx.TensorProto.DOUBLE)
+
+    def squeeze(self, name: str, output: str | None = None) -> str:
+        """Add a node that takes the only column."""
+        return self.node("Squeeze", name, np.array([1], dtype=np.int64), output=output)
+
+    def squares(self, x: str) -> str:
+        """‖x‖² of each row, as a column."""
+        return self.node("ReduceSum", self.node("Mul", x, x), np.array([1], dtype=np.int64), keepdims=1)
+
+    def distances(self, x: str, members: Array) -> str:
+        """‖x − x_j‖₁ of all pairs, row by row, because all differences at once would take too much memory."""
+        helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
+        others, axis = self.double(members), self.constant(np.array([1], dtype=np.int64))
+        n, width = members.shape
+        row, apart, absolute, distance = map(self.name, ("row", "apart", "absolute", "distance"))
+        body = helper.make_graph(
+            [
+                helper.make_node("Sub", [others, row], [apart]),
+                helper.make_node("Abs", [apart], [absolute]),
+                helper.make_node("ReduceSum", [absolute, axis], [distance], keepdims=0),
+            ],
+            "distances",
+            [helper.make_tensor_value_info(row, double, [width])],
+            [helper.make_tensor_value_info(distance, double, [n])],
+        )
+        return self.node("Scan", x, body=body, num_scan_inputs=1)
