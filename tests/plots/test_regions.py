@@ -54,7 +54,7 @@ def test_weights_of_pairs_of_classes_are_not_taken_for_those_of_classes(kind, sh
     assert model.coef_.shape == (3, 4)
     assert weights(model, kind(X)) == (None, None)
     display = BoundaryDisplay.from_estimator(model, kind(X), y)
-    assert display.sliced and "1st principal component\n" in display.ax_.get_xlabel()
+    assert display.sliced and "1st principal component, " in display.ax_.get_xlabel()
     plane = choose(X, list("abcd"), None, None, 3)
     across, up, found = display.regions
     rows = plane.lift(np.column_stack([across.ravel(), up.ravel()]))

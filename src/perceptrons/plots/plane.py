@@ -45,18 +45,18 @@ def choose(X: Any, names: list[str], coef: Floats | None, intercept: Floats | No
         along = coef[0] / length
         directions = np.array([_main_direction(X, mean, along[np.newaxis]), along])
         origin = mean - (mean @ along + intercept[0] / length) * along
-        titles = ("widest direction along the boundary", "distance from the boundary")
+        titles = ("along the boundary", "distance from the boundary")
     elif coef is not None and n_classes > 2:
         directions = np.linalg.svd(coef - coef.mean(axis=0), full_matrices=False)[2][:2]
         origin = mean
-        titles = ("1st direction between the classes", "2nd direction between the classes")
+        titles = ("1st direction between classes", "2nd direction between classes")
     else:
         first = _main_direction(X, mean, np.empty((0, d)))
         directions = np.array([first, _main_direction(X, mean, first[np.newaxis])])
         origin = mean
         titles = ("1st principal component", "2nd principal component")
     one, two = (
-        f"{title}\n({_percent(share)} of the variance)"
+        f"{title}, {_percent(share)} of variance"
         for title, share in zip(titles, _shares(X, mean, directions), strict=True)
     )
     return Plane(origin, directions, (one, two))
