@@ -71,9 +71,6 @@ class Decision(NamedTuple):
     ask: Callable[[], Verdict]
 
 
-STOPS = ("converged", "margin", "inseparable", "stuck", "stalled", "loss", "validation", "max_iter", "stream")
-
-
 @dataclass(eq=False, repr=False)  # commands start faster with what is needed only
 class Run:
     """What happened, pass by pass; filled during training."""
@@ -83,7 +80,9 @@ class Run:
     losses: list[float] = field(default_factory=list)  # sums of hinge losses, if training watches them
     validation_errors: list[float] = field(default_factory=list)
     converged: bool = False
-    stop: str = "interrupted"  # or one of STOPS
+    # Why training ended: else "converged", "margin", "inseparable", "stuck", "stalled", "loss", "validation",
+    # "max_iter" or "stream".
+    stop: str = "interrupted"
     verdict: Verdict = UNKNOWN
     kept: int | None = None  # with patience: the pass whose hypothesis was kept
     interrupted: bool = False  # whether Ctrl-C was pressed
