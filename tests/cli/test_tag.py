@@ -272,7 +272,9 @@ def test_inspect(folder, taggers, tmp_path, run, ask):
     told, model = ask("inspect", taggers["chunks"], "--top", 4), perceptrons.load(taggers["chunks"])
     assert (told["estimator"], told["scheme"], told["labels"]) == ("SequenceTagger", "BIO", ["B-NP", "I-NP", "O"])
     assert told["features"] == model.n_features_ == sum(each["features"] for each in told["templates"])
-    weights, steps = model.state_features_, model.transition_features_
+    weights, steps = model.state_features_, dict(model.transition_features_)
+    steps |= {(None, label): w for label, w in model.start_features_.items()}
+    steps |= {(label, None): w for label, w in model.end_features_.items()}
     for entry in told["strongest"]:
         sizes = sorted((abs(w) for (_, label), w in weights.items() if label == entry["label"]), reverse=True)
         assert [abs(each["weight"]) for each in entry["features"]] == sizes[:4]

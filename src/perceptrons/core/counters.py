@@ -35,7 +35,8 @@ from perceptrons.core.rows import JIT
     TRIED,  # 1 once the current hypothesis has been tried for the pocket
     POCKET,  # mistakes of the hypothesis in the pocket
     USED_ROWS,  # rows of the weights of sequences that are in use
-) = range(11)
+    USED_LINES,  # lines of these weights that are in use, if rows are paged
+) = range(12)
 
 
 @register_jitable(**JIT)

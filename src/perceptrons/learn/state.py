@@ -79,6 +79,7 @@ class Course(Entries):
     tried = Entry(counters.TRIED)
     pocket = Entry(counters.POCKET)
     used_rows = Entry(counters.USED_ROWS)
+    used_lines = Entry(counters.USED_LINES)
 
 
 class Kind(NamedTuple):
@@ -146,10 +147,10 @@ class State:
     def get(self, name: str) -> Array | None:
         return self.arrays.get(name)
 
-    def with_arrays(self, **arrays: Array) -> State:
-        """A new state with some arrays replaced; totals are shared."""
+    def with_arrays(self, **arrays: Array | None) -> State:
+        """A new state with some arrays replaced, or removed by None; totals are shared."""
         new = self._empty()
-        new.arrays = {**self.arrays, **arrays}
+        new.arrays = {name: array for name, array in {**self.arrays, **arrays}.items() if array is not None}
         return new
 
     def _empty(self) -> State:
