@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def test_bytes_are_strings():
     token = {"w": "café".encode(), b"k": "v", "l": ["a", b"b"], "d": {b"e": {"f": 1.5, "g": b"h"}}, "no": False, "0": 0}
     names = ["w:café", "k:v", "l:a", "l:b", "d:e:f", "d:e:g:h"]
     assert SequenceTagger().fit([[token, [b"x"]]], [["A", "A"]]).attributes_ == [*names, "x"]
-    with pytest.raises(DataError, match="sequence 0, token 1: .* must be UTF-8"):
+    with pytest.raises(DataError, match=r"sequence 0, token 1: .* must be UTF-8"):
         SequenceTagger().fit([[token, {"w": b"\xff"}]], [["A", "A"]])
 
 
@@ -98,7 +99,7 @@ def test_held_out_sequences_have_two_names():
         SequenceTagger().fit(X, Y, X[:5], Y[:5], X_dev=X[:5], y_dev=Y[:5])
     with pytest.raises(ValueError, match="X_dev and y_dev go together"):
         SequenceTagger().fit(X, Y, X_dev=X[:5])
-    with pytest.raises(DataError, match="1 labels in y_dev|labels in y_dev"):
+    with pytest.raises(DataError, match="1 labels in y_dev"):
         SequenceTagger().fit(X, Y, X_dev=[[{"a": 1}] * 2], y_dev=[["D"]])
 
 
@@ -118,7 +119,7 @@ def test_weights_can_be_counted_and_sorted():
         for token, label in zip(x, labels, strict=True)
         for name in [f"word:{token['word']}", "bias", *(["long"] if token["long"] else [])]
     )
-    passed = sum(steps.get(pair, 0.0) for pair in zip(labels, labels[1:], strict=False))
+    passed = sum(steps.get(pair, 0.0) for pair in pairwise(labels))
     edges = model.start_features_.get(labels[0], 0.0) + model.end_features_.get(labels[-1], 0.0)
     assert score == pytest.approx(emitted + passed + edges)
 
