@@ -139,9 +139,8 @@ class _Rows:
             codes, ends = self.slowly(tokens, bounds)
         there = codes != ABSENT
         if not there.all():
-            before = np.zeros(len(codes) + 1, dtype=np.int64)
-            np.cumsum(there, out=before[1:])
-            codes, ends = codes[there], before[ends]
+            ends = ends - np.searchsorted(np.flatnonzero(~there), ends)  # without the absent ones before each end
+            codes = codes[there]
         values = self.values_of(codes)
         indptr, edges = (readonly(each.astype(np.uint64)) for each in (ends, bounds))
         return Sequences(readonly(codes.astype(np.uint32)), values, indptr, edges)
