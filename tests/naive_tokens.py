@@ -119,7 +119,7 @@ def items(token):
         if isinstance(value, str):
             found.append((f"{key}:{value}", 1.0))
         elif isinstance(value, bool | int | float):
-            found += [] if value is False else [(key, float(value))]
+            found += [(key, float(value))] if value else []
         else:
             found += [(f"{key}:{name}", x) for name, x in items(value)]
     return found

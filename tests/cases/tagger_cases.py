@@ -39,7 +39,8 @@ def streaming(readout="averaged", scheme="auto"):
 def state(model):
     """All that can be seen of a model."""
     return (
-        (model.state_features_, model.transition_features_, model.classes_, model.scheme_),
+        (model.state_features_, model.transition_features_, model.start_features_, model.end_features_),
+        (model.classes_, model.scheme_),
         (model.n_features_, model.n_seen_, model.n_mistakes_, model.n_updates_, model.margin_bound_),
     )
 
@@ -47,9 +48,10 @@ def state(model):
 def assert_same(model, twin, Q):
     w = getattr(twin, model.readout)()
     assert model.state_features_ == {key[1:]: v for key, v in w.items() if key[0] == "feature" and v}
-    edges = {"start": None, "stop": None}
-    steps = {tuple(edges.get(x, x) for x in key[1:]): v for key, v in w.items() if key[0] == "step" and v}
-    assert model.transition_features_ == steps
+    steps = {key[1:]: v for key, v in w.items() if key[0] == "step" and v}
+    starts = {("start", label): v for label, v in model.start_features_.items()}
+    ends = {(label, "stop"): v for label, v in model.end_features_.items()}
+    assert model.transition_features_ | starts | ends == steps
     assert model.classes_ == twin.labels and model.scheme_ == twin.scheme
     assert (model.n_seen_, model.n_mistakes_) == (len(twin.after), sum(twin.mistakes))
     assert model.n_updates_ == twin.n_updates

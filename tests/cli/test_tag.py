@@ -272,7 +272,9 @@ def test_inspect(folder, taggers, tmp_path, run, ask):
     told, model = ask("inspect", taggers["chunks"], "--top", 4), perceptrons.load(taggers["chunks"])
     assert (told["estimator"], told["scheme"], told["labels"]) == ("SequenceTagger", "BIO", ["B-NP", "I-NP", "O"])
     assert told["features"] == model.n_features_ == sum(each["features"] for each in told["templates"])
-    weights, steps = model.state_features_, model.transition_features_
+    weights, steps = model.state_features_, dict(model.transition_features_)
+    steps |= {(None, label): w for label, w in model.start_features_.items()}
+    steps |= {(label, None): w for label, w in model.end_features_.items()}
     for entry in told["strongest"]:
         sizes = sorted((abs(w) for (_, label), w in weights.items() if label == entry["label"]), reverse=True)
         assert [abs(each["weight"]) for each in entry["features"]] == sizes[:4]
@@ -439,3 +441,17 @@ def test_help(run):
         assert out.startswith(f"Usage: perceptrons tag {verb}") and f"  perceptrons tag {verb} " in out
     assert refused(run("tag", "trian"), "Did you mean 'train'?")
     assert refused(run("tag", "inspect"), "Use `perceptrons inspect`")
+
+
+def test_labels_that_break_a_scheme_are_named(tmp_path, run, ask):
+    """Training goes on without a scheme; with --quiet nothing is said."""
+    right = "the B\ncat I\nsat O\n\n"
+    (tmp_path / "t.txt").write_text(right * 3 + "a O\ndog I\n\n" + right)
+    train = ["tag", "train", tmp_path / "t.txt", "--columns", "word,chunk", "--features", "pos"]
+    train += ["--model", tmp_path / "m"]
+    done = run(*train)
+    assert done.code == 0 and "t.txt:14: 'I' after 'O': 1 of 5 sentences breaks BIO" in done.err
+    assert "--scheme none" in done.err and "--scheme BIO" in done.err and ", no scheme" in done.out
+    assert run(*train, "--quiet").err == run(*train, "--scheme", "none").err == ""
+    done = run(*train, "--scheme", "BIO")
+    assert done.code == 2 and "t.txt:13" in done.err

@@ -57,7 +57,7 @@ def test_labels_and_features_that_come_later(readout):
     assert model.classes_ == ["A", "B-X", "D", "N", "O", "V"]
 
 
-@pytest.mark.filterwarnings("ignore:new labels do not obey")
+@pytest.mark.filterwarnings("ignore:the labels do not obey")
 def test_schemes_that_come_and_go():
     """A scheme is in force from the first label on that begins something, until a sequence breaks it."""
     for stream in (
@@ -73,7 +73,7 @@ def test_schemes_that_come_and_go():
         assert state(SequenceTagger(readout="last").partial_fit(X, Y)) == state(model)
 
 
-@pytest.mark.filterwarnings("ignore:new labels do not obey")
+@pytest.mark.filterwarnings("ignore:the labels do not obey")
 @settings(max_examples=25)
 @given(cuts=st.sets(st.integers(1, N - 1)), late=st.booleans(), readout=st.sampled_from(["last", "averaged"]))
 def test_chunks_equal_one_pass(cuts, late, readout):

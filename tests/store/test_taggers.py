@@ -103,7 +103,7 @@ def test_parameters_and_plan_come_back(name, models, path):
     assert again._tagger.candidates == model._tagger.candidates
 
 
-@pytest.mark.filterwarnings("ignore:new labels do not obey")
+@pytest.mark.filterwarnings("ignore:the labels do not obey")
 def test_a_stream_of_which_nothing_obeys_a_scheme_stays_one(models, path):
     model = SequenceTagger(TEMPLATES)
     model.partial_fit([["the", "cat"]], [["O", "B-X"]])

@@ -36,7 +36,8 @@ from perceptrons.core.rows import JIT
     POCKET,  # mistakes of the hypothesis in the pocket
     USED_ROWS,  # rows of the weights of sequences that are in use
     LOSS,  # Σ ℓ over the examples of linear passes, ℓ = max(0, 1 − m)
-) = range(12)
+    USED_LINES,  # lines of these weights that are in use, if rows are paged
+) = range(13)
 
 
 @register_jitable(**JIT)

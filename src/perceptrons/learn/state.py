@@ -87,6 +87,7 @@ class Course(Entries):
     pocket = Entry(counters.POCKET)
     used_rows = Entry(counters.USED_ROWS)
     loss = Entry(counters.LOSS)
+    used_lines = Entry(counters.USED_LINES)
 
 
 class Kind(NamedTuple):
@@ -154,10 +155,10 @@ class State:
     def get(self, name: str) -> Array | None:
         return self.arrays.get(name)
 
-    def with_arrays(self, **arrays: Array) -> State:
-        """A new state with some arrays replaced; totals are shared."""
+    def with_arrays(self, **arrays: Array | None) -> State:
+        """A new state with some arrays replaced, or removed by None; totals are shared."""
         new = self._empty()
-        new.arrays = {**self.arrays, **arrays}
+        new.arrays = {name: array for name, array in {**self.arrays, **arrays}.items() if array is not None}
         return new
 
     def _empty(self) -> State:

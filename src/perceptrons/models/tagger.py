@@ -24,6 +24,7 @@ from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
+from perceptrons.learn.sequence.schemes import Break
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.metrics.entities import EntityReport, entity_report
 from perceptrons.models.base import Online
@@ -73,7 +74,8 @@ class SequenceTagger(Online):
     order : {0, 1, 2}, default=1
         Number of previous labels that a label depends on.
     scheme : {"auto", None, "BIO", "BILOU", "BIOES"}, default="auto"
-        Scheme that says which labels may follow each other. "auto" recognises a scheme that all training labels obey.
+        Scheme that says which labels may follow each other. "auto" recognises a scheme that all training labels obey,
+        and warns if a few sequences break it.
         Labels that the scheme forbids are never predicted, unless it forbids all labellings of a sequence.
     beam : int or None, default=None
         Number of beginnings that the search keeps at each token. None: exact search (Viterbi).
@@ -106,8 +108,16 @@ class SequenceTagger(Online):
         Sorted labels.
     scheme_ : str or None
         Scheme in use.
-    n_features_ : int
+    n_features_, num_attributes_ : int
         Number of distinct features seen.
+    attributes_ : list of str
+        Their names.
+    state_features_ : dict
+        Non-zero weights by feature and label: ``{("word:the", "DET"): 1.5, …}``.
+    transition_features_ : dict
+        Non-zero weights by label and next label: ``{("DET", "NOUN"): 2.5, …}``.
+    start_features_, end_features_ : dict
+        Non-zero weights of the first and of the last label of a sequence, by label.
     {shared: n_iter_ converged_}
     mistakes_, token_mistakes_ : ndarray of shape (n_iter_,)
         Number of sequences, and of tokens, labelled wrong in each pass.
@@ -216,7 +226,9 @@ class SequenceTagger(Online):
     # -- learning -----------------------------------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, X_val: Any = None, y_val: Any = None, *, X_dev: Any = None, y_dev: Any = None
+    ) -> Self:
         """Learn from sequences, pass after pass.
 
         Parameters
@@ -228,20 +240,21 @@ class SequenceTagger(Online):
         X_val, y_val : optional
             Held-out sequences and their labels. The error on them is measured after each pass (`validation_errors_`);
             `early_stopping` uses them instead of a fraction of X.
+        X_dev, y_dev : optional
+            Other names for `X_val` and `y_val`, those of `sklearn_crfsuite.CRF.fit`.
 
         Returns
         -------
         self
         """
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val go together: pass both or neither")
+        X_val, y_val, name = _held_out(X_val, y_val, X_dev, y_dev)
         with self._guard.learning:
             tagger = self._new()
             corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
             random = check_random_state(self.random_state)
             held_out = None
             if X_val is not None:
-                held_out = tagger.held_out(self._given(tagger, X_val), self._labels(X_val, y_val, "y_val"))
+                held_out = tagger.held_out(self._given(tagger, X_val), self._labels(X_val, y_val, name))
             elif self.early_stopping:
                 corpus, held_out = split(corpus, self.validation_fraction, int(random.randint(2**31)), "sequences")
             learner = tagger.fitted
@@ -251,6 +264,7 @@ class SequenceTagger(Online):
             if run.learned:
                 self._guard.change(lambda: self._become(tagger, run, corpus.sequences.n_tokens))
             self._conclude(learner, run, stacklevel=3)
+        _warn_of(tagger.given_up, stacklevel=4)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -271,18 +285,13 @@ class SequenceTagger(Online):
         -------
         self
         """
-        broken = self._guard.change(lambda: self._learn_once(X, y, [] if classes is None else list(classes)))
-        if broken is not None:
-            warnings.warn(
-                f"new labels do not obey {broken}: from now on any label may follow any other. "
-                f"Set scheme={broken!r} to make such labels an error.",
-                UserWarning,
-                stacklevel=3,
-            )
+        _warn_of(
+            self._guard.change(lambda: self._learn_once(X, y, [] if classes is None else list(classes))), stacklevel=4
+        )
         return self
 
-    def _learn_once(self, X: Any, y: Any, announced: list[Any]) -> str | None:
-        """Learn from sequences once; returns the label scheme that their labels do not obey, if it is given up."""
+    def _learn_once(self, X: Any, y: Any, announced: list[Any]) -> Break | None:
+        """Learn from sequences once; returns where their labels break the label scheme, if it is given up."""
         tagger = self._tagger if hasattr(self, "_tagger") else self._new()
         plan = self._plan()
         same = [name for name in ("order", "readout", "scheme") if getattr(plan, name) == getattr(tagger.plan, name)]
@@ -291,15 +300,15 @@ class SequenceTagger(Online):
         for name in ("order", "readout", "scheme", "features"):
             if name not in same:
                 raise ValueError(f"{name} was changed after learning had begun: call fit, or change it back")
-        before, scheme = (0.0, 0.0), None
+        before = (0.0, 0.0)
         if tagger.learner is not None:
-            totals, scheme = tagger.learner.totals, tagger.learner.scheme
+            totals = tagger.learner.totals
             before = totals.wrong_tokens, totals.tokens
         mistakes = tagger.learn_once(self._given(tagger, X), self._labels(X, y), announced, plan)
         totals = tagger.fitted.totals
         wrong, tokens = int(totals.wrong_tokens - before[0]), int(totals.tokens - before[1])
         self._become(tagger, Run(mistakes=[mistakes], token_mistakes=[wrong], stop="stream"), tokens)
-        return scheme if tagger.fitted.scheme is None else None
+        return tagger.given_up
 
     def _templates(self) -> list[Template] | None:
         return None if self.features is None else resolve(self.features)
@@ -327,10 +336,11 @@ class SequenceTagger(Online):
         Returns
         -------
         list of lists of labels
+            NumPy makes an array of it with one list per sequence, as `cross_val_predict` needs.
         """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))
-        return _cut(tagger.labels, codes, bounds)
+        return Labellings(_cut(tagger.labels, codes, bounds))
 
     def predict_single(self, xseq: Any) -> list[Any]:
         """Predict the labels of one sequence.
@@ -431,6 +441,18 @@ class SequenceTagger(Online):
 
     @property
     @reading
+    def attributes_(self) -> list[str]:
+        """Names of all features seen, such as "word:the", in the order of their first occurrence."""
+        vocabulary = self._ready().vocabulary
+        return list(vocabulary.names(range(vocabulary.n_features)))
+
+    @property
+    def num_attributes_(self) -> int:
+        """Number of distinct features seen, as in `n_features_`."""
+        return self.n_features_
+
+    @property
+    @reading
     def state_features_(self) -> dict[tuple[str, Any], float]:
         """Non-zero weights of features with labels: ``{("word:the", "DET"): 1.5, …}``."""
         tagger = self._ready()
@@ -444,16 +466,72 @@ class SequenceTagger(Online):
     @property
     @reading
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """Non-zero weights of pairs (label, next label); None stands for the start and for the end."""
+        """Non-zero weights of pairs of a label and the next one: ``{("DET", "NOUN"): 2.5, …}``."""
         tagger = self._ready()
-        weights, names = tagger.fitted.transition_weights(), [*tagger.labels, None]
+        weights, names = tagger.fitted.transition_weights()[:-1, :-1], tagger.labels
         return {
             (names[i], names[j]): float(weights[i, j])
             for i, j in zip(*(each.tolist() for each in np.nonzero(weights)), strict=True)
         }
 
+    @property
+    @reading
+    def start_features_(self) -> dict[Any, float]:
+        """Non-zero weights of first labels of sequences: ``{"DET": 1.5, …}``."""
+        tagger = self._ready()
+        return _non_zero(tagger.labels, tagger.fitted.transition_weights()[-1, :-1])
+
+    @property
+    @reading
+    def end_features_(self) -> dict[Any, float]:
+        """Non-zero weights of last labels of sequences."""
+        tagger = self._ready()
+        return _non_zero(tagger.labels, tagger.fitted.transition_weights()[:-1, -1])
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tagger") and bool(self._tagger.labels)
+
+
+class Labellings(list[list[Any]]):
+    """A list of lists of labels, of which NumPy makes an array with one list per sequence, whatever their lengths."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if dtype is not None and np.dtype(dtype) != object:
+            return np.array(list(self), dtype=dtype)
+        found = np.empty(len(self), dtype=object)
+        for i, labels in enumerate(self):
+            found[i] = labels
+        return found
+
+
+def _held_out(X_val: Any, y_val: Any, X_dev: Any, y_dev: Any) -> tuple[Any, Any, str]:
+    """Held-out sequences and labels, by either pair of names, and the name of the labels."""
+    pairs = {"val": (X_val, y_val), "dev": (X_dev, y_dev)}
+    given = [end for end, pair in pairs.items() if any(each is not None for each in pair)]
+    if len(given) == 2:
+        raise ValueError("X_dev and y_dev are other names for X_val and y_val: pass one pair")
+    end = given[0] if given else "val"
+    X, y = pairs[end]
+    if (X is None) != (y is None):
+        raise ValueError(f"X_{end} and y_{end} go together: pass both or neither")
+    return X, y, f"y_{end}"
+
+
+def _warn_of(given_up: Break | None, stacklevel: int) -> None:
+    """Warn that the labels break a scheme."""
+    if given_up is not None:
+        scheme = given_up.scheme
+        warnings.warn(
+            f"{given_up}: from now on any label may follow any other. Correct these labels, or set scheme=None to "
+            f"allow them, or scheme={scheme!r} to make them an error.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _non_zero(labels: Sequence[Any], weights: npt.NDArray[np.float64]) -> dict[Any, float]:
+    """The weights that are not 0, by label."""
+    return {label: weight for label, weight in zip(labels, weights.tolist(), strict=True) if weight}
 
 
 def _cut(labels: Sequence[Any], codes: Any, bounds: Bounds) -> list[list[Any]]:

@@ -10,9 +10,10 @@ import numpy as np
 from perceptrons import __version__
 from perceptrons.data.token.vocabulary import from_state
 from perceptrons.learn.readouts import OVER_STRUCTURES, READOUTS
-from perceptrons.learn.sequence.learner import SequenceLearner, links_of, n_links, padded
+from perceptrons.learn.sequence.learner import WEIGHTS, SequenceLearner, links_of, n_links, padded
 from perceptrons.learn.sequence.schemes import SCHEMES
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
+from perceptrons.learn.sequence.weights import WIDEST
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.facts import REPORT, TRAINED, unpack_facts
 from perceptrons.store.format import Array, Tensors
@@ -112,29 +113,27 @@ def _pack_weights(tagger: Tagger, drop_zeros: bool) -> tuple[Any, Tensors]:
     without weights; nothing is lost, because unknown features have no weight either.
     """
     learner, vocabulary = tagger.fitted, tagger.vocabulary
-    used, width, size, averaged = learner.used, learner.width, len(learner.labels), learner.readout.sums
-    w, kept = (learner.state[name][:used] for name in ("w", "kept"))
-    filled = w != 0 if not averaged else (w != 0) | (kept != 0)
+    used, width, size = learner.used, learner.width, len(learner.labels)
+    at, label, values = learner.entries(np.arange(used))
     rows = learner.state["rows"][: vocabulary.n_features]
     if drop_zeros:
-        mask = (rows != 0) & filled.any(axis=1)[rows]
+        filled = np.zeros(used, dtype=bool)
+        filled[at] = True
+        mask = (rows != 0) & filled[rows]
         vocabulary, rows = vocabulary.subset(mask), rows[mask]
     histories = 1 + links_of(learner.markov, width, np.arange(size))
     lines = np.full(used, -1)
     lines[histories] = np.arange(len(histories))
     features = np.sort(rows[rows != 0])
     lines[features] = len(histories) + np.arange(len(features))
-    at, label = np.nonzero(filled)
     there = lines[at] >= 0
-    at, label = at[there], label[there]
-    positions = lines[at] * size + label  # increasing, because lines are in the order of rows
+    positions = lines[at[there]] * size + label[there]  # increasing, because lines are in the order of rows
     wide = (len(histories) + len(features)) * size > 2**32
-    tensors = {
+    return vocabulary, {
         "rows": np.where(rows != 0, lines[rows] - len(histories) + 1, 0).astype(np.uint32),
         "index": positions.astype(np.uint64 if wide else np.uint32),
-        "w": narrow(w[at, label]),
+        **{name: narrow(given[there]) for name, given in zip(WEIGHTS, values, strict=False)},
     }
-    return vocabulary, tensors | ({"kept": narrow(kept[at, label])} if averaged else {})
 
 
 def narrow(values: Array) -> Array:
@@ -231,7 +230,8 @@ def _size(tagger: Tagger, n_labels: int, params: dict[str, Any], tensors: Tensor
     k = max(plan.k_best, given if type(given) is int else 1)
     groups = min(plan.beam, states) if plan.beam is not None and plan.order == 2 else 0
     lists = 500 * k * k + 24 * k * states if k > 1 else 0  # differences of k labellings of one token, at least
-    return 8 * width * (weights + groups) + lists
+    pages = width // 2 * (used + n_features) if width > WIDEST else 0
+    return 8 * width * (weights + groups) + pages + lists
 
 
 def _learner(
@@ -253,16 +253,14 @@ def _learner(
         raise ValueError("index must increase")
     line, label = (each.astype(np.intp) for each in np.divmod(index, index.dtype.type(size)))
     places = np.concatenate([1 + links_of(plan.order, width, np.arange(size)), np.arange(first, used)])
-    w, kept = np.zeros((used, width)), np.zeros((used if averaged else 0, width))
-    w[places[line], label] = _floats(tensors, "w", len(index))
-    if averaged:
-        kept[places[line], label] = _floats(tensors, "kept", len(index))
+    values = np.stack([_floats(tensors, name, len(index)) for name in WEIGHTS[: 1 + averaged]])
     rows[rows != 0] += np.uint32(first - 1)
     learner = SequenceLearner(labels, 0, plan.order, plan.readout)
-    state = learner.state.with_arrays(w=w, kept=kept, rows=rows)
+    state = learner.with_entries((used + len(rows), width), places[line], label, values).with_arrays(rows=rows)
     unpack_totals(settings, state.totals)
     state.course.used_rows = used
-    learner.restore((labels, scheme, state))
+    learner.state = state
+    learner.constrain(scheme)
     tagger.adopt(learner)
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(learner.reading()[0]).all():

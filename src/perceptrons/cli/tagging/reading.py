@@ -238,12 +238,12 @@ def is_conllu(data: tuple[str, ...], given: dict[str, Any], default: bool = Fals
     return kinds == {True} or (default and paths == [files.STDIN])
 
 
-def line_of(text: Text, sentence: int) -> str:
-    """Where a sentence begins, for error messages."""
+def line_of(text: Text, sentence: int, token: int = 0) -> str:
+    """Where a token of a sentence is, for messages."""
     lines = text.tokens.lines
     if len(text.paths) > 1 or lines is None:
-        return f"sentence {sentence + 1}"
-    before = lines.text.count(b"\n", 0, int(lines.begins[int(text.tokens.bounds[sentence])]))
+        return f"sentence {sentence + 1}" + (f", token {token + 1}" if token else "")
+    before = lines.text.count(b"\n", 0, int(lines.begins[int(text.tokens.bounds[sentence]) + token]))
     return f"{text.name}:{before + 1}"
 
 

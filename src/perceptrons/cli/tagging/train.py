@@ -19,7 +19,7 @@ from perceptrons.learn.fit import InMemory, Passes, Run, fit
 from perceptrons.learn.holdout import split
 from perceptrons.learn.readouts import OVER_STRUCTURES
 from perceptrons.learn.sequence.learner import Corpus, SequenceLearner
-from perceptrons.learn.sequence.schemes import SCHEMES, obeys
+from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
@@ -89,6 +89,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         raise DataError(f"{text.name} has no tokens")
     check_scheme(text, given["scheme"])
     corpus = tagger.prepare(text.tokens, text.labels)
+    if not quiet:
+        warn_of(text, tagger.given_up)
     random, held_out = np.random.RandomState(given["seed"]), None
     if share is not None:
         corpus, held_out = split(corpus, share, int(random.randint(2**31)), "sentences")
@@ -178,6 +180,18 @@ def check_scheme(text: reading.Text, scheme: str) -> None:
         raise DataError(
             f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240]
             + "; correct them, or use --scheme none"
+        )
+
+
+def warn_of(text: reading.Text, given_up: Break | None) -> None:
+    """Say on standard error that labels break a scheme, and where."""
+    if given_up is not None:
+        scheme, sentence, token, what, broken, total = given_up
+        counted = f"{broken:,} of {output.count(total, 'sentence')} {'breaks' if broken == 1 else 'break'} {scheme}"
+        output.say(
+            f"Warning: {reading.line_of(text, sentence, token)}: {what}: {counted}, so any label may follow any other. "
+            f"Correct the labels, or use --scheme none to allow them, or --scheme {scheme} to make them an error.",
+            err=True,
         )
 
 

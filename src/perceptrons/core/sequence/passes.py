@@ -5,6 +5,10 @@ numbered like the links of `lattice`; then come the features that a step has tou
 `rows` has the row of each feature, 0 if it has none. There are many features, and most are never part of a step: this
 keeps the weights in use close together. `links` are the weights of histories for the search, with −∞ for labels that
 are not allowed.
+
+Most features meet few labels. With many labels, rows are therefore paged: `w` has lines of eight columns, and
+`pages[row, p]` is the line with the weights of labels 8·p to 8·p + 7, or 0, the line of zeros. A step makes the lines
+that it touches. Without pages, `pages` is None, and a row is a line.
 """
 
 from __future__ import annotations
@@ -88,14 +92,14 @@ def _compared_beam(markov, search, n, gold, begin, emit, links, delta, marks, pa
 
 
 @Compiled
-def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, links, totals, course, work):
-    """One pass over sequences; updates rows, w, kept, links, totals and course in place.
+def learn(indices, values, indptr, bounds, gold, order, how, rows, pages, w, kept, links, totals, course, work):
+    """One pass over sequences; updates rows, pages, w, kept, links, totals and course in place.
 
     A mistake is a sequence whose best labels are not the right ones.
     """
     emit, delta, marks, room, near, paths = work.emit, work.delta, work.marks, work.room, work.near, work.paths
     keys, changes, used, small = work.keys, work.changes, work.used, work.small
-    labels, count = U(w.shape[1]), U(order.size)
+    labels, count = U(links.shape[1]), U(order.size)
     margins, costs, alphas, path_scores, inner = small[0], small[1], small[2], small[3], small[4:]
     for q in range(count):
         i = U(order[q])
@@ -103,12 +107,12 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
         n = bounds[i + ONE] - begin
         if q + ONE < count:
             ahead = U(order[q + ONE])
-            rows_ahead(indices, indptr, rows, w, bounds[ahead], bounds[ahead + ONE] - bounds[ahead])
+            rows_ahead(indices, indptr, rows, pages, w, bounds[ahead], bounds[ahead + ONE] - bounds[ahead])
         totals[at.SEEN] += 1.0
         totals[at.AVERAGED] += 1.0
         if n == U(0):
             continue
-        emissions(indices, values, indptr, rows, w, begin, n, emit, near)
+        emissions(indices, values, indptr, rows, pages, w, begin, n, emit, near)
         found = find(how.markov, how.search, n, emit, links, delta, marks, room, paths, path_scores)
         wrong = 0.0
         for t in range(n):
@@ -132,7 +136,7 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
                 indices, values, indptr, gold, begin, n, m, how.markov, rows, labels, paths[j], j, keys, changes, used,
                 filled, course
             )  # fmt: skip
-        gram(found, w, keys, changes, used, filled, inner, margins)
+        gram(found, pages, w, labels, keys, changes, used, filled, inner, margins)
         lengths(how.rule, how.target, found, inner, margins, costs, alphas)
         total, sq_norm = 0.0, 0.0
         for j in range(found):
@@ -145,7 +149,10 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
             totals[at.UPDATES] += 1.0
             totals[at.TAU] += how.eta * total
             totals[at.SQ_RADIUS] = max(totals[at.SQ_RADIUS], sq_norm)
-            move(how.markov, how.eta, how.averaged, found, keys, changes, used, filled, alphas, w, kept, links, totals)
+            move(
+                how.markov, how.eta, how.averaged, found, keys, changes, used, filled, alphas, pages, w, kept, links,
+                totals, course
+            )  # fmt: skip
             if not is_finite(totals[at.SQ_NORM]):
                 course[at.OVERFLOW] = i + 1.0
                 return
@@ -154,7 +161,7 @@ def learn(indices, values, indptr, bounds, gold, order, how, rows, w, kept, link
 
 
 @Compiled
-def tag(indices, values, indptr, bounds, markov, search, rows, w, links, work, out):
+def tag(indices, values, indptr, bounds, markov, search, rows, pages, w, links, work, out):
     """The best labels of all tokens; fills out."""
     emit, paths = work.emit, work.paths
     count = U(bounds.size) - ONE
@@ -162,16 +169,16 @@ def tag(indices, values, indptr, bounds, markov, search, rows, w, links, work, o
         begin = bounds[i]
         n = bounds[i + ONE] - begin
         if i + ONE < count:
-            rows_ahead(indices, indptr, rows, w, bounds[i + ONE], bounds[i + U(2)] - bounds[i + ONE])
+            rows_ahead(indices, indptr, rows, pages, w, bounds[i + ONE], bounds[i + U(2)] - bounds[i + ONE])
         if n > U(0):
-            emissions(indices, values, indptr, rows, w, begin, n, emit, work.near)
+            emissions(indices, values, indptr, rows, pages, w, begin, n, emit, work.near)
             find(markov, search, n, emit, links, work.delta, work.marks, work.room, paths, work.small[3])
             for t in range(n):
                 out[begin + t] = paths[0, t]
 
 
 @Compiled
-def tag_lists(indices, values, indptr, bounds, markov, search, rows, w, links, work, out, scores):
+def tag_lists(indices, values, indptr, bounds, markov, search, rows, pages, w, links, work, out, scores):
     """The k best labellings of each sequence; fills out, best first, and scores, −∞ if there are fewer."""
     emit, paths = work.emit, work.paths
     for i in range(U(bounds.size) - ONE):
@@ -182,7 +189,7 @@ def tag_lists(indices, values, indptr, bounds, markov, search, rows, w, links, w
         if n == U(0):
             scores[i, 0] = 0.0
             continue
-        emissions(indices, values, indptr, rows, w, begin, n, emit, work.near)
+        emissions(indices, values, indptr, rows, pages, w, begin, n, emit, work.near)
         found = k_best(markov, U(search.k), n, emit, links, work.delta, work.marks, paths, scores[i])
         for j in range(found):
             for t in range(n):

@@ -10,7 +10,7 @@ from perceptrons.core.counters import AVERAGED, SQ_NORM, USED_ROWS
 from perceptrons.core.jit.deferred import forms, overload, register_jitable
 from perceptrons.core.rows import JIT, ONE, U
 from perceptrons.core.rule import tau
-from perceptrons.core.sequence.lattice import CALLED, by_values, pair_of, start_of, stop_of
+from perceptrons.core.sequence.lattice import CALLED, by_values, open_line, pair_of, place_of, start_of, stop_of
 from perceptrons.core.sequence.markov import Zeroth, by_order, is_a, is_second
 
 FREE = U(0xFFFFFFFFFFFFFFFF)  # key of a free place in the table of differences
@@ -113,16 +113,15 @@ def difference(
 
 
 @register_jitable(**CALLED)
-def gram(k, w, keys, changes, used, filled, inner, margins):
+def gram(k, pages, w, labels, keys, changes, used, filled, inner, margins):
     """Inner products of the differences with each other and with w; fills inner and margins."""
-    labels = U(w.shape[1])
     for i in range(k):
         margins[i] = 0.0
         for j in range(k):
             inner[i, j] = 0.0
     for q in range(filled):
         at = U(used[q])
-        weight = w[keys[at] // labels, keys[at] % labels]
+        weight = w[place_of(pages, keys[at] // labels, keys[at] % labels)]
         for i in range(k):
             x = changes[at, i]
             if x != 0.0:
@@ -158,28 +157,29 @@ def lengths(rule, target, k, inner, margins, costs, alphas):
 
 
 @forms("first second", by_order, **CALLED)
-def links_moved(markov, row, label, labels, w, links):
+def links_moved(markov, row, label, labels, pages, w, links):
     """Update links in place after a weight of history `row` has changed."""
-    links[row, label] = w[ONE + row, label]
+    links[row, label] = w[place_of(pages, ONE + row, label)]
 
 
 @links_moved.second
-def _links_moved(markov, row, label, labels, w, links):
+def _links_moved(markov, row, label, labels, pages, w, links):
     first = pair_of(labels, U(0), U(0))
+    weight = w[place_of(pages, ONE + row, label)]
     if row < first:
-        links[row, label] = w[ONE + row, label]
+        links[row, label] = weight
     if row < labels:  # the weight of the previous label is part of all its pairs
         for before in range(labels + ONE):
             pair = pair_of(labels, before, row)
-            links[pair, label] = w[ONE + pair, label] + w[ONE + row, label]
+            links[pair, label] = w[place_of(pages, ONE + pair, label)] + weight
     elif row >= first:
-        links[row, label] = w[ONE + row, label] + w[ONE + (row - first) % labels, label]
+        links[row, label] = weight + w[place_of(pages, ONE + (row - first) % labels, label)]
 
 
 @register_jitable(**CALLED)
-def move(markov, eta, averaged, k, keys, changes, used, filled, alphas, w, kept, links, totals):
-    """One step along Σ α_i·Δφ_i; updates w, kept, links and totals in place."""
-    labels, histories = U(w.shape[1]), U(links.shape[0])
+def move(markov, eta, averaged, k, keys, changes, used, filled, alphas, pages, w, kept, links, totals, course):
+    """One step along Σ α_i·Δφ_i; updates pages, w, kept, links, totals and course in place."""
+    labels, histories = U(links.shape[1]), U(links.shape[0])
     for q in range(filled):
         at, step = U(used[q]), 0.0
         for i in range(k):
@@ -188,10 +188,12 @@ def move(markov, eta, averaged, k, keys, changes, used, filled, alphas, w, kept,
             continue
         step *= eta
         row, label = keys[at] // labels, keys[at] % labels
-        old = w[row, label]
-        w[row, label] = old + step
+        open_line(pages, row, label, course)
+        there = place_of(pages, row, label)
+        old = w[there]
+        w[there] = old + step
         totals[SQ_NORM] += step * (2.0 * old + step)
         if averaged:
-            kept[row, label] += step * totals[AVERAGED]
+            kept[there] += step * totals[AVERAGED]
         if row <= histories:
-            links_moved(markov, row - ONE, label, labels, w, links)
+            links_moved(markov, row - ONE, label, labels, pages, w, links)

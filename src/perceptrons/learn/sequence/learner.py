@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from perceptrons.core.sequence import passes
 from perceptrons.core.sequence.beam import Beam
-from perceptrons.core.sequence.lattice import LANES, Lists, Viterbi
+from perceptrons.core.sequence.lanes import LANES
+from perceptrons.core.sequence.lattice import Lists, Viterbi
 from perceptrons.core.sequence.markov import First, Second, Zeroth
 from perceptrons.core.sequence.passes import How, Work
 from perceptrons.core.sequence.steps import FREE
@@ -20,13 +21,16 @@ from perceptrons.data.token.sequences import Sequences, spans
 from perceptrons.learn.learner import EPSILON, Learner, Order, overflow, words_of_structures
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.sequence.schemes import allowed
+from perceptrons.learn.sequence.weights import Pages, Positions, entries, fill, whole, zeros
 from perceptrons.learn.state import FIXED, Floats, Kind, State
 from perceptrons.rules import Margin, demands
 
 Codes = npt.NDArray[np.uint32]
 MARKOV = (Zeroth(), First(), Second())  # by order
 PART = 1_000_000  # maximum number of tokens per call of a compiled pass
-BY_LABEL = Kind()  # one row per history and feature, one column per label
+WEIGHTS = ("w", "kept")  # the arrays with one number per row and label
+BY_LABEL = Kind()  # weights, or their sums
+PAGES = Kind(degree=0, by_class=False)  # one row per history and feature
 SMALL = 4  # sequences with fewer features than rows/SMALL are read out by themselves
 
 
@@ -61,9 +65,9 @@ class Corpus:
 class SequenceLearner(Learner[Corpus]):
     """A learner of weights that score a sequence with its labels; steps go from wrong labels to the right ones.
 
-    The array `w` has one row per history and per feature that has been part of a step, and one column per label; see
-    `perceptrons.core.sequence.passes`. `rows` has the row of each feature. `kept` is Σ t·δ_t, where δ_t is the step
-    made at sequence number t, for the mean of all hypotheses.
+    The array `w` has one row per history and per feature that has been part of a step, and one column per label; with
+    many labels its rows are cut into pages, see `perceptrons.core.sequence.passes`. `rows` has the row of each feature.
+    `kept` is Σ t·δ_t, where δ_t is the step made at sequence number t, for the mean of all hypotheses.
     """
 
     words = words_of_structures("sequences", "tokens", found="labels")
@@ -77,12 +81,12 @@ class SequenceLearner(Learner[Corpus]):
         self.readout = READOUTS[readout]()
         self.scheme: str | None = None
         self.state = State()
-        width = padded(len(labels))
-        self.course.used_rows = 1 + n_links(markov, width)
+        self.course.used_rows, self.course.used_lines = 1 + n_links(markov, self.width), 1
         self.state.hold("rows", np.zeros(n_features, dtype=np.uint32), FIXED)
-        self._hold_weights(*self._zeros(self.used + n_features, width))
+        for name, array in zeros(self.used + n_features, self.width, self.readout.sums).items():
+            self.state.hold(name, array, PAGES if name == "pages" else BY_LABEL)
         self._read: tuple[Floats, Floats] | None = None  # weights and links of the readout, until the next step
-        self.links = self._links(self.state["w"])
+        self.links = self._links(self.state["w"], self.pages)
 
     def adopt(
         self, *, rule: Any, eta: float = 1.0, beam: int | None = None, early: bool = False, k_best: int = 1
@@ -109,28 +113,48 @@ class SequenceLearner(Learner[Corpus]):
 
     @property
     def width(self) -> int:
-        """Number of columns of w: one per label, padded."""
-        return int(self.state["w"].shape[1])
+        """Number of labels, padded."""
+        return padded(len(self.labels))
 
-    def _zeros(self, height: int, width: int) -> tuple[Floats, Floats]:
-        """Arrays for weights and sums. Rows are used from the first on; untouched ones take no memory."""
-        return np.zeros((height, width)), np.zeros((height if self.readout.sums else 0, width))
+    @property
+    def pages(self) -> Pages:
+        """Where the weights of each row are; None if rows are whole."""
+        return self.state.get("pages")
 
-    def _hold_weights(self, w: Floats, kept: Floats) -> None:
-        self.state.hold("w", w, BY_LABEL)
-        self.state.hold("kept", kept, BY_LABEL)
+    @property
+    def lines(self) -> int:
+        """Number of lines of w in use."""
+        return self.used if self.pages is None else int(self.course.used_lines)
+
+    def entries(self, rows: npt.NDArray[Any]) -> tuple[Positions, Positions, Floats]:
+        """What is not 0 in some rows of w and of sums: positions in `rows`, labels, and a line of values for each."""
+        return entries([self.state[name] for name in WEIGHTS[: 1 + self.readout.sums]], self.pages, rows)
+
+    def with_entries(self, shape: tuple[int, int], rows: Positions, labels: Positions, values: Floats) -> State:
+        """A copy of the state with these entries in w and in sums, and room for so many rows and labels."""
+        state = self.state.copy(slice(0)).with_arrays(**zeros(*shape, self.readout.sums))
+        arrays = [state[name] for name in WEIGHTS[: len(values)]]
+        state.course.used_lines = fill(arrays, state.get("pages"), rows, labels, values)
+        return state
 
     def add_features(self, n_features: int) -> None:
         """Make room for new features. An interruption changes nothing."""
-        state, used = self.state, self.used
+        state = self.state
         if n_features <= len(state["rows"]):
             return
         rows = np.zeros(max(n_features, len(state["rows"]) * 3 // 2), dtype=np.uint32)
         rows[: len(state["rows"])] = state["rows"]
-        w, kept = self._zeros(1 + n_links(self.markov, self.width) + len(rows), self.width)
-        for new, old in ((w, state["w"]), (kept, state["kept"])):
-            new[:used] = old[:used]
-        self.state = state.with_arrays(w=w, kept=kept, rows=rows)
+        self.state = state.with_arrays(rows=rows, **self._enlarged(state, len(rows)))
+
+    def _enlarged(self, state: State, n_features: int) -> dict[str, Any]:
+        """The weights of a state in larger arrays."""
+        room = zeros(1 + n_links(self.markov, self.width) + n_features, self.width, self.readout.sums)
+        used = int(state.course.used_rows)
+        lines = used if room["pages"] is None else int(state.course.used_lines)
+        for name, n in (("w", lines), ("kept", lines if self.readout.sums else 0), ("pages", used)):
+            if room[name] is not None:
+                room[name][:n] = state[name][:n]
+        return room
 
     def add_labels(self, labels: list[Any]) -> None:
         """Make room for new labels; `labels` are all labels, known and new, in order.
@@ -142,15 +166,13 @@ class SequenceLearner(Learner[Corpus]):
         known = np.arange(len(codes))
         old, new, used = self.width, padded(len(labels)), self.used
         first, shift = 1 + n_links(self.markov, old), n_links(self.markov, new) - n_links(self.markov, old)
-        origins, histories = (1 + links_of(self.markov, n, at) for n, at in ((old, known), (new, codes)))
-        w, kept = self._zeros(len(self.state["w"]) + shift, new)
-        for here, there in ((self.state["w"], w), (self.state["kept"], kept)):
-            if len(here):
-                there[np.ix_(histories, codes)] = here[np.ix_(origins, known)]
-                there[first + shift : used + shift, codes] = here[first:used, known]
+        there = np.arange(used) + shift  # the new numbers of rows
+        there[1 + links_of(self.markov, old, known)] = 1 + links_of(self.markov, new, codes)
+        at, label, values = self.entries(np.arange(used))
         rows = self.state["rows"].copy()
         rows[rows != 0] += np.uint32(shift)
-        state = self.state.copy(slice(0)).with_arrays(w=w, kept=kept, rows=rows)
+        state = self.with_entries((first + shift + len(rows), new), there[at], codes[label], values)
+        state = state.with_arrays(rows=rows)
         state.course.used_rows += shift
         vars(self).update(labels=labels, state=state)
         self.constrain(self.scheme)
@@ -160,12 +182,12 @@ class SequenceLearner(Learner[Corpus]):
     def constrain(self, scheme: str | None) -> None:
         """Allow only the transitions of a label scheme; None allows all."""
         self.scheme, self._read = scheme, None
-        self.links = self._links(self.state["w"])
+        self.links = self._links(self.state["w"], self.pages)
 
-    def _links(self, w: Floats) -> Floats:
+    def _links(self, w: Floats, pages: Pages) -> Floats:
         """The weights of histories for the search: −∞ for transitions that are not allowed."""
-        size, width = len(self.labels), w.shape[1]
-        links = w[1 : 1 + n_links(self.markov, width)].copy()
+        size, width = len(self.labels), self.width
+        links = whole(w, pages, slice(1, 1 + n_links(self.markov, width)))
         mask = np.full((width + 2, width), -np.inf)
         if self.scheme is None:
             mask[:size, :size] = 0.0
@@ -199,8 +221,8 @@ class SequenceLearner(Learner[Corpus]):
         for begin in range(0, max(1, len(order)), size):  # in parts: Ctrl-C works between them
             one_pass(
                 *(sequences.indices, sequences.values, sequences.indptr, sequences.bounds, codes),
-                *(order[begin : begin + size], how, state["rows"], state["w"], state["kept"], self.links),
-                *(totals, course, work),
+                *(order[begin : begin + size], how, state["rows"], self.pages, state["w"], state["kept"]),
+                *(self.links, totals, course, work),
             )
             if self.course.overflow:
                 at, self.course.overflow = int(self.course.overflow) - 1, 0.0
@@ -221,11 +243,11 @@ class SequenceLearner(Learner[Corpus]):
 
     def confirms(self, examples: Corpus) -> bool:
         state = self.state
-        found = self._labels(self.search, examples.sequences, state["rows"], state["w"], self.links)
+        found = self._labels(self.search, examples.sequences, state["rows"], self.pages, state["w"], self.links)
         return bool((found == examples.codes).all())
 
     def hull_point(self, total: float) -> tuple[float, float]:
-        w = self.state["w"][: self.used]
+        w = self.state["w"][: self.lines]
         w = w[w != 0.0]
         squares = np.sort(np.square(w / total))  # sorted: the order of rows may differ in a model file
         return float(np.sqrt(squares.sum())) * (1 + w.size * EPSILON), 0.0
@@ -235,14 +257,13 @@ class SequenceLearner(Learner[Corpus]):
         return f"{int(self.totals.updates):,} updates"
 
     def snapshot(self) -> Any:
-        return self.labels, self.scheme, self.state.copy(slice(self.used))
+        copied = self.state.copy(slice(self.lines))
+        pages = None if self.pages is None else self.pages[: self.used].copy()
+        return self.labels, self.scheme, copied.with_arrays(pages=pages)
 
     def restore(self, snapshot: Any) -> None:
         self.labels, scheme, copied = snapshot
-        w, kept = self._zeros(len(copied["w"]) + len(copied["rows"]), copied["w"].shape[1])
-        for array, old in ((w, copied["w"]), (kept, copied["kept"])):
-            array[: len(old)] = old
-        self.state = copied.copy(slice(0)).with_arrays(w=w, kept=kept)
+        self.state = copied.copy(slice(0)).with_arrays(**self._enlarged(copied, len(copied["rows"])))
         self.constrain(scheme)
 
     # -- the readout --------------------------------------------------------------------------------------------------
@@ -250,52 +271,52 @@ class SequenceLearner(Learner[Corpus]):
     def reading(self) -> tuple[Floats, Floats]:
         """The weights of the readout, and their links."""
         if self._read is None:
-            w = self._mean(slice(self.used))
-            self._read = w, self._links(w)
+            w = self._mean(slice(self.lines))
+            self._read = w, self._links(w, self.pages)
         return self._read
 
-    def _mean(self, rows: Any) -> Floats:
-        """Rows of the readout's weights."""
-        kept = self.state["kept"][rows] if self.readout.sums else None
-        return self.readout.weights(self.state["w"][rows], kept, self.totals)
+    def _mean(self, lines: Any) -> Floats:
+        """Lines of the readout's weights."""
+        kept = self.state["kept"][lines] if self.readout.sums else None
+        return self.readout.weights(self.state["w"][lines], kept, self.totals)
 
     def watch(self, examples: Corpus) -> Callable[[], float]:
         """A function that returns the share of tokens that the readout currently labels wrong."""
         return lambda: float(np.mean(self.predict(examples.sequences) != examples.codes))
 
-    def _reading(self, examples: Sequences) -> tuple[Sequences, Codes, Floats, Floats]:
-        """What prediction needs: the sequences, the rows of their features, weights and links.
+    def _reading(self, examples: Sequences) -> tuple[Sequences, Codes, Pages, Floats, Floats]:
+        """What prediction needs: the sequences, the rows of their features, pages, weights and links.
 
         In a stream, there are few sequences between two steps; then only their weights are read out.
         """
         if self._read is not None or SMALL * len(examples.indices) > self.used:
             w, links = self.reading()
-            return examples, self.state["rows"], w, links
+            return examples, self.state["rows"], self.pages, w, links
         features, indices = np.unique(examples.indices, return_inverse=True)
         own = self.state["rows"][features]
         first, there = 1 + n_links(self.markov, self.width), own != 0
         rows = np.zeros(len(features), dtype=np.uint32)
         rows[there] = np.arange(first, first + np.count_nonzero(there))
-        w = self._mean(np.concatenate([np.arange(first), own[there]]))
-        return examples._replace(indices=readonly(indices.astype(np.uint32))), rows, w, self._links(w)
+        lines, pages = np.concatenate([np.arange(first), own[there]]), None
+        if self.pages is not None:
+            pages = self.pages[lines]
+            lines = np.concatenate([[0], pages[pages != 0]])
+            pages[pages != 0] = np.arange(1, len(lines))
+        w = self._mean(lines)
+        return examples._replace(indices=readonly(indices.astype(np.uint32))), rows, pages, w, self._links(w, pages)
 
     def state_weights(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
         """Features, labels and weights of the readout, for weights that are not 0."""
         features = np.flatnonzero(self.state["rows"])
-        weights = self.reading()[0][self.state["rows"][features]]
-        at, labels = np.nonzero(weights)
-        return features[at], labels, weights[at, labels]
+        at, labels, weights = entries([self.reading()[0]], self.pages, self.state["rows"][features])
+        return features[at], labels, weights[0]
 
     def transition_weights(self) -> Floats:
         """Weights of the readout for transitions between labels; the last row is START, the last column STOP."""
-        size, w = len(self.labels), self.reading()[0]
-        start, stop = (1 + self.width + more for more in (0, 1))
+        size, width = len(self.labels), self.width
+        w = whole(self.reading()[0], self.pages, slice(1, 3 + width))
         found = np.zeros((size + 1, size + 1))
-        found[:size, :size], found[size, :size], found[:size, size] = (
-            w[1 : 1 + size, :size],
-            w[start, :size],
-            w[stop, :size],
-        )
+        found[:size, :size], found[size, :size], found[:size, size] = w[:size, :size], w[width, :size], w[-1, :size]
         return found
 
     def predict(self, examples: Sequences) -> Codes:
@@ -303,22 +324,22 @@ class SequenceLearner(Learner[Corpus]):
         search = Viterbi() if isinstance(self.search, Lists) else self.search
         return self._labels(search, *self._reading(examples))
 
-    def _labels(self, search: Any, examples: Sequences, rows: Codes, w: Floats, links: Floats) -> Codes:
+    def _labels(self, search: Any, examples: Sequences, rows: Codes, pages: Pages, w: Floats, links: Floats) -> Codes:
         out = np.zeros(examples.n_tokens, dtype=np.uint32)
         passes.tag(
             *(examples.indices, examples.values, examples.indptr, examples.bounds, MARKOV[self.markov], search),
-            *(rows, w, links, room(examples, search, self.markov, w.shape[1]), out),
+            *(rows, pages, w, links, room(examples, search, self.markov, self.width), out),
         )
         return out
 
     def k_best(self, examples: Sequences, k: int) -> tuple[Codes, Floats]:
         """The k best labellings of each sequence: labels (k, tokens) and scores (sequences, k), −∞ if fewer exist."""
-        examples, rows, w, links = self._reading(examples)
+        examples, rows, pages, w, links = self._reading(examples)
         out = np.zeros((k, examples.n_tokens), dtype=np.uint32)
         scores = np.empty((examples.n_sequences, k))
         passes.tag_lists(
             *(examples.indices, examples.values, examples.indptr, examples.bounds, MARKOV[self.markov], Lists(k)),
-            *(rows, w, links, room(examples, Lists(k), self.markov, w.shape[1]), out, scores),
+            *(rows, pages, w, links, room(examples, Lists(k), self.markov, self.width), out, scores),
         )
         return out, scores
 

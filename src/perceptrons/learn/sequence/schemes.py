@@ -62,6 +62,23 @@ def allowed(labels: Sequence[Any], scheme: str) -> Allowed:
     return Allowed(member & ~goes_on, member[:, None] & member & transition, member & elsewhere)
 
 
+class Break(NamedTuple):
+    """Where labels first break a scheme; `str` of it is a sentence."""
+
+    scheme: str
+    sequence: int
+    token: int
+    what: str  # the labels that break it
+    broken: int  # number of sequences that break it
+    total: int  # of this many
+
+    def __str__(self) -> str:
+        there = f"sequence {self.sequence}, token {self.token}: {self.what}"
+        verb = "breaks" if self.broken == 1 else "break"
+        counted = f"{self.broken:,} of {self.total:,} sequences {verb} it"
+        return f"the labels do not obey {self.scheme} ({there}; {counted})"
+
+
 def obeys(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) -> Bools:
     """Whether each sequence obeys the scheme; empty sequences do.
 
@@ -69,16 +86,22 @@ def obeys(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) -> B
     >>> obeys(codes, bounds, ["B-PER", "I-PER", "O"], "BIO")
     array([ True, False])
     """
+    total = _breaks(codes, bounds, labels, scheme).cumsum()
+    edges = np.asarray(bounds, dtype=np.int64)
+    return np.asarray(total[edges[1:]] == total[edges[:-1]])
+
+
+def _breaks(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) -> npt.NDArray[np.int64]:
+    """The number of rules of the scheme that each token breaks; entry 1 + t is about token t."""
     start, transition, stop = allowed(labels, scheme)
     edges = np.asarray(bounds, dtype=np.int64)
     filled = edges[:-1] < edges[1:]
     first, end = edges[:-1][filled], edges[1:][filled]
-    wrong = np.zeros(len(codes) + 1, dtype=np.int64)  # wrong[1 + t] is about token t
+    wrong = np.zeros(len(codes) + 1, dtype=np.int64)
     wrong[2:] = ~transition[codes[:-1], codes[1:]]
     wrong[1 + first] = ~start[codes[first]]
     wrong[end] += ~stop[codes[end - 1]]
-    total = wrong.cumsum()
-    return np.asarray(total[edges[1:]] == total[edges[:-1]])
+    return wrong
 
 
 def recognised(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> str | None:
@@ -90,6 +113,44 @@ def recognised(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> str | Non
     if not any(parts(label)[0] in ("B", "U", "S") for label in labels):
         return None
     return next((scheme for scheme in SCHEMES if obeys(codes, bounds, labels, scheme).all()), None)
+
+
+def nearly(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> Break | None:
+    """Where labels break the scheme that the most sequences obey; None if they obey it, or if no scheme is meant.
+
+    A scheme is meant if some label begins an entity, and if all labels belong to the scheme or half of the sequences
+    obey it.
+    """
+    if not any(parts(label)[0] in ("B", "U", "S") for label in labels):
+        return None
+    legal = {scheme: obeys(codes, bounds, labels, scheme) for scheme in SCHEMES}
+    scheme = max(SCHEMES, key=lambda each: int(legal[each].sum()))
+    prefixes = {"B", "I", "O", *LAST_AND_SINGLE[scheme]}
+    broken, total = int((~legal[scheme]).sum()), len(bounds) - 1
+    if not (all(parts(label)[0] in prefixes - {""} for label in labels) or 2 * broken <= total):
+        return None
+    return first_break(codes, bounds, labels, scheme)
+
+
+def first_break(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) -> Break | None:
+    """Where labels first break a scheme; None if all sequences obey it.
+
+    >>> str(first_break(np.array([0, 1], dtype=np.uint32), np.array([0, 2], dtype=np.uint64), ["B-X", "I-Y"], "BIO"))
+    "the labels do not obey BIO (sequence 0, token 1: 'I-Y' after 'B-X'; 1 of 1 sequences breaks it)"
+    """
+    legal = obeys(codes, bounds, labels, scheme)
+    if legal.all():
+        return None
+    sequence = int(np.argmin(legal))
+    first, end = int(bounds[sequence]), int(bounds[sequence + 1])
+    at = first + int(np.argmax(_breaks(codes, bounds, labels, scheme)[1 + first : 1 + end] > 0))
+    start, follows, _ = allowed(labels, scheme)
+    what = repr(labels[codes[at]])
+    if not (start[codes[at]] if at == first else follows[codes[at - 1], codes[at]]):
+        what += " at the beginning" if at == first else f" after {labels[codes[at - 1]]!r}"
+    else:
+        what += " at the end"
+    return Break(scheme, sequence, at - first, what[:120], int((~legal).sum()), len(legal))
 
 
 def _columns(labels: Sequence[Any]) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.intp]]:

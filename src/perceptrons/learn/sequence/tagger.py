@@ -14,7 +14,7 @@ from perceptrons.data.token.sequences import Sequences
 from perceptrons.learn.readouts import OVER_STRUCTURES
 from perceptrons.learn.sequence.labels import Labels, in_order
 from perceptrons.learn.sequence.learner import Codes, Corpus, SequenceLearner
-from perceptrons.learn.sequence.schemes import SCHEMES, obeys, parts, recognised
+from perceptrons.learn.sequence.schemes import SCHEMES, Break, first_break, nearly, obeys, parts, recognised
 
 BEAM_UPDATES = ("max_violation", "early")  # where to step, with a beam
 MODERATE = 1e-30, 1e30  # with feature values in this range, no sum can overflow
@@ -58,6 +58,7 @@ class Tagger:
         self.vocabulary, self.plan = vocabulary, plan.check()
         self.learner: SequenceLearner | None = None  # set once labels are known
         self.candidates: tuple[str, ...] = SCHEMES  # schemes that all sequences of a stream have obeyed
+        self.given_up: Break | None = None  # where the last labels learned broke a scheme that "auto" gave up for them
 
     @property
     def labels(self) -> list[Any]:
@@ -102,6 +103,7 @@ class Tagger:
         scheme = self.plan.scheme
         if scheme == "auto":
             scheme = recognised(labels.codes, sequences.bounds, labels.names)
+            self.given_up = nearly(labels.codes, sequences.bounds, labels.names) if scheme is None else None
         self.candidates = (scheme,) if scheme is not None else ()
         learner.constrain(scheme)
         self.learner = learner
@@ -170,6 +172,7 @@ class Tagger:
         for scheme in self.candidates:
             legal = obeys(labels.codes, bounds, labels.names, scheme)
             until[scheme] = count if legal.all() else int(np.argmin(legal))
+        undecided, in_use = bool(self.candidates), learner.scheme
         cuts = sorted({0, *(at for at in [*since.values(), *until.values()] if 0 <= at < count)})
         wrong = 0
         for begin, end in zip(cuts, [*cuts[1:], count], strict=True):
@@ -178,6 +181,7 @@ class Tagger:
                 learner.add_labels(current)
             self.candidates = tuple(each for each in self.candidates if until[each] > begin)
             in_force = self._in_force(current)
+            in_use = in_force or in_use
             if in_force != learner.scheme:
                 learner.constrain(in_force)
             tokens_of = slice(int(bounds[begin]), int(bounds[end]))
@@ -185,6 +189,10 @@ class Tagger:
             codes[tokens_of] = Labels(labels.codes[tokens_of], labels.names).among(current)
             part = examples._replace(bounds=bounds[begin : end + 1])
             wrong += learner.learn(part, codes, np.arange(end - begin, dtype=np.uint32))
+        self.given_up = None
+        if self.plan.scheme == "auto" and undecided and not self.candidates:
+            found = labels.codes, bounds, labels.names
+            self.given_up = nearly(*found) if in_use is None else first_break(*found, in_use)
         return wrong
 
     def _may_overflow(self, learner: SequenceLearner, values: npt.NDArray[np.float64] | None) -> bool:
