@@ -10,7 +10,7 @@ from functools import singledispatch
 import numpy as np
 
 from perceptrons.shown import count
-from perceptrons.solver import exact, simplex
+from perceptrons.solver import coordinates, exact, simplex
 from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
 from perceptrons.solver.rounding import root_down, root_up
 from perceptrons.solver.working_set import ZERO, Found, rounds, search
@@ -59,7 +59,7 @@ def decide(constraints: Constraints, first: Chosen | None = None) -> Hypothesis 
     contradiction = _contradiction(last)
     if contradiction is not None:
         return contradiction
-    answer = simplex.decide(constraints, last.chosen)
+    answer = coordinates.decide(constraints, last.chosen) or simplex.decide(constraints, last.chosen)
     if answer is None:
         unknowns = count(constraints.dimension, "unknown")
         return Undecided(f"the margin is too near to 0 for floats; exact arithmetic with {unknowns} takes too long")

@@ -7,10 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.solver.exact import blocks_of, margins, moderate, nearest_point
+from perceptrons.solver.exact import moderate, violators
 from perceptrons.solver.rationals import Whole, integers, power
 
-EQUAL = 5_000_000  # solve for equal margins up to this value of constraints² × features
 REACH = 200_000_000  # give up after this number of operations on machine words: about ten seconds
 
 
@@ -21,13 +20,6 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
     """
     left = REACH
     while True:
-        equal = _all_equal(constraints, chosen)
-        if equal is not None:
-            worse = violators(constraints, equal, most=2 * len(chosen.at))
-            if not worse:
-                return equal
-            chosen = _joined(constraints, chosen, worse)
-            continue
         table, exponents = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
         answer = phase_one(table, left)
         if answer is None:
@@ -44,15 +36,6 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
         if not worse:
             return hypothesis
         chosen = _joined(constraints, chosen, worse)
-
-
-def _all_equal(constraints: Constraints, chosen: Chosen) -> Hypothesis | None:
-    """Find the hypothesis for which all chosen z·v are equal and positive, if the constraints are independent."""
-    n, width = chosen.A.shape
-    found = nearest_point(chosen, free=True) if n <= constraints.dimension and n * n * width <= EQUAL else None
-    if found is None or not found[0].any():
-        return None
-    return moderate(constraints.hypothesis(chosen, found[0], found[1]))
 
 
 def _joined(constraints: Constraints, chosen: Chosen, more: list[tuple[int, int]]) -> Chosen:
@@ -111,19 +94,3 @@ def phase_one(table: Whole, left: int) -> tuple[list[int] | None, list[Fraction]
         pivot(r, c)
         pivots += 1
     return None
-
-
-def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> list[tuple[int, int]]:
-    """Up to `most` rows with z·v ≤ 0 in exact arithmetic, with their rivals; none only if v separates all rows."""
-    floats = hypothesis.floats()
-    with np.errstate(all="ignore"):
-        values, _ = constraints.margins(floats)
-        doubtful = np.flatnonzero(~(values > constraints.error(floats)))
-    exact = hypothesis.rationals()
-    found: list[tuple[int, int]] = []
-    for at in blocks_of(constraints, doubtful[np.argsort(values[doubtful])]):
-        margin, rivals, _ = margins(constraints, exact, at)
-        found += [(int(at[k]), int(rivals[k])) for k in np.flatnonzero(margin <= 0)]
-        if len(found) >= most:
-            break
-    return found[:most]
