@@ -17,7 +17,7 @@ from scipy.linalg import qr, solve_triangular
 
 from perceptrons.data import as_rows
 from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints, signs
-from perceptrons.solver.exact import combination, moderate, violators
+from perceptrons.solver.exact import combination, independent, moderate, violators
 from perceptrons.solver.rationals import Whole, integers, power
 from perceptrons.solver.threads import one_thread
 from perceptrons.solver.working_set import ZERO, rounds
@@ -25,7 +25,6 @@ from perceptrons.solver.working_set import ZERO, rounds
 CLEAR = 2.0**-8  # a feature is replaced if others determine it up to this share of its length
 LEVELS = 16  # of replacing features
 FINE = 53  # bits of the factors c
-PRIME = (1 << 61) - 1  # finds features that depend on others exactly
 RANGE = 1000  # bits of an integer that a float can hold
 SIZE = 1 << 20  # numbers in a view
 VIEWS = 10  # one after the other, each with more rows
@@ -111,7 +110,7 @@ def _of_one_size(lines: Floats) -> tuple[Whole, list[int]]:
 
 def _replaced(table: Whole) -> tuple[Whole, Whole]:
     """Replace features until none is nearly determined by others: return the rows and `back`, rows = table·back."""
-    kept = _independent(table)
+    kept = independent(table)
     back = np.eye(table.shape[1], dtype=np.int64).astype(object)[:, kept]
     rows, back = _even(table[:, kept], back)
     for _ in range(LEVELS):
@@ -130,24 +129,6 @@ def _replaced(table: Whole) -> tuple[Whole, Whole]:
             one[:, rest] = (one[:, rest] << FINE) - _product(one[:, first], whole)
         rows, back = _even(rows, back)
     return rows, back
-
-
-def _independent(table: Whole) -> list[int]:
-    """The numbers of as many columns as possible of which none is a combination of others; at least one.
-
-    Columns that are independent modulo a prime are independent. That fewer are is possible, but unlikely; whatever is
-    found is then proved without this assumption.
-    """
-    from flint import fmpz_mat, nmod_mat
-
-    echelon, rank = nmod_mat(fmpz_mat(table.tolist()), PRIME).rref()
-    pivots: list[int] = []
-    column = 0
-    for r in range(rank):
-        while int(echelon[r, column]) == 0:
-            column += 1
-        pivots.append(column)
-    return pivots or [0]
 
 
 def _even(rows: Whole, back: Whole) -> tuple[Whole, Whole]:

@@ -20,6 +20,7 @@ from perceptrons.solver.rationals import FAR, Whole, integers, power
 
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
 PIECE = 1 << 18  # numbers that are computed exactly at a time
+PRIME = (1 << 61) - 1
 NOISE = 1e-13  # float multipliers smaller than this, relatively, are rounding errors
 
 
@@ -163,6 +164,24 @@ def _null_space(lines: Whole) -> list[list[int]]:
     space, nullity = fmpz_mat(lines.T.tolist()).nullspace()
     table = space.tolist()
     return [[int(line[c]) for line in table] for c in range(nullity)]
+
+
+def independent(table: Whole) -> list[int]:
+    """The numbers of columns of which none is a combination of others, as many as possible, the first if in doubt.
+
+    Columns that are independent modulo a prime are independent. Others may be so, too, but that is unlikely. So what
+    rests on this needs another proof. At least one column is returned.
+    """
+    from flint import fmpz_mat, nmod_mat
+
+    echelon, rank = nmod_mat(fmpz_mat(table.tolist()), PRIME).rref()
+    pivots: list[int] = []
+    column = 0
+    for r in range(rank):
+        while int(echelon[r, column]) == 0:
+            column += 1
+        pivots.append(column)
+    return pivots or [0]
 
 
 def nearest_point(chosen: Chosen, free: bool) -> tuple[Whole, Whole, list[Fraction]] | None:
