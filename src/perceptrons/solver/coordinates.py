@@ -40,12 +40,13 @@ class View:
     table: Whole  # the rows, and the constant if there is a bias, each row times a power of two, as integers
     shifts: list[int]  # the exponents of these powers
     back: Whole  # v = back·v' are the weights for the table
-    seen: Constraints  # table·back, scaled to floats; without a bias
+    bits: int
+    seen: Constraints  # table·back/2^bits in floats; without a bias
 
     def hypothesis(self, found: Hypothesis) -> Hypothesis:
         """Return the hypothesis about the rows themselves, in rationals."""
         whole, _ = integers(found.w, axis=None)
-        lines = _product(whole, self.back.T)
+        lines = product(whole, self.back.T)
         w = np.zeros((self.of.blocks, self.of.rows.n_features), dtype=object) + Fraction(0)
         w[:, self.features] = np.vectorize(Fraction, otypes=[object])(lines[:, : len(self.features)])
         b = [Fraction(int(line[-1])) if self.of.bias else Fraction(0) for line in lines]
@@ -64,11 +65,13 @@ class View:
         return self.of.choose(self.at[chosen.at[kept]], chosen.rivals[kept]), [entry / total for entry in exact]
 
 
-def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fraction]] | Hypothesis | None:
-    """Decide all constraints: return multipliers that combine to 0, or a separator, or None if neither is found.
+def decide(
+    constraints: Constraints, chosen: Chosen
+) -> tuple[Chosen, list[Fraction]] | tuple[Hypothesis, View] | None:
+    """Decide all constraints: return multipliers that combine to 0, or a separator and the view that showed it.
 
     Of many rows, the view has those chosen and others spread evenly. What separates them may not separate all; then the
-    worst violators join.
+    worst violators join. Returns None if neither is found.
     """
     n, most = len(constraints.rows), max(2, SIZE // (constraints.rows.n_features + 1))
     at = np.union1d(chosen.at, np.linspace(0, n - 1, min(n, most)).astype(np.intp))
@@ -80,7 +83,7 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
                 hypothesis = moderate(current.hypothesis(last.hypothesis))
                 worse = violators(constraints, hypothesis, most)
                 if not worse:
-                    return hypothesis
+                    return hypothesis, current
                 if not np.isin([row for row, _ in worse], at).all():
                     break
         else:
@@ -95,8 +98,8 @@ def view(constraints: Constraints, at: Ints) -> View:
     lines = np.column_stack([lines, np.ones((len(at), int(constraints.bias)))])
     table, shifts = _of_one_size(lines)
     rows, back = _replaced(table)
-    seen = Constraints(as_rows(_floats(rows)), constraints.codes[at], constraints.n_classes, bias=False)
-    return View(constraints, at, features, table, shifts, back, seen)
+    seen = Constraints(as_rows(floats(rows)), constraints.codes[at], constraints.n_classes, bias=False)
+    return View(constraints, at, features, table, shifts, back, _bits(rows), seen)
 
 
 def _of_one_size(lines: Floats) -> tuple[Whole, list[int]]:
@@ -114,19 +117,19 @@ def _replaced(table: Whole) -> tuple[Whole, Whole]:
     back = np.eye(table.shape[1], dtype=np.int64).astype(object)[:, kept]
     rows, back = _even(table[:, kept], back)
     for _ in range(LEVELS):
-        floats = _floats(rows)
+        seen = floats(rows)
         with one_thread():
-            R, order = qr(floats / np.linalg.norm(floats, axis=0), mode="r", pivoting=True, check_finite=False)
+            R, order = qr(seen / np.linalg.norm(seen, axis=0), mode="r", pivoting=True, check_finite=False)
             rank = int((np.abs(np.diag(R)) > CLEAR).sum())
             if rank == len(order):
                 break
             C = solve_triangular(R[:rank, :rank], R[:rank, rank:], check_finite=False)
         first, rest = order[:rank], order[rank:]
-        length = np.linalg.norm(floats, axis=0)
+        length = np.linalg.norm(seen, axis=0)
         C = np.rint(np.ldexp(C * length[rest] / length[first, np.newaxis], FINE))
         whole = np.vectorize(int, otypes=[object])(C)
         for one in (rows, back):
-            one[:, rest] = (one[:, rest] << FINE) - _product(one[:, first], whole)
+            one[:, rest] = (one[:, rest] << FINE) - product(one[:, first], whole)
         rows, back = _even(rows, back)
     return rows, back
 
@@ -138,14 +141,19 @@ def _even(rows: Whole, back: Whole) -> tuple[Whole, Whole]:
     return np.left_shift(rows, more), np.left_shift(back, more)
 
 
-def _floats(rows: Whole) -> Floats:
+def floats(rows: Whole) -> Floats:
     """The numbers divided by the power of two that makes them at most 1."""
-    bits = max(map(int.bit_length, rows.ravel().tolist()))
+    bits = _bits(rows)
     within = (rows >> max(0, bits - RANGE)).astype(np.float64)
     return np.asarray(np.ldexp(within, -min(bits, RANGE)))
 
 
-def _product(one: Whole, other: Whole) -> Whole:
+def _bits(rows: Whole) -> int:
+    """The bits of the largest number."""
+    return max(map(int.bit_length, rows.ravel().tolist()))
+
+
+def product(one: Whole, other: Whole) -> Whole:
     """The product of two matrices of integers."""
     from flint import fmpz_mat
 

@@ -12,6 +12,8 @@ import numpy as np
 from perceptrons.shown import count
 from perceptrons.solver import coordinates, exact, simplex
 from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
+from perceptrons.solver.coordinates import View
+from perceptrons.solver.faint import widest
 from perceptrons.solver.rounding import root_down, root_up
 from perceptrons.solver.working_set import ZERO, Found, rounds, search
 
@@ -29,6 +31,7 @@ class Separator:
     chosen: Chosen
     weights: list[Fraction]  # multipliers of a point of the hull whose length is `high`
     closest: tuple[int, int]  # the row with margin `low`, and its rival
+    view: View | None = None  # coordinates that showed the separator, if floats did not see it otherwise
 
 
 @dataclass(frozen=True)
@@ -51,41 +54,78 @@ Proof = Separator | Contradiction | Undecided
 
 def decide(constraints: Constraints, first: Chosen | None = None) -> Hypothesis | Contradiction | Undecided:
     """Find some separator, or a contradiction."""
+    return _decided(constraints, first)[0]
+
+
+def _decided(
+    constraints: Constraints, first: Chosen | None
+) -> tuple[Hypothesis | Contradiction | Undecided, View | None]:
+    """The same, with the view that showed a separator which floats cannot see otherwise."""
     last = None
     for last in rounds(constraints, free=True, first=first, even=True):
         if last.margin > 0 and exact.smallest_margin(constraints, last.hypothesis)[0] > 0:
-            return last.hypothesis
+            return last.hypothesis, None
     assert last is not None  # there is always a first round
     contradiction = _contradiction(last)
     if contradiction is not None:
-        return contradiction
-    answer = coordinates.decide(constraints, last.chosen) or simplex.decide(constraints, last.chosen)
+        return contradiction, None
+    likely = last.chosen.keep(np.argsort(-last.weights))
+    answer = coordinates.decide(constraints, likely) or simplex.decide(constraints, likely)
     if answer is None:
         unknowns = count(constraints.dimension, "unknown")
-        return Undecided(f"the margin is too near to 0 for floats; exact arithmetic with {unknowns} takes too long")
-    return answer if isinstance(answer, Hypothesis) else Contradiction(*answer)
+        return Undecided(f"the margin is too near to 0 for floats; exact arithmetic with {unknowns} takes too long"), None
+    if isinstance(answer, Hypothesis):
+        return answer, None
+    return (answer[0], answer[1]) if isinstance(answer[1], View) else (Contradiction(*answer), None)
 
 
 @singledispatch
-def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = None) -> Proof:
+def best(
+    constraints: Constraints,
+    *,
+    free: bool = True,
+    first: Chosen | None = None,
+    known: tuple[Hypothesis, View | None] | None = None,
+) -> Proof:
     """Find the separator with the largest margin, or a contradiction.
 
     free: margins are those of the rows; otherwise the bias counts as the weight of a constant feature 1.
+    known: some separator, and the view that showed it.
     """
     top, last = search(constraints, free=free, first=first)
     proof = None
     if top.margin > 0:
         proof = _separator(constraints, top.hypothesis, *exact.without_noise(top.chosen, top.weights), free=free)
     if proof is None or proof.low == 0:
-        answer = _contradiction(last) or decide(constraints, first=last.chosen)
+        answer, view = known or (_contradiction(last), None)
+        if answer is None:
+            answer, view = _decided(constraints, last.chosen)
         if not isinstance(answer, Hypothesis):
             return answer
+        proof = _faint(constraints, answer, view, last, free)
+    return _narrower(constraints, proof, free) if proof.high > (1 + WIDE) * proof.low else proof
+
+
+def _faint(constraints: Constraints, answer: Hypothesis, view: View | None, last: Found, free: bool) -> Separator:
+    """The enclosure for a separator that floats cannot see, with the widest margin that the view shows, if any."""
+    chosen, weights = exact.without_noise(last.chosen, last.weights)
+    found = None if view is None else widest(view, free=free)
+    proof = None if found is None else _separator(constraints, *found, free=free)
+    if proof is None or proof.low == 0 or proof.high > 2 * proof.low:
+        other = proof
         for hypothesis in forms(constraints, exact.moderate(answer.rationals()), free=free):
-            proof = _separator(constraints, hypothesis, *exact.without_noise(last.chosen, last.weights), free=free)
+            proof = _separator(constraints, hypothesis, chosen, weights, free=free)
             if proof.low > 0:
                 break
+        proof = proof if other is None else _both(proof, other)
     assert proof is not None
-    return _narrower(constraints, proof, free) if proof.high > (1 + WIDE) * proof.low else proof
+    return replace(proof, view=view)
+
+
+def _both(one: Separator, other: Separator) -> Separator:
+    """The larger lower bound and the smaller upper bound, each with its proof."""
+    lower, upper = (one if one.low > other.low else other), (one if one.high < other.high else other)
+    return replace(upper, hypothesis=lower.hypothesis, low=lower.low, closest=lower.closest)
 
 
 def _contradiction(last: Found) -> Contradiction | None:
@@ -159,7 +199,7 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
                 return narrow
         at, rivals = np.append(chosen.at, narrow.closest[0]), np.append(chosen.rivals, narrow.closest[1])
         chosen, weights = constraints.choose(at, rivals), [*weights, Fraction(0)]
-    return replace(upper, hypothesis=lower.hypothesis, low=lower.low)
+    return _both(lower, upper)
 
 
 def forms(constraints: Constraints, hypothesis: Hypothesis, *, free: bool) -> Sequence[Hypothesis]:

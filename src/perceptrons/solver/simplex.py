@@ -58,9 +58,12 @@ def phase_one(lines: Whole, left: int) -> tuple[list[int], list[Fraction], int, 
     basis = independent(Z.T)
     words = 1 + max(entry.bit_length() for entry in Z.ravel().tolist()) // 64
     cost = (size**3 + len(lines) * size * size // 16) * words * words
+    left -= cost
+    if left < 0:
+        return None
     if len(basis) < size:  # then some v has z·v = 1 for all lines
         v, _ = _solved(Z[basis][:, :-1], [[1] * len(basis)])
-        return basis, _spread(v[0], features, lines.shape[1]), left - cost, True
+        return basis, _spread(v[0], features, lines.shape[1]), left, True
     end = [0] * (size - 1) + [1]
     B = Z[basis]
     x = _solved(B.T, [end])[0][0]

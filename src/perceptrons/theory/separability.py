@@ -142,7 +142,8 @@ def _augmented(space: Constraints, proof: proofs.Separator) -> tuple[Hypothesis,
     """The best separator if the bias counts as a weight, and its margin."""
     if not space.bias:
         return proof.hypothesis, proof.low
-    other = proofs.best(space, free=False, first=proof.chosen)
+    known = (proof.hypothesis, proof.view)
+    other = proofs.best(space, free=False, first=proof.chosen, known=known)
     same = proof.hypothesis if proof.hypothesis.rational else proofs.forms(space, proof.hypothesis, free=False)[0]
     low, _ = proofs.margin(space, same, free=False)
     if isinstance(other, proofs.Separator) and other.low > low:
