@@ -17,7 +17,7 @@ from scipy.linalg import qr, solve_triangular
 
 from perceptrons.data import as_rows
 from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints, signs
-from perceptrons.solver.exact import combination, independent, moderate, violators
+from perceptrons.solver.exact import combination, exact_rank, moderate, violators
 from perceptrons.solver.rationals import Whole, integers, power
 from perceptrons.solver.threads import one_thread
 from perceptrons.solver.working_set import ZERO, rounds
@@ -112,20 +112,23 @@ def _of_one_size(lines: Floats) -> tuple[Whole, list[int]]:
 
 
 def _replaced(table: Whole) -> tuple[Whole, Whole]:
-    """Replace features until none is nearly determined by others: return the rows and `back`, rows = table·back."""
-    kept = independent(table)
-    back = np.eye(table.shape[1], dtype=np.int64).astype(object)[:, kept]
-    rows, back = _even(table[:, kept], back)
+    """Replace features until none is nearly determined by others: return the rows and `back`, rows = table·back.
+
+    Features that others determine exactly remain; they become 0, or combinations of the size of the others.
+    """
+    rank = exact_rank(table)
+    rows, back = _even(table, np.eye(table.shape[1], dtype=np.int64).astype(object))
     for _ in range(LEVELS):
         seen = floats(rows)
-        with one_thread():
-            R, order = qr(seen / np.linalg.norm(seen, axis=0), mode="r", pivoting=True, check_finite=False)
-            rank = int((np.abs(np.diag(R)) > CLEAR).sum())
-            if rank == len(order):
-                break
-            C = solve_triangular(R[:rank, :rank], R[:rank, rank:], check_finite=False)
-        first, rest = order[:rank], order[rank:]
         length = np.linalg.norm(seen, axis=0)
+        order = np.flatnonzero(length)
+        with one_thread():
+            R, pivots = qr(seen[:, order] / length[order], mode="r", pivoting=True, check_finite=False)
+            clear = int((np.abs(np.diag(R)) > CLEAR).sum())
+            if clear >= rank:
+                break
+            C = solve_triangular(R[:clear, :clear], R[:clear, clear:], check_finite=False)
+        first, rest = order[pivots[:clear]], order[pivots[clear:]]
         C = np.rint(np.ldexp(C * length[rest] / length[first, np.newaxis], FINE))
         whole = np.vectorize(int, otypes=[object])(C)
         for one in (rows, back):
@@ -135,9 +138,9 @@ def _replaced(table: Whole) -> tuple[Whole, Whole]:
 
 
 def _even(rows: Whole, back: Whole) -> tuple[Whole, Whole]:
-    """Multiply each feature by a power of two, so that all have the same size."""
+    """Multiply each feature that is not 0 by a power of two, so that all have the same size."""
     bits = [max(map(int.bit_length, column)) for column in rows.T.tolist()]
-    more = np.array([max(bits) - own for own in bits], dtype=object)
+    more = np.array([max(bits) - own if own else 0 for own in bits], dtype=object)
     return np.left_shift(rows, more), np.left_shift(back, more)
 
 

@@ -166,6 +166,13 @@ def _null_space(lines: Whole) -> list[list[int]]:
     return [[int(line[c]) for line in table] for c in range(nullity)]
 
 
+def exact_rank(table: Whole) -> int:
+    """The rank, or rarely less: the one modulo a prime."""
+    from flint import fmpz_mat, nmod_mat
+
+    return int(nmod_mat(fmpz_mat(table.tolist()), PRIME).rank())
+
+
 def independent(table: Whole) -> list[int]:
     """The numbers of columns of which none is a combination of others, as many as possible, the first if in doubt.
 

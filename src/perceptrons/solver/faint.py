@@ -74,7 +74,8 @@ def widest(view: View, *, free: bool) -> tuple[Hypothesis, Chosen, list[Fraction
         rows = Rotation(view, R, order, np.ones(len(order))).rows(view.seen.rows.values)
         rows = np.ldexp(rows, -shifts[:, np.newaxis])
         sizes = np.abs(rows).max(axis=0)
-        scale = np.minimum(BEAR, sizes / sizes.min()) / sizes
+        least = sizes[sizes > 0].min(initial=np.inf)
+        scale = np.where(sizes > 0, np.minimum(1.0, BEAR * least / sizes), 1.0) / least
         rows *= scale
     if not np.isfinite(rows).all():
         return None
