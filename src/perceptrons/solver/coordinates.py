@@ -18,6 +18,7 @@ from scipy.linalg import qr, solve_triangular
 from perceptrons.data import as_rows
 from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints, signs
 from perceptrons.solver.exact import combination, exact_rank, moderate, violators
+from perceptrons.solver.patience import step
 from perceptrons.solver.rationals import Whole, integers, power
 from perceptrons.solver.threads import one_thread
 from perceptrons.solver.working_set import ZERO, rounds
@@ -65,9 +66,7 @@ class View:
         return self.of.choose(self.at[chosen.at[kept]], chosen.rivals[kept]), [entry / total for entry in exact]
 
 
-def decide(
-    constraints: Constraints, chosen: Chosen
-) -> tuple[Chosen, list[Fraction]] | tuple[Hypothesis, View] | None:
+def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fraction]] | tuple[Hypothesis, View] | None:
     """Decide all constraints: return multipliers that combine to 0, or a separator and the view that showed it.
 
     Of many rows, the view has those chosen and others spread evenly. What separates them may not separate all; then the
@@ -119,6 +118,7 @@ def _replaced(table: Whole) -> tuple[Whole, Whole]:
     rank = exact_rank(table)
     rows, back = _even(table, np.eye(table.shape[1], dtype=np.int64).astype(object))
     for _ in range(LEVELS):
+        step("looking at the last bits")
         seen = floats(rows)
         length = np.linalg.norm(seen, axis=0)
         order = np.flatnonzero(length)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.solver.patience import step
 from perceptrons.solver.rationals import FAR, Whole, integers, power
 
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
@@ -125,6 +126,7 @@ def combination(lines: Whole, weights: Floats) -> tuple[Ints, list[int]] | None:
     if no such λ is found.
     """
     kept = np.flatnonzero(weights > NOISE * weights.max())
+    step(f"exact multipliers of {len(kept):,} constraints")
     basis = _null_space(lines[kept])
     if not basis:
         return None
@@ -139,9 +141,10 @@ def combination(lines: Whole, weights: Floats) -> tuple[Ints, list[int]] | None:
     if sum(whole) < 0:
         whole = [-entry for entry in whole]
     while len(basis) > 1 and min(whole) > 0:
-        step = basis[0] if max(basis[0]) > 0 else [-entry for entry in basis[0]]
-        first = min((i for i, entry in enumerate(step) if entry > 0), key=lambda i: Fraction(whole[i], step[i]))
-        whole = [entry * step[first] - whole[first] * move for entry, move in zip(whole, step, strict=True)]
+        step(f"exact multipliers of {len(kept):,} constraints")
+        way = basis[0] if max(basis[0]) > 0 else [-entry for entry in basis[0]]
+        first = min((i for i, entry in enumerate(way) if entry > 0), key=lambda i: Fraction(whole[i], way[i]))
+        whole = [entry * way[first] - whole[first] * move for entry, move in zip(whole, way, strict=True)]
         kept, whole = kept[np.array(whole) > 0], [entry for entry in whole if entry > 0]
         basis = _null_space(lines[kept])
     return (kept, whole) if len(basis) == 1 and min(whole) > 0 else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
+from functools import reduce, singledispatch
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from perceptrons.solver import coordinates, exact, simplex
 from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
 from perceptrons.solver.coordinates import View
 from perceptrons.solver.faint import widest
+from perceptrons.solver.patience import OutOfTime, step
 from perceptrons.solver.rounding import root_down, root_up
 from perceptrons.solver.working_set import ZERO, Found, rounds, search
 
@@ -73,7 +75,9 @@ def _decided(
     answer = coordinates.decide(constraints, likely) or simplex.decide(constraints, likely)
     if answer is None:
         unknowns = count(constraints.dimension, "unknown")
-        return Undecided(f"the margin is too near to 0 for floats; exact arithmetic with {unknowns} takes too long"), None
+        return Undecided(
+            f"the margin is too near to 0 for floats; exact arithmetic with {unknowns} takes too long"
+        ), None
     if isinstance(answer, Hypothesis):
         return answer, None
     return (answer[0], answer[1]) if isinstance(answer[1], View) else (Contradiction(*answer), None)
@@ -97,9 +101,10 @@ def best(
     if top.margin > 0:
         proof = _separator(constraints, top.hypothesis, *exact.without_noise(top.chosen, top.weights), free=free)
     if proof is None or proof.low == 0:
-        answer, view = known or (_contradiction(last), None)
-        if answer is None:
-            answer, view = _decided(constraints, last.chosen)
+        contradiction = None if known else _contradiction(last)
+        if contradiction is not None:
+            return contradiction
+        answer, view = known or _decided(constraints, last.chosen)
         if not isinstance(answer, Hypothesis):
             return answer
         proof = _faint(constraints, answer, view, last, free)
@@ -109,21 +114,20 @@ def best(
 def _faint(constraints: Constraints, answer: Hypothesis, view: View | None, last: Found, free: bool) -> Separator:
     """The enclosure for a separator that floats cannot see, with the widest margin that the view shows, if any."""
     chosen, weights = exact.without_noise(last.chosen, last.weights)
-    found = None if view is None else widest(view, free=free)
-    proof = None if found is None else _separator(constraints, *found, free=free)
-    if proof is None or proof.low == 0 or proof.high > 2 * proof.low:
-        other = proof
+    found = None
+    with suppress(OutOfTime):
+        found = None if view is None else widest(view, free=free)
+    proofs = [] if found is None else [_separator(constraints, *found, free=free)]
+    if not proofs or proofs[0].low == 0 or proofs[0].high > 2 * proofs[0].low:
         for hypothesis in forms(constraints, exact.moderate(answer.rationals()), free=free):
-            proof = _separator(constraints, hypothesis, chosen, weights, free=free)
-            if proof.low > 0:
+            proofs.append(_separator(constraints, hypothesis, chosen, weights, free=free))
+            if proofs[-1].low > 0:
                 break
-        proof = proof if other is None else _both(proof, other)
-    assert proof is not None
-    return replace(proof, view=view)
+    return replace(reduce(_both, proofs), view=view)  # the last one separates, even if its margin is rounded to 0
 
 
 def _both(one: Separator, other: Separator) -> Separator:
-    """The larger lower bound and the smaller upper bound, each with its proof."""
+    """The larger lower bound and the smaller upper bound, each with its proof; the other's if they are equal."""
     lower, upper = (one if one.low > other.low else other), (one if one.high < other.high else other)
     return replace(upper, hypothesis=lower.hypothesis, low=lower.low, closest=lower.closest)
 
@@ -181,6 +185,10 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
     lower = upper = wide
     n, width = chosen.A.shape
     for _ in range(min(POLISH, 10**8 // (n * n * (n + width)))):
+        try:
+            step("narrowing the bounds on the margin")
+        except OutOfTime:
+            break
         solution = exact.nearest_point(chosen, free)
         if solution is None:
             break
@@ -199,7 +207,7 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
                 return narrow
         at, rivals = np.append(chosen.at, narrow.closest[0]), np.append(chosen.rivals, narrow.closest[1])
         chosen, weights = constraints.choose(at, rivals), [*weights, Fraction(0)]
-    return _both(lower, upper)
+    return _both(upper, lower)
 
 
 def forms(constraints: Constraints, hypothesis: Hypothesis, *, free: bool) -> Sequence[Hypothesis]:

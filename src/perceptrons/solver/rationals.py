@@ -29,7 +29,9 @@ def primitive(table: npt.NDArray[np.float64]) -> tuple[Whole, list[int], list[in
     whole, lowest = integers(table.T, axis=0)
     rows = [0 if e >= FAR else -int(e) for e in lowest]
     lines = whole.T
-    common = [min(((entry & -entry).bit_length() - 1 for entry in column if entry), default=0) for column in whole.tolist()]
+    common = [
+        min(((entry & -entry).bit_length() - 1 for entry in column if entry), default=0) for column in whole.tolist()
+    ]
     return lines >> np.array(common, dtype=object), rows, [-e for e in common]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
 from perceptrons.solver.exact import independent, moderate, violators
+from perceptrons.solver.patience import step
 from perceptrons.solver.rationals import Whole, power, primitive
 
 REACH = 1_500_000_000  # give up after this number of operations on machine words: about ten seconds
@@ -67,12 +68,13 @@ def phase_one(lines: Whole, left: int) -> tuple[list[int], list[Fraction], int, 
     end = [0] * (size - 1) + [1]
     B = Z[basis]
     x = _solved(B.T, [end])[0][0]
-    leaving = int(np.argmin(x))
+    leaving = x.index(min(x))
     if x[leaving] < 0:
         basis[leaving], B[leaving] = -1, -B.sum(axis=0)  # the artificial line: x + t·1 ≥ 0
     table, sizes = fmpz_mat(Z.tolist()), [max(map(int.bit_length, line)) for line in Z.tolist()]
     pivots = 0
     while -1 in basis:
+        step(f"exact arithmetic: pivot {pivots:,}, {len(lines):,} constraints")
         left -= cost
         if left < 0:
             return None
@@ -85,8 +87,8 @@ def phase_one(lines: Whole, left: int) -> tuple[list[int], list[Fraction], int, 
             return basis, _spread([-entry for entry in y[:-1]], features, lines.shape[1]), left, True
         hasty = pivots < HASTY * size
         entering = max(better, key=lambda i: Fraction(gains[i], 1 << sizes[i])) if hasty else better[0]
-        (x, step), _ = _solved(B.T, [end, Z[entering].tolist()])
-        _, _, leaving = min((x[r] / step[r], basis[r], r) for r in range(size) if step[r] > 0)
+        (x, slope), _ = _solved(B.T, [end, Z[entering].tolist()])
+        _, _, leaving = min((x[r] / slope[r], basis[r], r) for r in range(size) if slope[r] > 0)
         basis[leaving], B[leaving] = entering, Z[entering]
         pivots += 1
     x = _solved(B.T, [end])[0][0]
