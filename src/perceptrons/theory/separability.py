@@ -82,9 +82,8 @@ def separability(
     pairwise : bool, default=False
         Whether to decide each pair of classes as well, as `result.pairs[a, b]`.
     time_limit : float, optional
-        Stop after about this many seconds. What is not proved by then stays open: the verdict is None, or bounds on the
-        margin are wide. A single step of exact arithmetic can take some seconds more. Without a limit, the result does
-        not depend on the clock, and exact arithmetic gives up after a fixed amount of work.
+        Stop after about this many seconds; one step of exact arithmetic can take a few more. What is not proved by then
+        stays open: the verdict is None, or bounds are wide. Without a limit, no result depends on the clock.
 
     Returns
     -------
