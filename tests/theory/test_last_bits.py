@@ -163,6 +163,7 @@ def test_the_simplex_method_alone(block):
     random = np.random.default_rng(40 + block)
     for _ in range(60):
         X, y = small(random, n_classes=2 + block)
+        X *= random.integers(8) > 0  # sometimes only zeros
         constraints = Constraints(as_rows(X), y.astype(np.uint8), 2 + block, bool(random.integers(2)))
         answer = simplex.decide(constraints, constraints.choose(np.arange(len(y)), (y + 1) % (2 + block)))
         Z = signed(X, y, constraints.bias)
@@ -173,6 +174,22 @@ def test_the_simplex_method_alone(block):
             assert min(weights) > 0 and sum(weights) == 1
             assert not any(np.array(weights) @ exact(np.column_stack([chosen.A, chosen.B])))
         assert isinstance(answer, Hypothesis) is separable(Z)
+
+
+def test_columns_that_are_independent_but_not_modulo_a_prime():
+    """The determinant of these rows is 2^61 − 1."""
+    X, y = np.array([[2.0**31, 1.0], [1.0, 2.0**30]]), np.array([1, 0])
+    constraints = Constraints(as_rows(X), y.astype(np.uint8), 2, False)
+    answer = simplex.decide(constraints, constraints.choose(np.arange(2), 1 - y))
+    assert isinstance(answer, Hypothesis) and min(signed_margins(constraints, answer)) > 0
+    assert assert_decided(X, y, False).separable
+
+
+def test_unlucky_primes_prove_nothing_wrong(monkeypatch):
+    X, y = np.array([[2.0**31, 1.0], [1.0, 2.0**30]]), np.array([1, 0])
+    monkeypatch.setattr("perceptrons.solver.exact.PRIMES", (2**61 - 1,))
+    constraints = Constraints(as_rows(X), y.astype(np.uint8), 2, False)
+    assert simplex.decide(constraints, constraints.choose(np.arange(2), 1 - y)) is None
 
 
 # -- limits on time ---------------------------------------------------------------------------------------------------

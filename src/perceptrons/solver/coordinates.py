@@ -17,7 +17,7 @@ from scipy.linalg import qr, solve_triangular
 
 from perceptrons.data import as_rows
 from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints, signs
-from perceptrons.solver.exact import combination, exact_rank, moderate, violators
+from perceptrons.solver.exact import combination, independent, moderate, violators
 from perceptrons.solver.patience import step
 from perceptrons.solver.rationals import Whole, integers, power
 from perceptrons.solver.threads import one_thread
@@ -115,7 +115,7 @@ def _replaced(table: Whole) -> tuple[Whole, Whole]:
 
     Features that others determine exactly remain; they become 0, or combinations of the size of the others.
     """
-    rank = exact_rank(table)
+    rank = len(independent(table))
     rows, back = _even(table, np.eye(table.shape[1], dtype=np.int64).astype(object))
     for _ in range(LEVELS):
         step("looking at the last bits")

@@ -21,7 +21,7 @@ from perceptrons.solver.rationals import FAR, Whole, integers, power
 
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
 PIECE = 1 << 18  # numbers that are computed exactly at a time
-PRIME = (1 << 61) - 1
+PRIMES = 2**61 - 1, 2**63 - 25, 2**64 - 59
 NOISE = 1e-13  # float multipliers smaller than this, relatively, are rounding errors
 
 
@@ -169,29 +169,28 @@ def _null_space(lines: Whole) -> list[list[int]]:
     return [[int(line[c]) for line in table] for c in range(nullity)]
 
 
-def exact_rank(table: Whole) -> int:
-    """The rank, or rarely less: the one modulo a prime."""
-    from flint import fmpz_mat, nmod_mat
-
-    return int(nmod_mat(fmpz_mat(table.tolist()), PRIME).rank())
-
-
 def independent(table: Whole) -> list[int]:
-    """The numbers of columns of which none is a combination of others, as many as possible, the first if in doubt.
+    """The numbers of columns of which none is a combination of those before, as many as possible.
 
-    Columns that are independent modulo a prime are independent. Others may be so, too, but that is unlikely. So what
-    rests on this needs another proof. At least one column is returned.
+    Columns that are independent modulo a prime are independent. More may be, if all the primes are unlucky. So what
+    rests on this needs another proof.
     """
     from flint import fmpz_mat, nmod_mat
 
-    echelon, rank = nmod_mat(fmpz_mat(table.tolist()), PRIME).rref()
-    pivots: list[int] = []
-    column = 0
-    for r in range(rank):
-        while int(echelon[r, column]) == 0:
-            column += 1
-        pivots.append(column)
-    return pivots or [0]
+    whole = fmpz_mat(table.tolist())
+    best: list[int] = []
+    for prime in PRIMES:
+        echelon, rank = nmod_mat(whole, prime).rref()
+        pivots: list[int] = []
+        for r in range(rank):
+            column = pivots[-1] + 1 if pivots else 0
+            while int(echelon[r, column]) == 0:
+                column += 1
+            pivots.append(column)
+        best = max(best, pivots, key=len)
+        if rank == min(table.shape):
+            break
+    return best
 
 
 def nearest_point(chosen: Chosen, free: bool) -> tuple[Whole, Whole, list[Fraction]] | None:

@@ -29,6 +29,8 @@ def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fract
             return None
         basis, numbers, left, separates = answer
         if not separates:
+            if any(np.array(numbers, dtype=object) @ lines[basis]):  # all primes were unlucky
+                return None
             exact = [number * power(rows[i]) for i, number in zip(basis, numbers, strict=True)]
             total = sum(exact)
             return chosen.keep(np.array(basis)), [number / total for number in exact]
