@@ -74,10 +74,11 @@ def test_the_largest_margin_of_the_last_bits(fit_intercept):
         d = 3 + 4 * (seed % 2)
         X, y = thin(6, d, 1, seed)
         if len(set(y)) == 2 and verdict(X, y, fit_intercept):
-            result = separability(X, y, fit_intercept=fit_intercept)
-            assert_proved(result, X, y, floats=False)
-            assert_encloses(result, sq_margin(X, y, fit_intercept), 1e-6)
-            separated += result.margin < 1e-12
+            for scale in (1.0, 2.0**-400):
+                result = separability(scale * X, y, fit_intercept=fit_intercept)
+                assert_proved(result, scale * X, y, floats=False)
+                assert_encloses(result, sq_margin(scale * X, y, fit_intercept), 1e-6)
+            separated += result.margin < 1e-12 * scale
     assert separated > 5
 
 

@@ -96,9 +96,9 @@ def view(constraints: Constraints, at: Ints) -> View:
     features, lines = constraints.lines(at)
     lines = np.column_stack([lines, np.ones((len(at), int(constraints.bias)))])
     table, shifts = _of_one_size(lines)
-    rows, back = _replaced(table)
-    seen = Constraints(as_rows(floats(rows)), constraints.codes[at], constraints.n_classes, bias=False)
-    return View(constraints, at, features, table, shifts, back, _bits(rows), seen)
+    lines, bits, back = _replaced(table)
+    seen = Constraints(as_rows(lines), constraints.codes[at], constraints.n_classes, bias=False)
+    return View(constraints, at, features, table, shifts, back, bits, seen)
 
 
 def _of_one_size(lines: Floats) -> tuple[Whole, list[int]]:
@@ -110,8 +110,8 @@ def _of_one_size(lines: Floats) -> tuple[Whole, list[int]]:
     return np.left_shift(whole.T, more[:, np.newaxis].astype(object)), (more - lowest).tolist()
 
 
-def _replaced(table: Whole) -> tuple[Whole, Whole]:
-    """Replace features until none is nearly determined by others: return the rows and `back`, rows = table·back.
+def _replaced(table: Whole) -> tuple[Floats, int, Whole]:
+    """Replace features until none is nearly determined by others: return table·back/2^bits in floats, bits and back.
 
     Features that others determine exactly remain; they become 0, or combinations of the size of the others.
     """
@@ -119,7 +119,7 @@ def _replaced(table: Whole) -> tuple[Whole, Whole]:
     rows, back = _even(table, np.eye(table.shape[1], dtype=np.int64).astype(object))
     for _ in range(LEVELS):
         step("looking at the last bits")
-        seen = floats(rows)
+        seen, bits = floats(rows)
         length = np.linalg.norm(seen, axis=0)
         order = np.flatnonzero(length)
         with one_thread():
@@ -134,7 +134,9 @@ def _replaced(table: Whole) -> tuple[Whole, Whole]:
         for one in (rows, back):
             one[:, rest] = (one[:, rest] << FINE) - product(one[:, first], whole)
         rows, back = _even(rows, back)
-    return rows, back
+    else:
+        seen, bits = floats(rows)
+    return seen, bits, back
 
 
 def _even(rows: Whole, back: Whole) -> tuple[Whole, Whole]:
@@ -144,16 +146,11 @@ def _even(rows: Whole, back: Whole) -> tuple[Whole, Whole]:
     return np.left_shift(rows, more), np.left_shift(back, more)
 
 
-def floats(rows: Whole) -> Floats:
-    """The numbers divided by the power of two that makes them at most 1."""
-    bits = _bits(rows)
-    within = (rows >> max(0, bits - RANGE)).astype(np.float64)
-    return np.asarray(np.ldexp(within, -min(bits, RANGE)))
-
-
-def _bits(rows: Whole) -> int:
-    """The bits of the largest number."""
-    return max(map(int.bit_length, rows.ravel().tolist()))
+def floats(rows: Whole) -> tuple[Floats, int]:
+    """Divide integers by 2^bits, which makes them at most 1; return the bits, too."""
+    bits = max(map(int.bit_length, rows.ravel().tolist()))
+    within = rows >> bits - RANGE if bits > RANGE else rows
+    return np.asarray(np.ldexp(within.astype(np.float64), -min(bits, RANGE))), bits
 
 
 def product(one: Whole, other: Whole) -> Whole:

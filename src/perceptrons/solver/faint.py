@@ -50,9 +50,10 @@ class Rotation:
         return moderate(self.view.hypothesis(Hypothesis(v, found.b)))
 
     def point(self, chosen: Chosen, weights: list[Fraction]) -> Floats:
-        """Σ λ·z in these coordinates, for rows of the view as they were given; computed exactly and then rounded."""
+        """Σ λ·z of rows in the sizes that they were given in, computed exactly, in these coordinates, rounded."""
         view = self.view
-        counts = [weight / power(view.shifts[i]) for weight, i in zip(weights, chosen.at.tolist(), strict=True)]
+        least = min(view.shifts)
+        counts = [weight / power(view.shifts[i] - least) for weight, i in zip(weights, chosen.at.tolist(), strict=True)]
         unit = math.lcm(*(number.denominator for number in counts))
         factors = signs(chosen.own, chosen.rivals, view.of.blocks).astype(np.int64).astype(object)
         signed = factors.T * np.array([int(number * unit) for number in counts], dtype=object)
@@ -62,11 +63,11 @@ class Rotation:
 
 def widest(view: View, *, free: bool) -> tuple[Hypothesis, Chosen, list[Fraction]] | None:
     """Find a separator with nearly the largest margin, and multipliers that nearly prove it; None if floats cannot."""
-    shifts = np.array(view.shifts)
-    if np.abs(shifts).max() > APART:
+    shifts = np.array(view.shifts) - min(view.shifts)
+    if shifts.max() > APART:
         return None
     with one_thread(), np.errstate(all="ignore"):
-        T = floats(view.back)
+        T, _ = floats(view.back)
         if view.of.bias and free:
             T[-1] *= FREE
         order = np.argsort(-np.linalg.norm(T, axis=0), kind="stable")
