@@ -72,6 +72,8 @@ def widest(view: View, *, free: bool) -> tuple[Hypothesis, Chosen, list[Fraction
             T[-1] *= FREE
         order = np.argsort(-np.linalg.norm(T, axis=0), kind="stable")
         R = np.asarray(qr(T[:, order], mode="economic", check_finite=False)[1])
+        if not np.diag(R).all():  # numbers left the range of floats
+            return None
         rows = Rotation(view, R, order, np.ones(len(order))).rows(view.seen.rows.values)
         rows = np.ldexp(rows, -shifts[:, np.newaxis])
         sizes = np.abs(rows).max(axis=0)
@@ -99,6 +101,8 @@ def _corrected(rotation: Rotation, found: Found) -> list[Fraction]:
     aim = (found.margin * found.hypothesis.w * (rotation.scale / rotation.scale.max()) ** 2).ravel()
     for _ in range(CORRECTIONS):
         error = rotation.point(found.chosen, weights).ravel() - aim
+        if not np.isfinite(error).all():
+            break
         with one_thread():
             steps = np.linalg.lstsq(found.chosen.A.T, -error, rcond=None)[0]
         weights = [weight + Fraction(step) for weight, step in zip(weights, steps.tolist(), strict=True)]
