@@ -177,6 +177,16 @@ def test_the_simplex_method_alone(block):
         assert isinstance(answer, Hypothesis) is separable(Z)
 
 
+def test_the_point_where_hulls_meet_is_right_over_the_whole_range_of_floats():
+    random = np.random.default_rng(99)
+    values = np.array([0.0, 5e-324, 1e-310, 1e-160, 1.0, 1e160, 1.79e308])
+    for _ in range(60):
+        X = random.choice(values, size=(10, 2)) * random.choice([-1.0, 1.0], size=(10, 2))
+        y = np.r_[0, 1, random.integers(0, 2, size=8)]
+        for fit_intercept in (True, False):
+            assert separability(X, y, fit_intercept=fit_intercept).check(X, y)
+
+
 def test_columns_that_are_independent_but_not_modulo_a_prime():
     """The determinant of these rows is 2^61 − 1."""
     X, y = np.array([[2.0**31, 1.0], [1.0, 2.0**30]]), np.array([1, 0])

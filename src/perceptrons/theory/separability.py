@@ -17,6 +17,7 @@ from perceptrons.solver.constraints import Constraints, Hypothesis, Ints
 from perceptrons.solver.gram import Gram
 from perceptrons.solver.irreducible import irreducible
 from perceptrons.solver.patience import OutOfTime, limited
+from perceptrons.solver.rationals import integers, power
 from perceptrons.solver.rounding import root_up, up
 from perceptrons.theory.certificate import Certificate
 from perceptrons.theory.inputs import read_problem
@@ -199,9 +200,14 @@ def _other(space: Constraints, proof: proofs.Proof) -> bool | None:
 def _meeting(space: Constraints, at: Ints, weights: list[Fraction]) -> Array:
     """Σ λ_i x_i/Σ λ_i over the rows of one class; it is also in the hull (without a bias: cone) of the other."""
     mine = space.codes[at] == int(any(space.codes[at] == 1))
-    total = sum(weight for weight, chosen in zip(weights, mine, strict=True) if chosen)
-    shares = np.array([float(weight / total) for weight, chosen in zip(weights, mine, strict=True) if chosen])
-    return np.asarray(shares @ space.rows.take(at[mine]).matrix().astype(np.float64))
+    scale = math.lcm(*(weight.denominator for weight in weights))
+    counts = np.array([int(weight * scale) for weight, own in zip(weights, mine, strict=True) if own], dtype=object)
+    features, lines = space.lines(at[mine])
+    table, exponents = integers(lines, axis=0)
+    point = np.zeros(space.rows.n_features)
+    for j, entry, e in zip(features, counts @ table, exponents, strict=True):
+        point[j] = float(Fraction(int(entry), int(counts.sum())) * power(int(e))) if entry else 0.0
+    return point
 
 
 def _separators(space: Constraints, separator: Hypothesis, augmented: Hypothesis) -> dict[str, Any]:
