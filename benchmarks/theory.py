@@ -1,7 +1,7 @@
 """Separability and margins against a linear program and a support vector machine over all rows; memory; hard cases.
 
 python benchmarks/theory.py              # everything, about two minutes
-python benchmarks/theory.py separable    # one part: separable, flipped, machine, large, degenerate, real
+python benchmarks/theory.py separable    # one part: separable, flipped, machine, large, degenerate, last_bits, real
 python benchmarks/theory.py real DATA    # a folder of data sets, default ../shared/data
 """
 
@@ -136,6 +136,41 @@ def degenerate() -> None:
     )
 
 
+def last_bits() -> None:
+    """Rows of low rank up to rounding, so that the last bits decide, and rows of very different size."""
+    print("\nVerdicts that depend on the last bits: seconds (bar: <= 10), of which on the processor; all are checked")
+    random = np.random.default_rng(0)
+    for n, d, rank in ((2000, 300, 10), (500, 300, 10), (250, 300, 10), (1000, 100, 10), (1000, 64, 8), (1000, 60, 8)):
+        A = random.normal(size=(n, rank))
+        X, y = A @ random.normal(size=(rank, d)), (A @ random.normal(size=rank) > 0).astype(np.int64)
+        one, some = y.copy(), y.copy()
+        one[0], some[: n // 20] = 1 - y[0], 1 - y[: n // 20]
+        shape = f"{n:,} x {d} of rank {rank}"
+        for labels, what in (
+            (y, "linear"),
+            (one, "1 flipped"),
+            (some, "5 % flipped"),
+            (random.permutation(y), "random"),
+        ):
+            decided(f"{shape}, labels {what}", X, labels)
+        decided(f"{shape}, float32, labels random", X.astype(np.float32), random.permutation(y))
+    X, y = random.normal(size=(300, 20)), random.integers(0, 2, size=300)
+    decided("300 x 20, rows times 1e-150 to 1e150", X * 10.0 ** random.uniform(-150, 150, size=(300, 1)), y)
+    decided("300 x 20, rows times 1e-150 or 1e150", X * random.choice([1e-150, 1e150], size=(300, 1)), y)
+
+
+def decided(name: str, X: np.ndarray, y: np.ndarray) -> None:
+    """Print the time, the verdict and the enclosure of the margin."""
+    begun, before = time.perf_counter(), time.process_time()
+    result = separability(X, y)
+    seconds, busy = time.perf_counter() - begun, time.process_time() - before
+    if result.separable is not None:
+        result.check(X, y)
+    low, high = result.margin_bounds or (0.0, 0.0)
+    margin = f", margin {low:.3g}, enclosed to {high / low - 1:.0e}" if result.separable else ""
+    print(f"  {name:<58} {seconds:6.2f} {busy:6.2f}  separable: {result.separable}{margin}", flush=True)
+
+
 def real(folder: Path = DATA) -> None:
     """Real data sets: what is found, and how long it takes."""
     print("\nReal data sets")
@@ -156,7 +191,7 @@ def real(folder: Path = DATA) -> None:
 
 
 if __name__ == "__main__":
-    parts = {f.__name__: f for f in (separable, flipped, machine, large, degenerate, real)}
+    parts = {f.__name__: f for f in (separable, flipped, machine, large, degenerate, last_bits, real)}
     names = [name for name in sys.argv[1:] if name in parts]
     folders = [Path(name) for name in sys.argv[1:] if name not in parts]
     for name in names or parts:

@@ -131,6 +131,29 @@ def separable(Z):
     return False
 
 
+def separable_by_simplex(Z):
+    """The same for more rows than subsets can be tried of: phase one of the simplex method on a table of fractions.
+
+    It minimises Σs for Σ λ z + s = 0, Σλ + s' = 1, λ, s, s' ≥ 0. The rows cannot be separated if the minimum is 0.
+    Bland's rule keeps it from cycling.
+    """
+    n, m = len(Z), len(Z[0]) + 1
+    lines = [[Fraction(z[r]) if r < m - 1 else Fraction(1) for z in Z] for r in range(m)]
+    T = [[*line, *(Fraction(int(k == r)) for k in range(m)), Fraction(int(r == m - 1))] for r, line in enumerate(lines)]
+    basis = list(range(n, n + m))
+    while True:
+        gain = [sum(T[r][c] for r in range(m) if basis[r] >= n) for c in range(n)]
+        c = next((c for c in range(n) if gain[c] > 0 and c not in basis), None)
+        if c is None:
+            return any(T[r][-1] > 0 for r in range(m) if basis[r] >= n)
+        _, _, r = min((T[r][-1] / T[r][c], basis[r], r) for r in range(m) if T[r][c] > 0)
+        T[r] = [v / T[r][c] for v in T[r]]
+        for other in range(m):
+            if other != r and T[other][c]:
+                T[other] = [v - T[other][c] * u for v, u in zip(T[other], T[r], strict=True)]
+        basis[r] = c
+
+
 def verdict(X, y, fit_intercept=True, classes=None):
     return separable(signed(X, y, fit_intercept, classes))
 

@@ -1,7 +1,6 @@
 """Proofs by the command: the verdict as an exit code, saved, checked, and tampered with."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -150,13 +149,22 @@ def test_one_class_and_usage(write, run, tmp_path):
     assert run("certify", data, "--save", tmp_path / "nowhere" / "c.json").code == 2
 
 
-def test_undecided_is_neither_yes_nor_no(write, run, ask, tmp_path, monkeypatch):
-    def undecided(X, y, fit_intercept):
-        verdict = separability(X, y, fit_intercept=fit_intercept)
-        return replace(verdict, separable=None, other=None, reason="it would take too long")
-
-    monkeypatch.setattr("perceptrons.theory.separability", undecided)
-    done = run("certify", write("a.svm", AND), "--save", tmp_path / "proof.json")
+def test_undecided_is_neither_yes_nor_no(write, run, ask, tmp_path):
+    """A time limit that is over before the first step."""
+    data = write("a.svm", AND)
+    done = run("certify", data, "--save", tmp_path / "proof.json", "--time-limit", "1e-9")
     assert done.code == 3 and "undecided" in done.out and "no certificate" in done.err
+    assert "the time limit of 1e-09 s is over" in done.out and "in one pass" in done.out
     assert not (tmp_path / "proof.json").exists()
-    assert ask("certify", tmp_path / "a.svm", code=3)["separable"] is None
+    told = ask("certify", data, "--time-limit", "1e-9", code=3)
+    assert told["separable"] is None and "allow more time" in told["reason"]
+
+
+def test_a_time_limit_that_suffices_changes_nothing(write, run, tmp_path):
+    data = write("a.svm", XOR)
+    assert (
+        run("certify", data, "--time-limit", "1000", "--save", tmp_path / "proof.json").out.splitlines()[:-1]
+        == (run("certify", data, "--save", tmp_path / "other.json").out.splitlines()[:-1])
+    )
+    assert run("certify", data, "--time-limit", "0").code == 2
+    assert run("certify", "--check", tmp_path / "proof.json", data, "--time-limit", "5").code == 2

@@ -23,6 +23,12 @@ COLOURS = {True: "green", False: "red", None: "yellow"}
 @reading.ARGUMENT
 @click.option("--no-intercept", is_flag=True, help="Consider only hyperplanes through the origin.")
 @click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop after about this time; what is not proved by then stays undecided.",
+)
+@click.option(
     *("--save", "path"), type=click.Path(dir_okay=False), callback=output.target, help="Save the proof to this file."
 )
 @click.option("--check", type=click.Path(dir_okay=False), help="Check this saved proof against DATA.")
@@ -34,6 +40,7 @@ def command(
     /,
     data: tuple[str, ...],
     no_intercept: bool,
+    time_limit: float | None,
     path: str | None,
     check: str | None,
     as_json: bool,
@@ -50,10 +57,10 @@ def command(
       perceptrons certify --check proof.json train.svm
     """
     if check is None:
-        context.exit(certified(data, given, not no_intercept, path, as_json))
-    if path is not None or no_intercept:
+        context.exit(certified(data, given, not no_intercept, time_limit, path, as_json))
+    if path is not None or no_intercept or time_limit is not None:
         raise click.UsageError(
-            "--check cannot be combined with --save or --no-intercept: the certificate has all settings"
+            "--check cannot be combined with --save, --no-intercept or --time-limit: the certificate has all settings"
         )
     from perceptrons.cli.certificates import read
 
@@ -89,20 +96,27 @@ class Examples(NamedTuple):
 
 
 def certified(
-    data: tuple[str, ...], given: dict[str, Any], fit_intercept: bool, path: str | None, as_json: bool
+    data: tuple[str, ...],
+    given: dict[str, Any],
+    fit_intercept: bool,
+    time_limit: float | None,
+    path: str | None,
+    as_json: bool,
 ) -> int:
     """Decide, print the verdict and return the exit code."""
     from perceptrons.cli.certificates import write
+    from perceptrons.solver.patience import limited
     from perceptrons.theory import mistake_bound, separability
 
     name, X, y, columns, width = Examples.of(reading.opened(data, given))
-    verdict = separability(X, y, fit_intercept=fit_intercept)
     bound: Any = None
-    why = "there is one class only" if len(verdict.classes) == 1 else ""
-    try:
-        bound = mistake_bound(X, y, fit_intercept=fit_intercept) if not why else None
-    except ValueError as error:  # for instance, rows too long for floats
-        why = str(error)
+    with output.doing() as tell, limited(time_limit, tell):
+        verdict = separability(X, y, fit_intercept=fit_intercept)
+        why = "there is one class only" if len(verdict.classes) == 1 else ""
+        try:
+            bound = mistake_bound(X, y, fit_intercept=fit_intercept) if not why else None
+        except ValueError as error:  # for instance, rows too long for floats
+            why = str(error)
     saved = path if verdict.separable is not None else None
     if saved is not None:
         with output.naming(saved):

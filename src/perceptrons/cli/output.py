@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -172,6 +172,25 @@ def seconds(duration: float) -> str:
     ('3.14 s', '3 min 20 s')
     """
     return f"{duration:.3g} s" if duration < 100 else f"{int(duration // 60)} min {int(duration % 60)} s"
+
+
+@contextmanager
+def doing() -> Iterator[Callable[[str], None]]:
+    """Give a function that shows what long work does, in one line on standard error, if that is a terminal."""
+    begun, drawn = time.perf_counter(), 0.0
+
+    def tell(what: str) -> None:
+        nonlocal drawn
+        spent = time.perf_counter() - begun
+        if sys.stderr is not None and sys.stderr.isatty() and spent > 1 and spent > drawn + EVERY:
+            redraw(f"{what}  {seconds(spent)}")
+            drawn = spent
+
+    try:
+        yield tell
+    finally:
+        if drawn:
+            redraw("")
 
 
 class Bar:

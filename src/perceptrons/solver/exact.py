@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.solver.patience import step
 from perceptrons.solver.rationals import FAR, Whole, integers, power
 
 TIGHT = 1e-10  # float bounds closer than this, relatively, need no exact arithmetic
 PIECE = 1 << 18  # numbers that are computed exactly at a time
+PRIMES = 2**61 - 1, 2**63 - 25, 2**64 - 59
 NOISE = 1e-13  # float multipliers smaller than this, relatively, are rounding errors
 
 
@@ -81,6 +83,22 @@ def smallest_margin(constraints: Constraints, hypothesis: Hypothesis) -> tuple[F
     return min(least)
 
 
+def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> list[tuple[int, int]]:
+    """Up to `most` rows with z·v ≤ 0 in exact arithmetic, with their rivals; none only if v separates all rows."""
+    floats = hypothesis.floats()
+    with np.errstate(all="ignore"):
+        values, _ = constraints.margins(floats)
+        doubtful = np.flatnonzero(~(values > constraints.error(floats)))
+    exact = hypothesis.rationals()
+    found: list[tuple[int, int]] = []
+    for at in blocks_of(constraints, doubtful[np.argsort(values[doubtful])]):
+        margin, rivals, _ = margins(constraints, exact, at)
+        found += [(int(at[k]), int(rivals[k])) for k in np.flatnonzero(margin <= 0)]
+        if len(found) >= most:
+            break
+    return found[:most]
+
+
 # -- multipliers of a few constraints -----------------------------------------------------------------------------
 
 
@@ -91,51 +109,88 @@ def without_noise(chosen: Chosen, weights: Floats) -> tuple[Chosen, Floats]:
 
 
 def contradiction(chosen: Chosen, weights: Floats) -> tuple[Chosen, list[Fraction]] | None:
-    """Find λ > 0 with Σ λ_i z_i = 0 and Σλ = 1 near the given floats, for as few constraints as possible.
+    """Find λ > 0 with Σ λ_i z_i = 0 and Σλ = 1 near the given floats, for as few constraints as possible."""
+    found = combination(_whole(chosen), weights)
+    if found is None:
+        return None
+    kept, whole = found
+    total = sum(whole)
+    return chosen.keep(kept), [Fraction(entry, total) for entry in whole]
+
+
+def combination(lines: Whole, weights: Floats) -> tuple[Ints, list[int]] | None:
+    """Find integers λ > 0 near a multiple of the weights that combine lines to 0; return their numbers and λ.
 
     Multipliers that are only rounding errors are dropped. If the rest allow a choice, they move along it until one of
-    them is 0, as in the proof of Carathéodory's theorem. When no choice is left, no constraint can be dropped. Returns
-    None if no such λ is found.
+    them is 0, as in the proof of Carathéodory's theorem. When no choice is left, no line can be dropped. Returns None
+    if no such λ is found.
     """
-    chosen, weights = without_noise(chosen, weights)
-    basis = _null_space(chosen)
+    kept = np.flatnonzero(weights > NOISE * weights.max())
+    step(f"exact multipliers of {len(kept):,} constraints")
+    basis = _null_space(lines[kept])
     if not basis:
         return None
     shares = [1]
     if len(basis) > 1:
         sizes = [max(map(abs, vector)) for vector in basis]
         floats = np.array([[entry / size for entry in vector] for vector, size in zip(basis, sizes, strict=True)])
-        found = np.linalg.lstsq(floats.T, weights, rcond=None)[0]
+        found = np.linalg.lstsq(floats.T, weights[kept], rcond=None)[0]
         scale = math.prod(sizes)  # shares of the unscaled vectors, as integers
         shares = [int(share * 2.0**60) * (scale // size) for share, size in zip(found, sizes, strict=True)]
     whole = [sum(map(operator.mul, shares, entries)) for entries in zip(*basis, strict=True)]
     if sum(whole) < 0:
         whole = [-entry for entry in whole]
     while len(basis) > 1 and min(whole) > 0:
-        step = basis[0] if max(basis[0]) > 0 else [-entry for entry in basis[0]]
-        first = min((i for i, entry in enumerate(step) if entry > 0), key=lambda i: Fraction(whole[i], step[i]))
-        whole = [entry * step[first] - whole[first] * move for entry, move in zip(whole, step, strict=True)]
-        chosen, whole = chosen.keep(np.array(whole) > 0), [entry for entry in whole if entry > 0]
-        basis = _null_space(chosen)
-    if len(basis) != 1 or min(whole) <= 0:
-        return None
-    total = sum(whole)
-    return chosen, [Fraction(entry, total) for entry in whole]
+        step(f"exact multipliers of {len(kept):,} constraints")
+        way = basis[0] if max(basis[0]) > 0 else [-entry for entry in basis[0]]
+        first = min((i for i, entry in enumerate(way) if entry > 0), key=lambda i: Fraction(whole[i], way[i]))
+        whole = [entry * way[first] - whole[first] * move for entry, move in zip(whole, way, strict=True)]
+        kept, whole = kept[np.array(whole) > 0], [entry for entry in whole if entry > 0]
+        basis = _null_space(lines[kept])
+    return (kept, whole) if len(basis) == 1 and min(whole) > 0 else None
 
 
 def dependent(chosen: Chosen) -> bool:
     """Whether some μ has Σ μ_i z_i = 0."""
-    return bool(_null_space(chosen))
+    return bool(_null_space(_whole(chosen)))
 
 
-def _null_space(chosen: Chosen) -> list[list[int]]:
+def _whole(chosen: Chosen) -> Whole:
+    """The constraints as lines of integers; each column is multiplied by a power of two."""
+    return integers(np.column_stack([chosen.A, chosen.B]), axis=0)[0]
+
+
+def _null_space(lines: Whole) -> list[list[int]]:
     """A basis of all μ with Σ μ_i z_i = 0, in integers."""
     from flint import fmpz_mat
 
-    table, _ = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
-    space, nullity = fmpz_mat(table.T.tolist()).nullspace()
-    lines = space.tolist()
-    return [[int(line[c]) for line in lines] for c in range(nullity)]
+    space, nullity = fmpz_mat(lines.T.tolist()).nullspace()
+    table = space.tolist()
+    return [[int(line[c]) for line in table] for c in range(nullity)]
+
+
+def independent(table: Whole) -> list[int]:
+    """The numbers of columns of which none is a combination of those before, as many as possible.
+
+    Columns that are independent modulo a prime are independent. More may be, if all the primes are unlucky. So what
+    rests on this needs another proof.
+    """
+    from flint import fmpz_mat, nmod_mat
+
+    whole = fmpz_mat(table.tolist())
+    best: list[int] = []
+    for prime in PRIMES:
+        echelon, rank = nmod_mat(whole, prime).rref()
+        pivots: list[int] = []
+        for r in range(rank):
+            column = pivots[-1] + 1 if pivots else 0
+            while int(echelon[r, column]) == 0:
+                column += 1
+            pivots.append(column)
+        best = max(best, pivots, key=len)
+        if rank == min(table.shape):
+            break
+    return best
 
 
 def nearest_point(chosen: Chosen, free: bool) -> tuple[Whole, Whole, list[Fraction]] | None:

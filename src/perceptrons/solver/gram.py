@@ -20,6 +20,7 @@ from perceptrons.data import as_rows
 from perceptrons.solver import exact
 from perceptrons.solver import proof as proofs
 from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, signs
+from perceptrons.solver.coordinates import View
 from perceptrons.solver.kernel_matrix import quadratic
 from perceptrons.solver.rounding import root_down, up
 from perceptrons.solver.threads import one_thread
@@ -109,7 +110,13 @@ def _one_norm(line: Iterable[Any]) -> Fraction:
 
 
 @proofs.best.register
-def _best_of_points(gram: Gram, *, free: bool = True, first: Chosen | None = None) -> proofs.Proof:
+def _best_of_points(
+    gram: Gram,
+    *,
+    free: bool = True,
+    first: Chosen | None = None,
+    known: tuple[Hypothesis, View | None] | None = None,
+) -> proofs.Proof:
     """Find the separator with the largest margin, or a contradiction."""
     top, last = search(gram.searched, free=free, first=first)
     found = _enclosure(gram, top, free)

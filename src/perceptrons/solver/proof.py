@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
+from functools import reduce, singledispatch
 
 import numpy as np
 
 from perceptrons.shown import count
-from perceptrons.solver import exact, simplex
+from perceptrons.solver import coordinates, exact, simplex
 from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
+from perceptrons.solver.coordinates import View
+from perceptrons.solver.faint import widest
+from perceptrons.solver.patience import OutOfTime, step
 from perceptrons.solver.rounding import root_down, root_up
 from perceptrons.solver.working_set import ZERO, Found, rounds, search
 
@@ -29,6 +33,7 @@ class Separator:
     chosen: Chosen
     weights: list[Fraction]  # multipliers of a point of the hull whose length is `high`
     closest: tuple[int, int]  # the row with margin `low`, and its rival
+    view: View | None = None  # coordinates that showed the separator, if floats did not see it otherwise
 
 
 @dataclass(frozen=True)
@@ -51,41 +56,80 @@ Proof = Separator | Contradiction | Undecided
 
 def decide(constraints: Constraints, first: Chosen | None = None) -> Hypothesis | Contradiction | Undecided:
     """Find some separator, or a contradiction."""
+    return _decided(constraints, first)[0]
+
+
+def _decided(
+    constraints: Constraints, first: Chosen | None
+) -> tuple[Hypothesis | Contradiction | Undecided, View | None]:
+    """The same, with the view that showed a separator which floats cannot see otherwise."""
     last = None
     for last in rounds(constraints, free=True, first=first, even=True):
         if last.margin > 0 and exact.smallest_margin(constraints, last.hypothesis)[0] > 0:
-            return last.hypothesis
+            return last.hypothesis, None
     assert last is not None  # there is always a first round
     contradiction = contradiction_of(last)
     if contradiction is not None:
-        return contradiction
-    answer = simplex.decide(constraints, last.chosen)
+        return contradiction, None
+    likely = last.chosen.keep(np.argsort(-last.weights))
+    answer = coordinates.decide(constraints, likely) or simplex.decide(constraints, likely)
     if answer is None:
         unknowns = count(constraints.dimension, "unknown")
-        return Undecided(f"the margin is too near to 0 for floats; exact arithmetic with {unknowns} takes too long")
-    return answer if isinstance(answer, Hypothesis) else Contradiction(*answer)
+        return Undecided(
+            f"the margin is too near to 0 for floats; exact arithmetic with {unknowns} takes too long"
+        ), None
+    if isinstance(answer, Hypothesis):
+        return answer, None
+    return (answer[0], answer[1]) if isinstance(answer[1], View) else (Contradiction(*answer), None)
 
 
 @singledispatch
-def best(constraints: Constraints, *, free: bool = True, first: Chosen | None = None) -> Proof:
+def best(
+    constraints: Constraints,
+    *,
+    free: bool = True,
+    first: Chosen | None = None,
+    known: tuple[Hypothesis, View | None] | None = None,
+) -> Proof:
     """Find the separator with the largest margin, or a contradiction.
 
     free: margins are those of the rows; otherwise the bias counts as the weight of a constant feature 1.
+    known: some separator, and the view that showed it.
     """
     top, last = search(constraints, free=free, first=first)
     proof = None
     if top.margin > 0:
         proof = _separator(constraints, top.hypothesis, *exact.without_noise(top.chosen, top.weights), free=free)
     if proof is None or proof.low == 0:
-        answer = contradiction_of(last) or decide(constraints, first=last.chosen)
+        contradiction = None if known else contradiction_of(last)
+        if contradiction is not None:
+            return contradiction
+        answer, view = known or _decided(constraints, last.chosen)
         if not isinstance(answer, Hypothesis):
             return answer
-        for hypothesis in forms(constraints, exact.moderate(answer.rationals()), free=free):
-            proof = _separator(constraints, hypothesis, *exact.without_noise(last.chosen, last.weights), free=free)
-            if proof.low > 0:
-                break
-    assert proof is not None
+        proof = _faint(constraints, answer, view, last, free)
     return _narrower(constraints, proof, free) if proof.high > (1 + WIDE) * proof.low else proof
+
+
+def _faint(constraints: Constraints, answer: Hypothesis, view: View | None, last: Found, free: bool) -> Separator:
+    """The enclosure for a separator that floats cannot see, with the widest margin that the view shows, if any."""
+    chosen, weights = exact.without_noise(last.chosen, last.weights)
+    found = None
+    with suppress(OutOfTime):
+        found = None if view is None else widest(view, free=free)
+    proofs = [] if found is None else [_separator(constraints, *found, free=free)]
+    if not proofs or proofs[0].low == 0 or proofs[0].high > 2 * proofs[0].low:
+        for hypothesis in forms(constraints, exact.moderate(answer.rationals()), free=free):
+            proofs.append(_separator(constraints, hypothesis, chosen, weights, free=free))
+            if proofs[-1].low > 0:
+                break
+    return replace(reduce(_both, proofs), view=view)  # the last one separates, even if its margin is rounded to 0
+
+
+def _both(one: Separator, other: Separator) -> Separator:
+    """The larger lower bound and the smaller upper bound, each with its proof; the other's if they are equal."""
+    lower, upper = (one if one.low > other.low else other), (one if one.high < other.high else other)
+    return replace(upper, hypothesis=lower.hypothesis, low=lower.low, closest=lower.closest)
 
 
 def contradiction_of(last: Found) -> Contradiction | None:
@@ -141,6 +185,10 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
     lower = upper = wide
     n, width = chosen.A.shape
     for _ in range(min(POLISH, 10**8 // (n * n * (n + width)))):
+        try:
+            step("narrowing the bounds on the margin")
+        except OutOfTime:
+            break
         solution = exact.nearest_point(chosen, free)
         if solution is None:
             break
@@ -159,7 +207,7 @@ def _narrower(constraints: Constraints, wide: Separator, free: bool) -> Separato
                 return narrow
         at, rivals = np.append(chosen.at, narrow.closest[0]), np.append(chosen.rivals, narrow.closest[1])
         chosen, weights = constraints.choose(at, rivals), [*weights, Fraction(0)]
-    return replace(upper, hypothesis=lower.hypothesis, low=lower.low)
+    return _both(upper, lower)
 
 
 def forms(constraints: Constraints, hypothesis: Hypothesis, *, free: bool) -> Sequence[Hypothesis]:

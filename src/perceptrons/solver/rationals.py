@@ -24,6 +24,17 @@ def integers(table: npt.NDArray[np.float64], axis: int | None) -> tuple[Whole, A
     return np.asarray(np.left_shift(whole.astype(object), shift.astype(object))), lowest
 
 
+def primitive(table: npt.NDArray[np.float64]) -> tuple[Whole, list[int], list[int]]:
+    """Write a table as small integers: each row times 2^r, then each column times 2^c; return them with all r and c."""
+    whole, lowest = integers(table.T, axis=0)
+    rows = [0 if e >= FAR else -int(e) for e in lowest]
+    lines = whole.T
+    common = [
+        min(((entry & -entry).bit_length() - 1 for entry in column if entry), default=0) for column in whole.tolist()
+    ]
+    return lines >> np.array(common, dtype=object), rows, [-e for e in common]
+
+
 def power(exponent: int) -> Fraction:
     """2^exponent."""
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)

@@ -3,127 +3,114 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from perceptrons.solver.constraints import Chosen, Constraints, Hypothesis
-from perceptrons.solver.exact import blocks_of, margins, moderate, nearest_point
-from perceptrons.solver.rationals import Whole, integers, power
+from perceptrons.solver.exact import independent, moderate, violators
+from perceptrons.solver.patience import step
+from perceptrons.solver.rationals import Whole, power, primitive
 
-EQUAL = 5_000_000  # solve for equal margins up to this value of constraints² × features
-REACH = 200_000_000  # give up after this number of operations on machine words: about ten seconds
+REACH = 1_500_000_000  # give up after this number of operations on machine words: about ten seconds
+HASTY = 4  # pivots for each unknown by the steepest gain; after these Bland's rule, which cannot cycle
 
 
 def decide(constraints: Constraints, chosen: Chosen) -> tuple[Chosen, list[Fraction]] | Hypothesis | None:
     """Decide all constraints, starting with those chosen: return multipliers that combine to 0, or a separator.
 
-    Returns None if that takes too long.
+    Constraints that are likely to contradict each other should come first. Returns None if that takes too long.
     """
     left = REACH
     while True:
-        equal = _all_equal(constraints, chosen)
-        if equal is not None:
-            worse = violators(constraints, equal, most=2 * len(chosen.at))
-            if not worse:
-                return equal
-            chosen = _joined(constraints, chosen, worse)
-            continue
-        table, exponents = integers(np.column_stack([chosen.A, chosen.B]), axis=0)
-        answer = phase_one(table, left)
+        lines, rows, columns = primitive(np.column_stack([chosen.A, chosen.B]))
+        answer = phase_one(lines, left)
         if answer is None:
             return None
-        basis, numbers, left = answer
-        if basis is not None:
-            return chosen.keep(np.array(basis)), numbers
-        scaled = [
-            number / power(int(e)) if number else Fraction(0) for number, e in zip(numbers, exponents, strict=True)
-        ]
-        v = np.array(scaled, dtype=object)
+        basis, numbers, left, separates = answer
+        if not separates:
+            if any(np.array(numbers, dtype=object) @ lines[basis]):  # all primes were unlucky
+                return None
+            exact = [number * power(rows[i]) for i, number in zip(basis, numbers, strict=True)]
+            total = sum(exact)
+            return chosen.keep(np.array(basis)), [number / total for number in exact]
+        v = np.array([number * power(e) for number, e in zip(numbers, columns, strict=True)], dtype=object)
         hypothesis = moderate(constraints.hypothesis(chosen, v[: chosen.A.shape[1]], v[chosen.A.shape[1] :]))
         worse = violators(constraints, hypothesis, most=2 * len(v))
         if not worse:
             return hypothesis
-        chosen = _joined(constraints, chosen, worse)
+        at, rivals = np.array(worse, dtype=np.intp).T
+        first = [*basis, *np.setdiff1d(np.arange(len(chosen.at)), basis).tolist()]
+        chosen = constraints.choose(np.append(chosen.at[first], at), np.append(chosen.rivals[first], rivals))
 
 
-def _all_equal(constraints: Constraints, chosen: Chosen) -> Hypothesis | None:
-    """Find the hypothesis for which all chosen z·v are equal and positive, if the constraints are independent."""
-    n, width = chosen.A.shape
-    found = nearest_point(chosen, free=True) if n <= constraints.dimension and n * n * width <= EQUAL else None
-    if found is None or not found[0].any():
-        return None
-    return moderate(constraints.hypothesis(chosen, found[0], found[1]))
+def phase_one(lines: Whole, left: int) -> tuple[list[int], list[Fraction], int, bool] | None:
+    """Decide whether 0 is in the hull of some lines: return (basis, λ, left, False) if so, else (basis, v, left, True).
 
-
-def _joined(constraints: Constraints, chosen: Chosen, more: list[tuple[int, int]]) -> Chosen:
-    """Add constraints, given by row and rival."""
-    at, rivals = np.array(more, dtype=np.intp).T
-    return constraints.choose(np.append(chosen.at, at), np.append(chosen.rivals, rivals))
-
-
-def phase_one(table: Whole, left: int) -> tuple[list[int] | None, list[Fraction], int] | None:
-    """Decide whether 0 is in the hull of the lines of `table`: (basis, λ) if so, else (None, v) with z·v > 0 for all.
-
-    This is phase one of the simplex method for Σ λ_i z_i = 0, Σλ = 1, λ ≥ 0. It needs no fractions: every entry is a
-    determinant, and `scale` is the common denominator. Bland's rule, used after many pivots, cannot cycle. A basic
-    solution is the only one with its support, so none of its lines can be dropped. `left` is the work that may be done;
-    the third item returned is what remains of it. Returns None if the work does not suffice.
+    This is phase one of the revised simplex method for Σ λ_i z_i = 0, Σλ = 1, λ ≥ 0. It starts from the first lines
+    that are independent. If their λ are not all ≥ 0, an artificial line with a multiplier t makes them so, and t falls
+    with every pivot: to 0, or until prices v prove that it cannot, with z·v > 0 for all lines. A basic solution is the
+    only one with its support, so none of its lines can be dropped. `left` is the work that may be done, and what
+    remains of it. Returns None if it does not suffice.
     """
-    n, width = table.shape
-    m = width + 1
-    T = np.zeros((m, n + m + 1), dtype=object)  # columns: the lines, artificial variables, the right side
-    T[:width, :n], T[width, :n] = table.T, 1
-    T[np.arange(m), n + np.arange(m)] = 1
-    T[width, -1] = 1
-    basis = list(range(n, n + m))
-    scale = 1
+    from flint import fmpz_mat
 
-    def pivot(r: int, c: int) -> None:
-        nonlocal T, scale, left
-        entry, line = T[r, c], T[r].copy()
-        words = max(number.bit_length() for number in line) // 32
-        left -= T.size * (4 + words + words * words // 64)  # division takes quadratic time
-        T = (T * entry - np.outer(T[:, c], line)) // scale
-        T[r] = line
-        if entry < 0:
-            T = -T
-        scale, basis[r] = abs(entry), c
-
-    for c in range(n):  # any line can replace an artificial variable that is 0
-        for r in range(width):
-            if basis[r] >= n and T[r, c] != 0 and T[r, -1] == 0:
-                pivot(r, c)
-                break
+    features = independent(lines)
+    size = len(features) + 1
+    Z = np.column_stack([lines[:, features], np.ones(len(lines), dtype=np.int64).astype(object)])
+    basis = independent(Z.T)
+    words = 1 + max(entry.bit_length() for entry in Z.ravel().tolist()) // 64
+    cost = (size**3 + len(lines) * size * size // 16) * words * words
+    left -= cost
+    if left < 0:
+        return None
+    if len(basis) < size:  # then some v has z·v = 1 for all lines
+        v, _ = _solved(Z[basis][:, :-1], [[1] * len(basis)])
+        return basis, _spread(v[0], features, lines.shape[1]), left, True
+    end = [0] * (size - 1) + [1]
+    B = Z[basis]
+    x = _solved(B.T, [end])[0][0]
+    leaving = x.index(min(x))
+    if x[leaving] < 0:
+        basis[leaving], B[leaving] = -1, -B.sum(axis=0)  # the artificial line: x + t·1 ≥ 0
+    table, sizes = fmpz_mat(Z.tolist()), [max(map(int.bit_length, line)) for line in Z.tolist()]
+    pivots = 0
+    while -1 in basis:
+        step(f"exact arithmetic: pivot {pivots:,}, {len(lines):,} constraints")
+        left -= cost
         if left < 0:
             return None
-    pivots = 0
-    while left >= 0:
-        artificial = [r for r in range(m) if basis[r] >= n]
-        if all(T[r, -1] == 0 for r in artificial):
-            ends = [r for r in range(m) if basis[r] < n and T[r, -1] > 0]
-            return [basis[r] for r in ends], [Fraction(int(T[r, -1]), int(scale)) for r in ends], left
-        gain = T[artificial].sum(axis=0)
-        better = np.flatnonzero(gain[:n] > 0)
-        if better.size == 0:
-            return None, [Fraction(-int(entry)) for entry in gain[n : n + width]], left
-        c = int(better[0] if pivots > 4 * m else better[np.argmax(gain[better])])
-        _, _, r = min((Fraction(int(T[r, -1]), int(T[r, c])), basis[r], r) for r in range(m) if T[r, c] > 0)
-        pivot(r, c)
+        artificial = basis.index(-1)
+        (y,), scale = _solved(B, [[int(i == artificial) for i in range(size)]])
+        gains = [int(line[0]) for line in (table * fmpz_mat([[int(entry * scale)] for entry in y])).tolist()]
+        better = [i for i, gain in enumerate(gains) if gain > 0]
+        if not better:
+            basis.remove(-1)
+            return basis, _spread([-entry for entry in y[:-1]], features, lines.shape[1]), left, True
+        hasty = pivots < HASTY * size
+        entering = max(better, key=lambda i: Fraction(gains[i], 1 << sizes[i])) if hasty else better[0]
+        (x, slope), _ = _solved(B.T, [end, Z[entering].tolist()])
+        _, _, leaving = min((x[r] / slope[r], basis[r], r) for r in range(size) if slope[r] > 0)
+        basis[leaving], B[leaving] = entering, Z[entering]
         pivots += 1
-    return None
+    x = _solved(B.T, [end])[0][0]
+    ends = [r for r in range(size) if x[r] > 0]
+    return [basis[r] for r in ends], [x[r] for r in ends], left, False
 
 
-def violators(constraints: Constraints, hypothesis: Hypothesis, most: int) -> list[tuple[int, int]]:
-    """Up to `most` rows with z·v ≤ 0 in exact arithmetic, with their rivals; none only if v separates all rows."""
-    floats = hypothesis.floats()
-    with np.errstate(all="ignore"):
-        values, _ = constraints.margins(floats)
-        doubtful = np.flatnonzero(~(values > constraints.error(floats)))
-    exact = hypothesis.rationals()
-    found: list[tuple[int, int]] = []
-    for at in blocks_of(constraints, doubtful[np.argsort(values[doubtful])]):
-        margin, rivals, _ = margins(constraints, exact, at)
-        found += [(int(at[k]), int(rivals[k])) for k in np.flatnonzero(margin <= 0)]
-        if len(found) >= most:
-            break
-    return found[:most]
+def _solved(table: Whole, sides: list[list[int]]) -> tuple[list[list[Fraction]], int]:
+    """Solve linear equations for each of the right sides; the second item is the common denominator."""
+    from flint import fmpz_mat
+
+    solution: Any = fmpz_mat(table.tolist()).solve(fmpz_mat(sides).transpose())
+    above, below = solution.numer_denom()
+    scale = int(below)
+    return [[Fraction(int(entry), scale) for entry in line] for line in above.transpose().tolist()], scale
+
+
+def _spread(numbers: list[Fraction], features: list[int], width: int) -> list[Fraction]:
+    """Numbers for some features, and 0 for the others."""
+    full = [Fraction(0)] * width
+    for j, number in zip(features, numbers, strict=True):
+        full[j] = number
+    return full

@@ -24,6 +24,7 @@ from perceptrons.learn.fit import InMemory, Passes, fit
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.rules import PA
 from perceptrons.solver.constraints import Chosen, Constraints, Floats, Hypothesis, Ints
+from perceptrons.solver.patience import OutOfTime, step
 from perceptrons.solver.threads import one_thread
 
 ZERO = 1e-13  # a hull that comes this near to 0, relative to R, may contain it
@@ -59,6 +60,7 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
     b = np.zeros(chosen.B.shape[1])
     balance, best, nearest, stale = 1.0, -np.inf, np.inf, 0
     while stale < PATIENCE:
+        step(f"searching: {len(chosen.at):,} constraints")
         # Least distance: min ‖u‖ with G·u ≥ h, u = (w·sizes, (b − b₀)/unit).
         width = chosen.A.shape[1]
         size = np.tile(sizes[chosen.features], constraints.blocks)
@@ -99,10 +101,14 @@ def rounds(constraints: Constraints, *, free: bool, first: Chosen | None = None,
 
 
 def search(constraints: Constraints, *, free: bool, first: Chosen | None) -> tuple[Found, Found]:
-    """Run all rounds; return the one with the largest margin, and the last."""
+    """Run all rounds; return the one with the largest margin, and the last. If time runs out, a separator suffices."""
     top = last = None
-    for last in rounds(constraints, free=free, first=first):
-        top = last if top is None or last.margin > top.margin else top
+    try:
+        for last in rounds(constraints, free=free, first=first):
+            top = last if top is None or last.margin > top.margin else top
+    except OutOfTime:
+        if top is None or top.margin <= 0:
+            raise
     assert top is not None and last is not None  # there is always a first round
     return top, last
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from perceptrons.solver import exact
 from perceptrons.solver.constraints import Constraints, Hypothesis
 from perceptrons.solver.gram import Gram
+from perceptrons.solver.patience import OutOfTime
 from perceptrons.solver.proof import Separator, best
 from perceptrons.solver.rounding import down, float_up, root_down, root_up, up
 from perceptrons.theory.certificate.mistakes import check_bound
@@ -224,7 +225,10 @@ def _given(constraints: Constraints, coef: Any, intercept: Any) -> Hypothesis:
 def _novikoff(space: Constraints, R2: Fraction, given: Hypothesis | None) -> Proved | None:
     """Novikoff's bound for the given hypothesis, or for the best one; None if it does not separate."""
     if given is None:
-        proof = best(space, free=not space.bias)
+        try:
+            proof = best(space, free=not space.bias)
+        except OutOfTime:
+            return None
         if not isinstance(proof, Separator):
             return None
         if isinstance(space, Gram):

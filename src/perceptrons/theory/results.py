@@ -70,7 +70,8 @@ class Separability(Verdict):
     Attributes
     ----------
     separable : bool or None
-        The verdict of exact arithmetic. None if exact arithmetic would take too long; `reason` says why.
+        The verdict of exact arithmetic. None if that would take too long, or if a time limit is over; `reason` says
+        which.
     fit_intercept : bool
         Whether hypotheses have a bias.
     other : bool or None

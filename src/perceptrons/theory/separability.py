@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, overload
@@ -15,6 +16,8 @@ from perceptrons.solver import proof as proofs
 from perceptrons.solver.constraints import Constraints, Hypothesis, Ints
 from perceptrons.solver.gram import Gram
 from perceptrons.solver.irreducible import irreducible
+from perceptrons.solver.patience import OutOfTime, limited
+from perceptrons.solver.rationals import integers, power
 from perceptrons.solver.rounding import root_up, up
 from perceptrons.solver.twins import simplest
 from perceptrons.theory.certificate import Certificate
@@ -25,12 +28,21 @@ Array = npt.NDArray[Any]
 
 
 @overload
-def separability(X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool = False) -> Separability: ...
+def separability(
+    X: Any, y: Any, *, fit_intercept: bool = True, pairwise: bool = False, time_limit: float | None = None
+) -> Separability: ...
 
 
 @overload
 def separability(
-    X: None = None, y: Any = None, *, K: Any, K_error: float = 0.0, fit_intercept: bool = True, pairwise: bool = False
+    X: None = None,
+    y: Any = None,
+    *,
+    K: Any,
+    K_error: float = 0.0,
+    fit_intercept: bool = True,
+    pairwise: bool = False,
+    time_limit: float | None = None,
 ) -> KernelSeparability: ...
 
 
@@ -42,6 +54,7 @@ def separability(
     K_error: float = 0.0,
     fit_intercept: bool = True,
     pairwise: bool = False,
+    time_limit: float | None = None,
 ) -> Separability | KernelSeparability:
     """Decide and prove whether a hyperplane separates the classes, and find the largest margin.
 
@@ -70,6 +83,9 @@ def separability(
         Whether the hyperplane may miss the origin.
     pairwise : bool, default=False
         Whether to decide each pair of classes as well, as `result.pairs[a, b]`.
+    time_limit : float, optional
+        Stop after about this many seconds; one step of exact arithmetic can take a few more. What is not proved by then
+        stays open: the verdict is None, or bounds are wide. Without a limit, no result depends on the clock.
 
     Returns
     -------
@@ -87,15 +103,18 @@ def separability(
     >>> xor.check([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     True
     """
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {time_limit!r}")
     space, classes = read_problem(X, K, y, "separability", error=K_error, fit_intercept=fit_intercept, any_length=True)
-    result = _result(space, classes)
-    if not pairwise:
-        return result
-    names: list[Any] = list(classes) if classes.dtype.kind in "mM" else classes.tolist()
-    pairs = {
-        (names[a], names[b]): _result(space.take(both, two, 2), classes[[a, b]])
-        for (a, b), both, two in each_pair(space.codes, len(classes))
-    }
+    with limited(time_limit):
+        result = _result(space, classes)
+        if not pairwise:
+            return result
+        names: list[Any] = list(classes) if classes.dtype.kind in "mM" else classes.tolist()
+        pairs = {
+            (names[a], names[b]): _result(space.take(both, two, 2), classes[[a, b]])
+            for (a, b), both, two in each_pair(space.codes, len(classes))
+        }
     return replace(result, pairs=pairs)
 
 
@@ -112,7 +131,10 @@ def _result(space: Constraints, classes: Array) -> Separability | KernelSeparabi
     if len(classes) == 1:
         facts |= {"margin": math.inf, "margin_bounds": (math.inf, math.inf), "augmented_margin": math.inf}
         return kind(separable=True, other=True, reason="there is only one class, so nothing to separate", **facts)
-    proof = proofs.best(space)
+    try:
+        proof = proofs.best(space)
+    except OutOfTime as error:
+        proof = proofs.Undecided(str(error))
     facts["other"] = _other(space, proof)
     if isinstance(proof, proofs.Contradiction) and kind is Separability:
         proof = simplest(space, proof)
@@ -126,7 +148,10 @@ def _result(space: Constraints, classes: Array) -> Separability | KernelSeparabi
         if kind is Separability and len(classes) == 2:
             facts["point"] = _meeting(space, at, weights)
         reason = f"exact multipliers of {number} combine them to 0"
-        return kind(separable=False, reason=reason, irreducible=irreducible(space, proof), **facts)
+        few = None
+        with suppress(OutOfTime):
+            few = irreducible(space, proof)
+        return kind(separable=False, reason=reason, irreducible=few, **facts)
     augmented, augmented_margin = _augmented(space, proof)
     of_kind = "rational" if proof.hypothesis.rational else "float"
     facts |= {
@@ -145,7 +170,10 @@ def _augmented(space: Constraints, proof: proofs.Separator) -> tuple[Hypothesis,
     """The best separator if the bias counts as a weight, and its margin."""
     if not space.bias:
         return proof.hypothesis, proof.low
-    other = proofs.best(space, free=False, first=proof.chosen)
+    known = (proof.hypothesis, proof.view)
+    other: proofs.Proof | None = None
+    with suppress(OutOfTime):
+        other = proofs.best(space, free=False, first=proof.chosen, known=known)
     same = proof.hypothesis if proof.hypothesis.rational else proofs.forms(space, proof.hypothesis, free=False)[0]
     low, _ = proofs.margin(space, same, free=False)
     if isinstance(other, proofs.Separator) and other.low > low:
@@ -165,16 +193,24 @@ def _other(space: Constraints, proof: proofs.Proof) -> bool | None:
     first = None  # a contradiction may be a single row, which is no good start
     if isinstance(proof, proofs.Separator):
         first = changed.searched.choose(proof.chosen.at, proof.chosen.rivals)
-    other = proofs.best(changed, first=first) if isinstance(changed, Gram) else proofs.decide(changed, first=first)
+    try:
+        other = proofs.best(changed, first=first) if isinstance(changed, Gram) else proofs.decide(changed, first=first)
+    except OutOfTime:
+        return None
     return None if isinstance(other, proofs.Undecided) else not isinstance(other, proofs.Contradiction)
 
 
 def _meeting(space: Constraints, at: Ints, weights: list[Fraction]) -> Array:
     """Σ λ_i x_i/Σ λ_i over the rows of one class; it is also in the hull (without a bias: cone) of the other."""
     mine = space.codes[at] == int(any(space.codes[at] == 1))
-    total = sum(weight for weight, chosen in zip(weights, mine, strict=True) if chosen)
-    shares = np.array([float(weight / total) for weight, chosen in zip(weights, mine, strict=True) if chosen])
-    return np.asarray(shares @ space.rows.take(at[mine]).matrix().astype(np.float64))
+    scale = math.lcm(*(weight.denominator for weight in weights))
+    counts = np.array([int(weight * scale) for weight, own in zip(weights, mine, strict=True) if own], dtype=object)
+    features, lines = space.lines(at[mine])
+    table, exponents = integers(lines, axis=0)
+    point = np.zeros(space.rows.n_features)
+    for j, entry, e in zip(features, counts @ table, exponents, strict=True):
+        point[j] = float(Fraction(int(entry), int(counts.sum())) * power(int(e))) if entry else 0.0
+    return point
 
 
 def _separators(space: Constraints, separator: Hypothesis, augmented: Hypothesis) -> dict[str, Any]:

@@ -170,11 +170,18 @@ def _meets(result: Any, rows: Rows, codes: Sequence[int], multipliers: Multiplie
     at = [row for row, _, _ in multipliers]
     lines = [dict(zip(*line, strict=True)) for line in stored(rows.take(np.array(at, dtype=np.intp)))]
     side = int(any(codes[row] for row in at))
-    mine = [(line, weight) for line, (row, _, weight) in zip(lines, multipliers, strict=True) if codes[row] == side]
-    total = sum((weight for _, weight in mine), Fraction(0))
+    scale = math.lcm(*(weight.denominator for _, _, weight in multipliers))
+    mine = [
+        (line, int(weight * scale))
+        for line, (row, _, weight) in zip(lines, multipliers, strict=True)
+        if codes[row] == side
+    ]
     for j, shown in enumerate(result.point.tolist()):
-        terms = [Fraction(line.get(j, 0.0)) * weight / total for line, weight in mine]
-        if abs(Fraction(shown) - sum(terms)) > sum(map(abs, terms)) / 10**9 + Fraction(1, 10**300):
+        ratios = [line.get(j, 0.0).as_integer_ratio() for line, _ in mine]
+        common = max(below for _, below in ratios)  # denominators are powers of two
+        terms = [above * (common // below) * count for (above, below), (_, count) in zip(ratios, mine, strict=True)]
+        unit = common * sum(count for _, count in mine)
+        if abs(Fraction(shown) * unit - sum(terms)) > Fraction(sum(map(abs, terms)), 10**9) + Fraction(unit, 10**300):
             raise CertificateError("the hulls do not meet at the point given, by the multipliers")
 
 
