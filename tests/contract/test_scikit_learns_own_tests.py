@@ -88,6 +88,9 @@ def test_early_stopping_is_refused_in_a_stream(name):
         with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
             learn(X, y)
     assert not hasattr(model, "classes_")
+    tagger = perceptrons.SequenceTagger(early_stopping=True)
+    with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
+        tagger.partial_fit([["a"]], [["A"]])
 
 
 def test_sparse_kernel_matrices_are_not_announced():

@@ -185,6 +185,14 @@ def test_rows_that_are_separated_do_not_end_passive_aggressive_training():
     assert model.converged_ and model.n_iter_ > first_clean + 5
 
 
+def test_a_trace_of_passive_aggressive_training_goes_on_after_rows_are_separated():
+    X, y = separable(300, 5, 0.1)
+    run = trace(PassiveAggressiveClassifier(C=0.01, random_state=0, tol=1e-4), X, y)
+    assert run.model.mistakes_[-1] == 0 == run.model.mistakes_[-4]
+    assert run.n_updates == run.model.n_updates_
+    np.testing.assert_allclose(run.weights[-1][:-1], run.model.coef_[0])
+
+
 def test_a_pass_without_a_step_ends_passive_aggressive_training():
     X, y = separable(300, 5, 0.5)
     model = PassiveAggressiveClassifier(random_state=0, tol=None, max_iter=100_000).fit(X, y)

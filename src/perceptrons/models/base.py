@@ -222,6 +222,14 @@ class Online(BaseEstimator):
             warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel + 1)
         run.resume_interrupt()
 
+    def _refuse_early_stopping(self) -> None:
+        """Raise an error in `partial_fit`, which would ignore this parameter."""
+        if self.early_stopping:
+            raise ValueError(
+                "early_stopping should be False with partial_fit, which makes one pass and cannot stop: call "
+                "set_params(early_stopping=False)"
+            )
+
     # -- reports ----------------------------------------------------------------------------------------------
 
     @property

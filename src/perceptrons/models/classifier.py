@@ -262,11 +262,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         settings = self._settings()
         if not first and settings != self._learned_with:
             self._validate_params()  # otherwise, once is enough
-        if self.early_stopping:
-            raise ValueError(
-                "early_stopping should be False with partial_fit, which makes one pass and cannot stop: call "
-                "set_params(early_stopping=False)"
-            )
+        self._refuse_early_stopping()
         if isinstance(self.class_weight, str):
             raise ValueError(
                 "class_weight='balanced' needs all labels in advance: use fit, or set class_weight to a dict"

@@ -292,6 +292,7 @@ class SequenceTagger(Online):
 
     def _learn_once(self, X: Any, y: Any, announced: list[Any]) -> Break | None:
         """Learn from sequences once; returns where their labels break the label scheme, if it is given up."""
+        self._refuse_early_stopping()
         tagger = self._tagger if hasattr(self, "_tagger") else self._new()
         plan = self._plan()
         same = [name for name in ("order", "readout", "scheme") if getattr(plan, name) == getattr(tagger.plan, name)]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from perceptrons.core.spaces import TINY
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.fit import InMemory, Run
+from perceptrons.learn.fit import Falling, InMemory, Passes, Run
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.recording import Rerun
 from perceptrons.models import PassiveAggressiveClassifier, Perceptron
@@ -78,7 +78,8 @@ def trace(
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass
     run = model._train(task, fresh, stacklevel=2)
     best = best_separator(learner, examples)
-    rerun = Rerun(learner, examples, task.passes.seed, run.n_iter, limit)
+    never = None if task.passes.falling is None else Falling(None, 1)  # as many passes, although rows are separated
+    rerun = Rerun(learner, examples, Passes(run.n_iter, seed=task.passes.seed, falling=never), limit)
     return _assembled(model, task.classes, run, rerun, best)
 
 

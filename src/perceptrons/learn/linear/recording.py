@@ -112,8 +112,7 @@ class Rerun(NamedTuple):
 
     learner: LinearLearner
     examples: Examples
-    seed: int | None
-    n_passes: int
+    passes: Passes
     limit: int  # the most updates to record
 
     def record(self, star: Floats | None = None, room: int = ROOM) -> Recorder:
@@ -124,5 +123,5 @@ class Rerun(NamedTuple):
         learner = copy.copy(self.learner)
         learner.state, learner.burn_in = learner.state.copy(), 0
         learner.readout = recorder = Recorder(learner, star, self.limit, room)
-        fit(learner, InMemory(self.examples), Passes(max_iter=self.n_passes, seed=self.seed))
+        fit(learner, InMemory(self.examples), self.passes)
         return recorder
