@@ -287,6 +287,8 @@ def _canonical(arrays: Arrays, shape: tuple[int, int], input_name: str) -> tuple
             f"{input_name} is not a valid CSR matrix: index {index} in row {row} is outside of its {shape[1]} columns."
         )
     X = csr_array((values.copy(), indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
+    if len(values) > shape[1]:  # sorts all rows by counting, in half the time
+        X = X.tocsc().tocsr()
     X.sum_duplicates()
     return _csr(X)
 

@@ -23,7 +23,7 @@ def twins(rows: Rows, codes: npt.NDArray[np.generic]) -> Ints | None:
     weights = np.append(np.random.default_rng(0).uniform(0.5, 1.0, rows.n_features), 0.0)
     with np.errstate(all="ignore"):
         scores = passes.decide(*rows.arrays, 0.0, weights)[:, 0]
-    order = np.argsort(scores, kind="stable")
+    order = np.argsort(scores)
     before, after = order[:-1], order[1:]
     alike = np.flatnonzero((scores[before] == scores[after]) & (codes[before] != codes[after]))
     for k in alike[:TRIES]:
