@@ -218,7 +218,7 @@ class _Values(dict[Any, int]):
         self.rows, self.key = rows, key
 
     def __missing__(self, value: Any) -> int:
-        if isinstance(value, str | bytes):
+        if type(value) is str or isinstance(value, (str, bytes)):
             self[value] = code = self.rows.number(self.key + SEPARATOR + text_of(value))
             return code
         number = number_of(self.key, value)
