@@ -19,7 +19,7 @@ from perceptrons.solver.working_set import rounds
 
 # The work of a decision: passes over all rows, and values that a pass could read in the time of the rest. A search
 # among m constraints takes a time that grows with m³. Measured for 4 to 1,000 unknowns, 150 to 500,000 rows.
-PASSES, VALUES, VALUES_BY_CUBE = 4, 1_000_000, 50
+PASSES, VALUES, VALUES_BY_CUBE = 8, 4_000_000, 150
 ROUNDS = 100  # of the search
 
 
