@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -27,9 +26,11 @@ from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
 from perceptrons.learn.sequence.schemes import Break
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.metrics.entities import EntityReport, entity_report
+from perceptrons.models import tagged
 from perceptrons.models.base import Online
 from perceptrons.models.guard import reading
 from perceptrons.models.parameters import COMMON, documented
+from perceptrons.models.tagged import Labellings, cut
 
 Bounds = npt.NDArray[np.uint64]
 USUAL = ("word", "pos", "chunk", "ner")  # columns in the order of CoNLL files
@@ -341,7 +342,7 @@ class SequenceTagger(Online):
         """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))
-        return Labellings(_cut(tagger.labels, codes, bounds))
+        return Labellings(cut(tagger.labels, codes, bounds))
 
     def predict_single(self, xseq: Any) -> list[Any]:
         """Predict the labels of one sequence.
@@ -375,7 +376,7 @@ class SequenceTagger(Online):
         tagger = self._ready()
         examples = tagger.vocabulary.sequences(self._given(tagger, X), grow=False)
         codes, scores = tagger.fitted.k_best(examples, int(k))
-        lists = [_cut(tagger.labels, line, examples.bounds) for line in codes]
+        lists = [cut(tagger.labels, line, examples.bounds) for line in codes]
         return [
             [(lists[j][i], float(score)) for j, score in enumerate(scores[i]) if score > -np.inf]
             for i in range(examples.n_sequences)
@@ -440,69 +441,12 @@ class SequenceTagger(Online):
         """Number of distinct features seen."""
         return int(self._ready().vocabulary.n_features)
 
-    @property
-    @reading
-    def attributes_(self) -> list[str]:
-        """Names of all features seen, such as "word:the", in the order of their first occurrence."""
-        vocabulary = self._ready().vocabulary
-        return list(vocabulary.names(range(vocabulary.n_features)))
-
-    @property
-    def num_attributes_(self) -> int:
-        """Number of distinct features seen, as in `n_features_`."""
-        return self.n_features_
-
-    @property
-    @reading
-    def state_features_(self) -> dict[tuple[str, Any], float]:
-        """Non-zero weights of features with labels: ``{("word:the", "DET"): 1.5, …}``."""
-        tagger = self._ready()
-        features, labels, weights = tagger.fitted.state_weights()
-        names = tagger.vocabulary.names(features.tolist())
-        return {
-            (name, tagger.labels[label]): weight
-            for name, label, weight in zip(names, labels.tolist(), weights.tolist(), strict=True)
-        }
-
-    @property
-    @reading
-    def transition_features_(self) -> dict[tuple[Any, Any], float]:
-        """Non-zero weights of pairs of a label and the next one: ``{("DET", "NOUN"): 2.5, …}``."""
-        tagger = self._ready()
-        weights, names = tagger.fitted.transition_weights()[:-1, :-1], tagger.labels
-        return {
-            (names[i], names[j]): float(weights[i, j])
-            for i, j in zip(*(each.tolist() for each in np.nonzero(weights)), strict=True)
-        }
-
-    @property
-    @reading
-    def start_features_(self) -> dict[Any, float]:
-        """Non-zero weights of first labels of sequences: ``{"DET": 1.5, …}``."""
-        tagger = self._ready()
-        return _non_zero(tagger.labels, tagger.fitted.transition_weights()[-1, :-1])
-
-    @property
-    @reading
-    def end_features_(self) -> dict[Any, float]:
-        """Non-zero weights of last labels of sequences."""
-        tagger = self._ready()
-        return _non_zero(tagger.labels, tagger.fitted.transition_weights()[:-1, -1])
+    attributes_, num_attributes_ = property(tagged.attributes_), property(tagged.num_attributes_)
+    state_features_, transition_features_ = property(tagged.state_features_), property(tagged.transition_features_)
+    start_features_, end_features_ = property(tagged.start_features_), property(tagged.end_features_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tagger") and bool(self._tagger.labels)
-
-
-class Labellings(list[list[Any]]):
-    """A list of lists of labels, of which NumPy makes an array with one list per sequence, whatever their lengths."""
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        if dtype is not None and np.dtype(dtype) != object:
-            return np.array(list(self), dtype=dtype)
-        found = np.empty(len(self), dtype=object)
-        for i, labels in enumerate(self):
-            found[i] = labels
-        return found
 
 
 def _held_out(X_val: Any, y_val: Any, X_dev: Any, y_dev: Any) -> tuple[Any, Any, str]:
@@ -528,15 +472,3 @@ def _warn_of(given_up: Break | None, stacklevel: int) -> None:
             UserWarning,
             stacklevel=stacklevel,
         )
-
-
-def _non_zero(labels: Sequence[Any], weights: npt.NDArray[np.float64]) -> dict[Any, float]:
-    """The weights that are not 0, by label."""
-    return {label: weight for label, weight in zip(labels, weights.tolist(), strict=True) if weight}
-
-
-def _cut(labels: Sequence[Any], codes: Any, bounds: Bounds) -> list[list[Any]]:
-    """Cut labels into sequences."""
-    flat = [labels[code] for code in codes.tolist()]
-    ends = bounds.tolist()
-    return [flat[begin:end] for begin, end in pairwise(ends)]
