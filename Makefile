@@ -32,6 +32,7 @@ fuzz: $(VENV)/.tested
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/linear.py
+	$(BIN)/python benchmarks/stopping.py $(DATA)
 	$(BIN)/python benchmarks/theory.py $(DATA)
 	$(BIN)/python benchmarks/published.py $(DATA)
 	$(BIN)/python benchmarks/budget.py
