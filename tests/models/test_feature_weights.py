@@ -38,7 +38,7 @@ def test_names_of_frames_and_arguments():
     assert other.feature == 2 * best.feature
     with pytest.raises(ValueError, match=r"feature_names must be 6 names, one per feature, got shape \(5,\)"):
         model.feature_weights(names[:5])
-    with pytest.raises(ValueError, match="top must be >= 0, got -1"):
+    with pytest.raises(ValueError, match="top must be a whole number >= 0, or None for all, got -1"):
         model.feature_weights(top=-1)
 
 

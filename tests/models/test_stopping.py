@@ -89,6 +89,21 @@ def test_the_pocket_goes_on_while_it_may_improve():
     assert pocket.n_iter_ > last.n_iter_
 
 
+def test_a_pocket_that_goes_on_tells_of_the_proof():
+    X, y = with_twins(2_000)
+    y[20:23] = 1 - y[20:23]
+    with pytest.warns(ConvergenceWarning, match=r"by tol=0.0001: rows 7 and 1234 are equal but have different labels"):
+        Perceptron(readout="pocket", tol=1e-4).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"by max_iter: rows 7 and 1234 are equal"):
+        Perceptron(readout="pocket", tol=1e-4, max_iter=200).fit(X, y)
+
+
+def test_a_row_of_zeros_is_named_without_a_bias():
+    with pytest.warns(ConvergenceWarning, match="all values of row 0 are 0, and so is its score without a bias"):
+        model = Perceptron(fit_intercept=False, tol=1e-9).fit([[0.0], [1.0], [2.0], [-1.0]], [0, 1, 1, 0])
+    assert model.contradiction_.tolist() == [0] and model.n_iter_ < 10_000  # small data: passes cost their overhead
+
+
 def test_rows_with_a_small_margin_are_still_separated():
     """The decision says that they can be separated, so training goes on until they are."""
     g = 1.1e-3
@@ -176,6 +191,20 @@ def test_passive_aggressive_stops_alike_from_files_arrays_and_the_command_line(t
     for model in (files, load(tmp_path / "model")):
         np.testing.assert_array_equal(model.coef_, arrays.coef_)
         assert model.n_iter_ == arrays.n_iter_ < 1000
+
+
+@pytest.mark.parametrize("begin", [True, 2, 3, 10])
+def test_averages_begin_where_scikit_learns_begin(begin):
+    """The mean of w over all examples from number `begin` on, after their updates."""
+    X, y = separable(60, 3, 0.0)
+    w, after = np.zeros(3), []
+    for x, sign in zip(X, np.where(y == 1, 1.0, -1.0), strict=True):
+        w = w + sign * min(0.1, max(0.0, 1.0 - sign * (w @ x)) / (x @ x)) * x
+        after.append(w)
+    model = PassiveAggressiveClassifier(
+        C=0.1, average=begin, fit_intercept=False, shuffle=False, max_iter=1, tol=None
+    ).fit(X, y)
+    np.testing.assert_allclose(model.coef_[0], np.mean(after[int(begin) - 1 :], axis=0))
 
 
 def test_rows_that_are_separated_do_not_end_passive_aggressive_training():

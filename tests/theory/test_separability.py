@@ -18,6 +18,7 @@ from theory_cases import (
     small,
 )
 
+from perceptrons import Perceptron
 from perceptrons.theory import separability
 
 
@@ -136,3 +137,20 @@ def test_the_report_is_short_and_says_what_the_bias_is_worth():
 def test_bad_input(X, y, message):
     with pytest.raises(ValueError, match=message):
         separability(X, y)
+
+
+def test_numbers_that_floats_cannot_hold_are_refused():
+    for X in (np.array([[2**70], [2**70 + 1]], dtype=object), np.array([[1], [1 + np.longdouble(2) ** -60]])):
+        with pytest.raises(ValueError, match="X has numbers that float64 cannot hold exactly"):
+            separability(X, [0, 1])
+    assert separability(np.array([[2**70], [2**71]], dtype=object), [0, 1]).separable
+    with pytest.raises(ValueError, match="time_limit must be a number of seconds"):
+        separability([[1.0], [2.0]], [0, 1], time_limit="soon")
+
+
+def test_the_report_shows_the_margin_that_tol_is_about():
+    X, y = [[1000.0], [1001.0], [1010.0], [1011.0]], [0, 0, 1, 1]
+    result = separability(X, y)
+    share = result.augmented_margin / np.hypot(1011, 1)
+    assert share < 1e-5 and f"or {share:.3g} of R with the constant 1" in str(result)
+    assert not Perceptron().fit(X, y).converged_ and Perceptron().fit(np.array(X) - 1005.5, y).converged_

@@ -52,8 +52,10 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
     size = f"margin <= {at_most(learner.margin_bound)} with R = {learner.radius:.3g}"
     done = f"{run.n_iter} pass{'' if run.n_iter == 1 else 'es'}"
     tells = f" ({words.who_tells})" if words.who_tells else ""
-    if run.stop == "inseparable":
-        reason = f"stopped after {done}: {_contradiction(run.verdict)}, so the {words.unit} are not {words.separable}"
+    if run.verdict.separable is False and run.stop in ("inseparable", "margin", "max_iter"):
+        by = {"margin": f" by tol={passes.tol:g}", "max_iter": " by max_iter"}.get(run.stop, "")
+        found = _contradiction(run.verdict)
+        reason = f"stopped after {done}{by}: {found}, so the {words.unit} are not {words.separable}"
         advice = words.other_space
         if run.verdict.twins:
             advice = "correcting or removing one of them, or an averaged, voted or pocket readout"
@@ -90,6 +92,8 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
 def _contradiction(verdict: Verdict) -> str:
     """Name the rows that contradict each other."""
     assert verdict.rows is not None
+    if len(verdict.rows) == 1:  # without a bias
+        return f"all values of row {verdict.rows[0]} are 0, and so is its score without a bias"
     if verdict.twins:
         return "rows {} and {} are equal but have different labels".format(*verdict.rows)
     return f"{some(verdict.rows)} cannot be separated from each other"

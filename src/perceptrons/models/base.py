@@ -40,7 +40,8 @@ class Online(BaseEstimator):
         Maximum number of passes over the data. With the default `tol`, training ends long before.
     tol : float or None, default=1e-3
         Stop when the margin is proved to be smaller than `tol` times R, the length of the longest row, or when the rows
-        are proved not to be separable. Checked after each pass, from pass `n_iter_no_change` on. None turns this off.
+        are proved not to be separable. Checked after each pass, from pass `n_iter_no_change` on. None turns this off;
+        then set `max_iter`, whose default is large.
     shuffle : bool, default=True
         Whether each pass visits the examples in a new random order.
     random_state : int, RandomState or None, default=0
@@ -83,7 +84,8 @@ class Online(BaseEstimator):
     validation_errors_ : ndarray
         Error on held-out examples after each pass; empty if none were held out.
     contradiction_ : ndarray or None
-        Numbers of rows that cannot be separated from each other, if `fit` stopped because it found some; else None.
+        Numbers of rows that cannot be separated from each other, if `fit` has found some; else None. `fit` then ends,
+        except that the pocket readout goes on while it may improve.
     n_seen_, n_mistakes_, n_updates_ : int
         Number of examples processed, mistakes and steps, over all passes and calls.
     margin_bound_ : float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,8 +99,8 @@ def feature_weights(model: Any, feature_names: Any = None, top: int | None = Non
         names = np.asarray(feature_names)
         if names.shape != (coef.shape[1],):
             raise ValueError(f"feature_names must be {coef.shape[1]} names, one per feature, got shape {names.shape}")
-    if top is not None and top < 0:
-        raise ValueError(f"top must be >= 0, got {top}")
+    if top is not None and (not isinstance(top, Integral) or top < 0):
+        raise ValueError(f"top must be a whole number >= 0, or None for all, got {top!r}")
     encoding, labels = getattr(model, "encoding_", None), model.classes_.tolist()[-len(coef) :]
     return FeatureWeights(
         [

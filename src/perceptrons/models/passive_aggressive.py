@@ -55,7 +55,7 @@ class PassiveAggressiveClassifier(Classifier):
         Seed for shuffling and for the choice of held-out rows. With None, as in scikit-learn, each fit differs.
     {shared: warm_start class_weight}
     average : bool or int, default=False
-        Whether to predict with the mean of the weights. An integer n > 1 starts the mean after n examples.
+        Whether to predict with the mean of the weights. An integer n > 1 starts the mean at example n.
 
     Attributes
     ----------
@@ -129,5 +129,5 @@ class PassiveAggressiveClassifier(Classifier):
             "rule": rules.resolve(rules.PA1(self.C) if self.loss == "hinge" else rules.PA2(self.C)),
             "readout": "averaged" if self.average else "last",
             "fit_intercept": self.fit_intercept,
-            "burn_in": int(self.average) if int(self.average) > 1 else 0,
+            "burn_in": max(0, int(self.average) - 1),
         }

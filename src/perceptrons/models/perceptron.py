@@ -28,7 +28,8 @@ class Perceptron(Classifier):
     Guarantee: if some hypothesis separates the rows with margin γ, training makes at most ``(R/γ)²`` updates, in any
     order. R is the length of the longest row, with the constant 1 appended for the bias. Training ends when a whole
     pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. With the default settings, all data
-    with a relative margin of at least 0.001 end without training errors.
+    with a relative margin γ/R of at least 0.001 end without training errors. Centre rows that lie far from the origin:
+    the constant feature is short beside them, so that γ/R is small.
 
     Parameters
     ----------

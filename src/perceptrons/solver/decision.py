@@ -20,6 +20,7 @@ from perceptrons.solver.working_set import rounds
 # The work of a decision: passes over all rows, and values that a pass could read in the time of the rest. A search
 # among m constraints takes a time that grows with m³. Measured for 4 to 1,000 unknowns, 150 to 500,000 rows.
 PASSES, VALUES, VALUES_BY_CUBE = 8, 4_000_000, 150
+LEAST = 2_000  # a pass takes at least the time of this many values
 ROUNDS = 100  # of the search
 
 
@@ -29,7 +30,7 @@ def decision(learner: ClassLearner, examples: Examples, least: int) -> Decision:
     The number of passes depends only on the sizes of the data, so that results repeat.
     """
     rows, blocks = examples.rows, learner.n_classes if learner.n_classes > 2 else 1
-    per_pass = max(1, (rows.values.size + len(rows)) * blocks)
+    per_pass = LEAST + (rows.values.size + len(rows)) * blocks
     cost = 0
     if isinstance(learner, LinearLearner):
         unknowns = (learner.n_classes - 1) * (rows.n_features + int(learner.bias)) + 1

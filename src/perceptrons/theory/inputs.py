@@ -33,10 +33,25 @@ def read(X: Any, y: Any, asker: str, *, any_length: bool = False, name: str = "X
             f"{name} has integers beyond 2^53. float64 cannot hold them exactly, so the verdict would be about other "
             "numbers. Subtract an offset first, or pass floats if their rounding does not matter."
         )
+    if whole.dtype.kind == "O" or (whole.dtype.kind == "f" and whole.dtype.itemsize > 8):
+        _refuse_rounding(whole, name)
     names = getattr(X, "columns", None)
     readable = validation.readable(X, asker, name)
     rows = as_rows(readable, None if names is None else list(names), name, any_length=any_length)
     return rows, validation.labels(asker, y, rows)
+
+
+def _refuse_rounding(whole: Array, name: str) -> None:
+    """Raise an error for numbers that float64 cannot hold; what is no number at all is refused elsewhere."""
+    try:
+        rounded = whole.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return
+    if (np.isfinite(rounded) & (rounded != whole)).any():
+        raise ValueError(
+            f"{name} has numbers that float64 cannot hold exactly, so the verdict would be about other numbers. Pass "
+            "float64 if their rounding does not matter."
+        )
 
 
 def read_either(

@@ -6,6 +6,7 @@ import math
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from numbers import Real
 from typing import Any, overload
 
 import numpy as np
@@ -103,7 +104,7 @@ def separability(
     >>> xor.check([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     True
     """
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
         raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {time_limit!r}")
     space, classes = read_problem(X, K, y, "separability", error=K_error, fit_intercept=fit_intercept, any_length=True)
     with limited(time_limit):

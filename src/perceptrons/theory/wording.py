@@ -20,6 +20,15 @@ def brief(result: Any) -> str:
     return f"<{type(result).__name__}: {verdict}, fit_intercept={result.fit_intercept}, {result.n_rows} rows>"
 
 
+def _augmented(result: Any) -> str:
+    """The margin with the bias as a weight, and what it is for."""
+    text = down(result.augmented_margin, 6)
+    if not result.fit_intercept:
+        return f"{text}, used in Novikoff's bound and by tol"
+    share = result.augmented_margin / math.hypot(result.radius, 1.0)
+    return f"{text}, or {share:.3g} of R with the constant 1; used in Novikoff's bound and by tol"
+
+
 def report(result: Any, where: str, point: str, meeting: Sequence[str] = (), about: Sequence[str] = ()) -> str:
     """Describe a verdict with its margins or its contradiction, line by line.
 
@@ -33,7 +42,7 @@ def report(result: Any, where: str, point: str, meeting: Sequence[str] = (), abo
         lines += [
             f"  largest margin    proved to be between {down(low, 10)} and {up(high, 10)}",
             f"  relative to R     {low / result.radius:.3g}, where R = {up(result.radius, 6)} is the longest {point}",
-            f"  augmented margin  {down(result.augmented_margin, 6)}, used in Novikoff's bound",
+            f"  augmented margin  {_augmented(result)}",
             f"  determined by     {some(np.unique(result.support))}",
         ]
     elif result.separable is False:
