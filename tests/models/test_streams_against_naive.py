@@ -160,7 +160,7 @@ def test_passive_aggressive(loss, rule, n_classes):
     for average in (False, True, 1, 7):
         model = PassiveAggressiveClassifier(C=C, loss=loss, average=average, shuffle=False, tol=None, max_iter=3)
         twin = Naive(rule, C=C).fit(X, y, max_iter=3)
-        expected = twin.averaged(after=average if average > 1 else 0) if average else twin.last()
+        expected = twin.averaged(after=int(average) - 1) if average else twin.last()
         model.fit(X, y)
         close(np.column_stack([model.coef_, model.intercept_]), expected)
         reference = Perceptron(
@@ -173,19 +173,19 @@ def test_passive_aggressive(loss, rule, n_classes):
 
 
 @pytest.mark.parametrize("announced", [True, False])
-@given(cuts=CUTS, after=st.integers(2, 15))
+@given(cuts=CUTS, first=st.integers(2, 15))
 @settings(max_examples=30, deadline=None)
-def test_a_mean_that_begins_later_does_so_in_any_chunks(announced, cuts, after):
+def test_a_mean_that_begins_later_does_so_in_any_chunks(announced, cuts, first):
     """Examples count from the first one, also while only one class is known."""
     X, y, _ = data("pa1", 2)
     y[:4] = "ant"
     classes = NAMES[:2] if announced else None
-    model = PassiveAggressiveClassifier(C=0.1, average=after)
+    model = PassiveAggressiveClassifier(C=0.1, average=first)
     twin = Naive("pa1", C=0.1, classes=NAMES[:2] if announced else ())
     twin.partial_fit(X, y)
     for rows, labels in zip(np.split(X, cuts), np.split(y, cuts), strict=True):
         model.partial_fit(rows, labels, classes=classes)
-    close(np.column_stack([model.coef_, model.intercept_]), twin.averaged(after))
+    close(np.column_stack([model.coef_, model.intercept_]), twin.averaged(after=first - 1))
 
 
 def test_before_a_mean_begins_the_last_hypothesis_predicts():
