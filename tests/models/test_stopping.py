@@ -74,6 +74,15 @@ def test_rows_of_weight_zero_contradict_nothing():
     assert Perceptron().fit(X, y, sample_weight=weight).contradiction_.tolist() == [7, 1234]
 
 
+def test_rows_are_numbered_as_the_user_has_them():
+    X, y = separable(20_000, 10, 0.3)
+    y[17] = 1 - y[17]
+    weight = np.ones(len(X))
+    weight[:10] = 0.0
+    rows = Perceptron().fit(X, y, sample_weight=weight).contradiction_
+    assert rows.min() >= 10 and 17 in rows and separability(X[rows], y[rows]).separable is False
+
+
 def test_tol_none_makes_all_passes():
     X, y = with_twins(2_000)
     model = Perceptron(tol=None, max_iter=3_000).fit(X, y)

@@ -239,8 +239,6 @@ def _learn(learner: AnyLearner, material: Material[Any], passes: Passes, run: Ru
     """Make passes and record their mistakes; a finished pass counts even if Ctrl-C comes at its end."""
     totals, done = learner.totals, list[int]()
     seen, mistakes, wrong_tokens, loss = totals.seen, totals.mistakes, totals.wrong_tokens, learner.course.loss
-    if run.n_iter + lines < passes.least:
-        passes = passes._replace(tol=None)
     try:
         done = material.learn(learner, run.n_iter, lines, passes)
     except KeyboardInterrupt:

@@ -15,8 +15,9 @@ import numpy as np
 
 from perceptrons.core.jit.deferred import forms, overload, register_jitable
 from perceptrons.core.rows import JIT, ONE, U
+from perceptrons.core.sequence.emissions import CALLED
 from perceptrons.core.sequence.lanes import LANES
-from perceptrons.core.sequence.lattice import CALLED, LOWEST, pair_of, start_of, stop_of
+from perceptrons.core.sequence.lattice import LOWEST, pair_of, start_of, stop_of
 from perceptrons.core.sequence.markov import Second, by_order, is_a, is_second
 
 

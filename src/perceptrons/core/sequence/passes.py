@@ -22,7 +22,8 @@ from perceptrons.core.jit.compiled import Compiled, is_finite
 from perceptrons.core.jit.deferred import by_class, forms
 from perceptrons.core.rows import ONE, U
 from perceptrons.core.sequence.beam import beam_search, best_of, trace, violation
-from perceptrons.core.sequence.lattice import CALLED, best_labels, emissions, k_best, rows_ahead
+from perceptrons.core.sequence.emissions import CALLED, emissions, rows_ahead
+from perceptrons.core.sequence.lattice import best_labels, k_best
 from perceptrons.core.sequence.steps import FREE, difference, gram, lengths, move
 
 

@@ -10,7 +10,8 @@ from perceptrons.core.counters import AVERAGED, SQ_NORM, USED_ROWS
 from perceptrons.core.jit.deferred import forms, overload, register_jitable
 from perceptrons.core.rows import JIT, ONE, U
 from perceptrons.core.rule import tau
-from perceptrons.core.sequence.lattice import CALLED, by_values, open_line, pair_of, place_of, start_of, stop_of
+from perceptrons.core.sequence.emissions import CALLED, by_values, open_line, place_of
+from perceptrons.core.sequence.lattice import pair_of, start_of, stop_of
 from perceptrons.core.sequence.markov import Zeroth, by_order, is_a, is_second
 
 FREE = U(0xFFFFFFFFFFFFFFFF)  # key of a free place in the table of differences

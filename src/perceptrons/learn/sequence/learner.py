@@ -131,7 +131,7 @@ class SequenceLearner(Learner[Corpus]):
         return entries([self.state[name] for name in WEIGHTS[: 1 + self.readout.sums]], self.pages, rows)
 
     def with_entries(self, shape: tuple[int, int], rows: Positions, labels: Positions, values: Floats) -> State:
-        """A copy of the state with these entries in w and in sums, and room for so many rows and labels."""
+        """A copy of the state with these entries in w and in sums; `shape` is its number of rows and of labels."""
         state = self.state.copy(slice(0)).with_arrays(**zeros(*shape, self.readout.sums))
         arrays = [state[name] for name in WEIGHTS[: len(values)]]
         state.course.used_lines = fill(arrays, state.get("pages"), rows, labels, values)
