@@ -143,8 +143,8 @@ def training_error(task: Task) -> float | None:
     learner, material = task.learner, task.material
     if isinstance(material, Stream):
         assert isinstance(learner, LinearLearner)
-        cached = isinstance(material.source, Cached) and material.source.table is not None
-        return material.error(learner, held_out=False) if cached else None
+        ready = isinstance(material.source, Cached) and material.source.ready
+        return material.error(learner, held_out=False) if ready else None
     assert isinstance(material, InMemory)
     examples = material.examples
     learned = examples if examples.weight is None else examples.take(examples.weight > 0)

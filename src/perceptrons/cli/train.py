@@ -71,7 +71,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     """Learn a model from DATA and save it.
 
     Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
-    several passes, files are parsed once, and a binary copy is kept (see --cache).
+    several passes, files are parsed once: parsed rows stay in memory, or in a binary copy if they take more than 64 MB
+    (see --cache).
 
     \b
       perceptrons train train.svm --model m.perceptron --passes 1

@@ -161,8 +161,8 @@ class Stream:
     ) -> Iterator[tuple[int, Examples, npt.NDArray[np.bool_] | None]]:
         """All batches with their numbers, and which of their rows are held out."""
         source, order = self.source, None
-        if seed is not None and number > 0 and isinstance(source, Cached) and source.table is not None:
-            order = np.arange(len(source.table), dtype=np.uint32)
+        if seed is not None and number > 0 and isinstance(source, Cached) and source.ready:
+            order = np.arange(len(source.starts) - 1, dtype=np.uint32)
             shuffle(order[np.newaxis], np.uint64(seed), np.uint64(number))
             batches, starts = source.batches(order.tolist()), source.starts
         else:
