@@ -70,7 +70,7 @@ def _lines(model: Classifier, part: Any) -> Floats:
     learner: LinearLearner = model._learner
     if learner.readout.by_vote:
         raise AttributeError(f"readout={learner.readout.name!r} has no coef_ and no intercept_: many hypotheses vote")
-    w = learner.weights[part]
+    w = (learner.weights if learner.scaling is None else learner.scaling.fold(learner.weights))[part]
     return np.asarray(w[np.newaxis] if w.ndim == 1 else w.T)
 
 
