@@ -114,7 +114,7 @@ def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
     weights = learner.current if learner.readout.by_vote else learner.weights
     if not np.isfinite(weights).all():
         raise ValueError("the weights of the readout exceed the range of floats")
-    table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1)
+    table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1) * learner.bias
     largest = [
         [{"feature": j, "name": name_of(saved, j), "weight": float(weight[j])} for j in heaviest(weight, top)]
         for weight in table.T

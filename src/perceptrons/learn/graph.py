@@ -34,7 +34,9 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
         )
     if isinstance(learner, LinearLearner):
         weights = learner.weights
-        scores = graph.node("Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), _two(weights[-1:]))
+        scores = graph.node(
+            "Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), learner.offset[np.newaxis]
+        )
     else:
         from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
 
