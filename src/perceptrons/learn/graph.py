@@ -33,10 +33,8 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
             "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is similar"
         )
     if isinstance(learner, LinearLearner):
-        weights = learner.weights
-        scores = graph.node(
-            "Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), learner.offset[np.newaxis]
-        )
+        products = graph.node("MatMul", x, graph.constant(_two(learner.weights[:-1])))
+        scores = graph.node("Add", products, learner.offset[np.newaxis])
     else:
         from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
 

@@ -81,7 +81,7 @@ class Stage:
         self.corner = _emptiest(X, self.view[0])
 
     def before(self, k: int) -> Floats:
-        """(w, b/c) before an update, of two classes. If the update before it is not recorded, the step is taken back."""
+        """(w, b/c) before an update, of two classes. If the one before it is not recorded, the step is taken back."""
         trace = self.trace
         if k < 0 or trace.update[k] == 1:
             return self.start
