@@ -57,6 +57,7 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
             share=share,
             class_weight=lambda classes: by_label(given["class_weight"], classes),
             reads_all=given["class_weight"] is not None,
+            centred=not given["no_intercept"],
             watch=watch,
         )
 

@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 class ClassLearner(Learner[Examples]):
     """A learner of two or more classes. Subclasses add the space: weights of features, or of support rows."""
 
-    bias: float  # value of the constant feature: 1, or 0 without a bias
+    bias: float  # value of the constant feature: c (1 unless a learner sets it), or 0 without a bias
     fixed: dict[str, Any]  # settings that cannot change after learning has begun
     n_classes: int
     burn_in = 0  # number of examples to process before averaging begins
@@ -57,7 +57,7 @@ class ClassLearner(Learner[Examples]):
     @property
     def radius(self) -> float:
         """R: the length of the longest row, with the constant feature if there is a bias."""
-        return float(np.sqrt(self.totals.sq_radius + self.bias))
+        return float(np.sqrt(self.totals.sq_radius + self.bias**2))
 
     @property
     def longest_step(self) -> float:

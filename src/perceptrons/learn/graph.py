@@ -35,8 +35,8 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
         )
     x = x if learner.scaling is None else _scaled(graph, x, learner.scaling, n_features)
     if isinstance(learner, LinearLearner):
-        weights = learner.weights
-        scores = graph.node("Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), _two(weights[-1:]))
+        products = graph.node("MatMul", x, graph.constant(_two(learner.weights[:-1])))
+        scores = graph.node("Add", products, learner.offset[np.newaxis])
     else:
         from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
 

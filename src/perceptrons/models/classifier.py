@@ -113,6 +113,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             learned=learned,
             start=start,
             reads_all=reads_all or self.class_weight is not None,
+            centred=bool(self.fit_intercept),
             agrees=lambda encoding: learned is None or sources.agree(self, encoding),
             decide=lambda learner, examples: decision(learner, examples, self.n_iter_no_change),
         )

@@ -96,7 +96,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
                 statistics = statistics or statistics_of(made, rows)
                 if statistics is not None:  # of all batches so far, this one included
                     statistics.add(rows)
-                    scaling = statistics.scaling()
+                    scaling = statistics.scaling(bool(settings["fit_intercept"]))
             scaled = rows if scaling is None else scaling.apply(rows)
             guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict))
             trial._learner.scaling = scaling
