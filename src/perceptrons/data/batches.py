@@ -67,7 +67,6 @@ class Source(ABC):
     n_bytes: int | None = None
     bytes_done: int = 0
     caching: str | bool = False
-    scale: str = "none"
     _begun = False
 
     @abstractmethod

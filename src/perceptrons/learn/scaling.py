@@ -8,7 +8,7 @@ are scaled only if their sizes are far apart, and sparse ones keep their zeros.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -198,6 +198,13 @@ def statistics_of(source: Source, rows: Rows) -> Statistics | None:
     if source.encoding is not None:
         return Statistics(len(source.encoding.numbers))
     return Sizes(dense=rows.indices is None, always=source.scale == "standard")
+
+
+def with_means(encoding: Any, scaling: Scaling | None) -> Any:
+    """The encoding of a table's columns that fills missing numbers with what counted for them in training."""
+    if encoding is None or scaling is None:
+        return encoding
+    return replace(encoding, means=dict(zip(encoding.numbers, scaling.centre.tolist(), strict=True)))
 
 
 def to_one_scale(source: Source | None, rows: Rows, left_out: Any, centred: bool) -> Scaling | None:

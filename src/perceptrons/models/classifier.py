@@ -203,7 +203,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             run = task.run(self._report(task.material))
             read = source
         if not goes_on:
-            sources.note_features(fresh, read, task.n_features)
+            sources.note_features(fresh, read, task.n_features, task.learner.scaling)
         self._finish(task, run, fresh, stacklevel + 1)
 
     def _become(self, fresh: Any, learner: ClassLearner, classes: Array, run: Run, n_rows: int) -> None:

@@ -42,7 +42,7 @@ def encoded(graph: Graph, encoding: Encoding, n_features: int) -> str:
     parts, codes = [], []
     for column in encoding.numbers:
         absent = graph.node("IsNaN", names[column])
-        fill = np.float64(encoding.means.get(column, 0.0) if encoding.fills_by_mean else encoding.fill(column) or 0.0)
+        fill = np.float64(encoding.means.get(column, encoding.fill(column) or 0.0))
         parts.append(graph.node("Where", absent, fill, names[column]))
         if MISSING in known.get(column, {}):
             codes.append(graph.node("Where", absent, np.int64(known[column][MISSING]), np.int64(width)))
