@@ -10,8 +10,9 @@ from sklearn.datasets import dump_svmlight_file
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
 from perceptrons.data import as_rows, source
+from perceptrons.learn import scaling
 from perceptrons.learn.holdout import chosen
-from perceptrons.learn.scaling import APART, Scaling, Sizes, Statistics, off_scale
+from perceptrons.learn.scaling import APART, FARTHEST, Scaling, Sizes, Statistics, off_scale
 
 WILD = np.array([1e-6, 1.0, 5e3, 1e9])  # sizes of columns
 OFFSET = np.array([0.0, 1.0, -2e4, 3e9])
@@ -45,7 +46,7 @@ def test_columns_get_mean_0_and_deviation_1(n, d, seed):
     if held.all():
         held[0] = False
     found = scaled_by(Statistics(d), X, held)
-    assert np.allclose(found, naive.standardised(X, ~held), rtol=1e-9, atol=1e-9)
+    assert np.allclose(found, np.clip(naive.standardised(X, ~held), -FARTHEST, FARTHEST), rtol=1e-9, atol=1e-9)
 
 
 def test_statistics_do_not_depend_on_how_rows_are_cut():
@@ -54,8 +55,37 @@ def test_statistics_do_not_depend_on_how_rows_are_cut():
     whole.add(as_rows(X))
     for begin, end in [(0, 1), (1, 7), (7, 250), (250, 300)]:
         parts.add(as_rows(X[begin:end]))
-    for name in ("count", "mean", "squares"):
+    for name in ("count", "mean", "squares", "low", "high", "sample"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
+
+
+def test_the_sample_is_spread_evenly_whatever_the_cuts(monkeypatch):
+    monkeypatch.setattr(scaling, "SAMPLE", 8)
+    found = Statistics(1)
+    held = np.zeros(30, dtype=bool)
+    held[::3] = True
+    X = np.arange(30.0)[:, np.newaxis]
+    for begin, end in [(0, 5), (5, 6), (6, 30)]:
+        found.add(as_rows(X[begin:end]), held[begin:end])
+    assert found.sample.ravel().tolist() == X[~held].ravel()[::4].tolist()
+
+
+def test_a_wild_cell_does_not_hide_the_others():
+    random = np.random.default_rng(5)
+    X = random.standard_normal((2000, 2))
+    X[77, 0] = 1e9  # a typing error
+    found = scaled_by(Statistics(2), X)
+    others = np.arange(2000) != 77
+    assert 0.9 < found[others, 0].std() < 1.1 and found[77, 0] == FARTHEST
+    assert np.array_equal(found[:, 1], np.clip(scaled_by(Statistics(1), X[:, 1:])[:, 0], -FARTHEST, FARTHEST))
+
+
+def test_a_column_that_is_almost_always_0_keeps_its_deviation():
+    X = np.zeros((2000, 1))
+    X[[3, 900]] = 1.0
+    statistics = Statistics(1)
+    statistics.add(as_rows(X))
+    assert statistics.scaling(True).spread[0] == pytest.approx(X.std())
 
 
 def test_dense_rows_equal_sparse_rows_with_all_entries():
@@ -96,6 +126,14 @@ def test_sparse_features_keep_their_zeros_and_are_scaled_only_if_far_apart():
     found = scaled_by(Sizes(dense=False, always=False), X)
     assert np.allclose(found.toarray(), X.toarray() / naive.root_mean_squares(X.toarray()))
     assert (found.indices == X.indices).all()
+
+
+def test_rare_features_do_not_decide_whether_to_scale():
+    X = np.eye(100)[:, :3] * np.array([1.0, 1e3, 1e6]) + np.c_[np.zeros((100, 2)), np.ones(100)]
+    X[0, 2] = 1.0
+    found = Sizes(dense=False, always=False)
+    found.add(as_rows(sp.csr_array(X)))
+    assert not found.far_apart and found.scaling(True) is None
 
 
 def test_dense_numbered_features_that_are_mostly_not_zero_are_centred():

@@ -10,8 +10,8 @@ from perceptrons.core.rows import JIT, ONE, U, by_layout
 
 
 @Compiled
-def observe(values, indices, indptr, left_out, zeros, count, mean, squares):
-    """Add rows to the statistics of their first features; updates count, mean and squares in place.
+def observe(values, indices, indptr, left_out, zeros, count, mean, squares, low, high):
+    """Add rows to the statistics of their first features; updates the last five arrays in place.
 
     squares is Σ(x − mean)² (Welford 1962). Rows with `left_out` (unless None) do not count, and values that are 0 only
     with `zeros`. The result does not depend on how rows are cut into calls.
@@ -20,12 +20,12 @@ def observe(values, indices, indptr, left_out, zeros, count, mean, squares):
     for i in range(n):
         if left_out is not None and left_out[i]:
             continue
-        observe_row(values, indices, indptr, i, zeros, count, mean, squares)
+        observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, high)
 
 
 @forms("dense csr", by_layout, **JIT)
-def observe_row(values, indices, indptr, i, zeros, count, mean, squares):
-    """Add one row to the statistics; updates count, mean and squares in place."""
+def observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, high):
+    """Add one row to the statistics; updates the last five arrays in place."""
     for j in range(U(mean.size)):
         x = np.float64(values[i, j])
         if zeros or x != 0.0:
@@ -33,10 +33,12 @@ def observe_row(values, indices, indptr, i, zeros, count, mean, squares):
             apart = x - mean[j]
             mean[j] += apart / count[j]
             squares[j] += apart * (x - mean[j])
+            low[j] = min(low[j], x)
+            high[j] = max(high[j], x)
 
 
 @observe_row.csr
-def _observe_row(values, indices, indptr, i, zeros, count, mean, squares):
+def _observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, high):
     for position in range(indptr[i], indptr[i + ONE]):
         j = U(indices[position])
         if j >= U(mean.size):
@@ -47,6 +49,31 @@ def _observe_row(values, indices, indptr, i, zeros, count, mean, squares):
             apart = x - mean[j]
             mean[j] += apart / count[j]
             squares[j] += apart * (x - mean[j])
+            low[j] = min(low[j], x)
+            high[j] = max(high[j], x)
+
+
+@Compiled
+def gather(values, indices, indptr, chosen, out):
+    """Copy the first features of chosen rows to the rows of `out`; absent entries of sparse rows are not written."""
+    for k in range(U(chosen.size)):
+        gather_row(values, indices, indptr, U(chosen[k]), k, out)
+
+
+@forms("dense csr", by_layout, **JIT)
+def gather_row(values, indices, indptr, i, k, out):
+    """Copy the first features of row i to row k of `out`."""
+    for j in range(U(out.shape[1])):
+        out[k, j] = values[i, j]
+
+
+@gather_row.csr
+def _gather_row(values, indices, indptr, i, k, out):
+    for position in range(indptr[i], indptr[i + ONE]):
+        j = U(indices[position])
+        if j >= U(out.shape[1]):
+            break
+        out[k, j] = values[position]
 
 
 @Compiled

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.scaling import observe, rescale
+from perceptrons.core.scaling import gather, observe, rescale
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.batches import Source
 
@@ -22,7 +22,11 @@ Floats = npt.NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 APART = 100.0  # numbered features are scaled if the largest has this many times the size of the smallest
 NAMED = 3  # the most features that advice names on either side
-FARTHEST = np.inf  # |z| is cut off here
+OFTEN = 0.1  # the sizes of features that occur in this share of the rows are compared; rare words differ by nature
+FARTHEST = 5.0  # |z| of columns of tables is cut off here: one wild cell must not undo what many rows have taught
+WILD = 20.0  # a column with a larger |z| is measured again, without the values that are far away
+ROUNDS = 10
+SAMPLE = 1 << 14  # rows, spread evenly, from which such columns are measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,7 @@ class Scaling:
 
     centre: Floats
     spread: Floats
-    limit: float = FARTHEST
+    limit: float = np.inf
 
     @property
     def factor(self) -> Floats:
@@ -87,17 +91,30 @@ class Scaling:
 
 
 class Statistics:
-    """Number, mean and squared deviations of the values of each feature, row by row."""
+    """Number, mean and squared deviations of the values of each feature, row by row, and a sample of rows."""
 
     def __init__(self, n_features: int = 0, *, zeros: bool = True) -> None:
         """`n_features`: the first features are observed. `zeros`: whether values that are 0 count."""
         self.zeros, self.n_rows = zeros, 0
         self.count, self.mean, self.squares = np.zeros((3, n_features))
+        self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        self.sample, self.every = np.empty((0, n_features)), 1  # the rows whose number is a multiple of `every`
 
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
         """Add rows, except those that are left out."""
-        observe(*rows.arrays, left_out, self.zeros, self.count, self.mean, self.squares)
-        self.n_rows += len(rows) if left_out is None else int(np.count_nonzero(~left_out))
+        observe(*rows.arrays, left_out, self.zeros, self.count, self.mean, self.squares, self.low, self.high)
+        learned = np.arange(len(rows)) if left_out is None else np.flatnonzero(~left_out)
+        self._keep(rows, learned)
+        self.n_rows += len(learned)
+
+    def _keep(self, rows: Rows, learned: npt.NDArray[Any]) -> None:
+        """Add rows to the sample; if it grows too large, keep every second one."""
+        chosen = learned[(np.arange(len(learned)) + self.n_rows) % self.every == 0]
+        more = np.full((len(chosen), self.sample.shape[1]), np.nan)
+        gather(*rows.arrays, chosen.astype(np.uint64), more)
+        self.sample = np.concatenate([self.sample, more])
+        while len(self.sample) > SAMPLE:
+            self.sample, self.every = self.sample[::2].copy(), 2 * self.every
 
     @property
     def size(self) -> Floats:
@@ -106,16 +123,40 @@ class Statistics:
 
     def scaling(self, centred: bool) -> Scaling | None:
         """The map to one scale; None if features are not to be scaled. Without a bias, features are not centred."""
-        spread = deviation(self.count, self.mean, self.squares)
-        if centred:
-            return self._checked(self.mean.copy(), spread)
-        return self._checked(np.zeros_like(spread), np.where(spread > 0, self.size, 0.0))
+        centre, spread = self.mean.copy(), deviation(self.count, self.mean, self.squares)
+        with np.errstate(invalid="ignore"):
+            farthest = np.maximum(self.high - self.mean, self.mean - self.low)
+        for j in np.flatnonzero((self.count > 0) & (farthest > WILD * spread) & (spread > 0)):
+            centre[j], spread[j] = without_far_values(self.sample[:, j], centre[j], spread[j])
+        if not centred:
+            centre, spread = np.zeros_like(centre), np.where(spread > 0, np.hypot(centre, spread), 0.0)
+        return self._checked(centre, spread, FARTHEST)
 
-    def _checked(self, centre: Floats, spread: Floats) -> Scaling | None:
+    def _checked(self, centre: Floats, spread: Floats, limit: float = np.inf) -> Scaling | None:
         fine = np.isfinite(spread) & np.isfinite(centre)
         if not fine.all():
             raise ValueError(f"feature {int(np.argmin(fine))} is too large to be scaled: divide it by a constant")
-        return Scaling(centre, spread) if len(spread) else None
+        return Scaling(centre, spread, limit) if len(spread) else None
+
+
+def without_far_values(values: Floats, mean: float, spread: float) -> tuple[float, float]:
+    """Mean and deviation of values cut off at mean ± 5 deviations, again and again until they are stable.
+
+    A single typing error in a column makes all other values look equal. If the values do not settle, as those of a
+    column that is almost always 0, the `mean` and `spread` given are right.
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return mean, spread
+    centre, width = float(known.mean()), float(known.std())
+    for _ in range(ROUNDS):
+        cut = np.clip(known, centre - FARTHEST * width, centre + FARTHEST * width)
+        before, centre, width = width, float(cut.mean()), float(cut.std())
+        if width <= 8 * EPSILON * abs(centre):
+            break
+        if width > 0.99 * before:
+            return centre, width
+    return mean, spread
 
 
 class Sizes(Statistics):
@@ -133,14 +174,23 @@ class Sizes(Statistics):
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
         more = np.zeros(max(0, rows.n_features - len(self.mean)))
         if more.size:
-            self.count, self.mean, self.squares = (
-                np.concatenate([old, more]) for old in (self.count, self.mean, self.squares)
+            self.count, self.mean, self.squares, self.low, self.high = (
+                np.concatenate([old, more]) for old in (self.count, self.mean, self.squares, self.low, self.high)
             )
         super().add(rows, left_out)
 
+    def _keep(self, rows: Rows, learned: npt.NDArray[Any]) -> None:
+        """Numbered features need no sample."""
+
+    @property
+    def far_apart(self) -> bool:
+        """Whether the sizes of features are too different for learning without scaling."""
+        often = self.size[(self.count >= OFTEN * self.n_rows) & (self.size > 0)]
+        return bool(often.size) and bool(often.max() > APART * often.min())
+
     def scaling(self, centred: bool) -> Scaling | None:
         size = self.size
-        if not (size > 0).any() or not (self.always or far_apart(size)):
+        if not (size > 0).any() or not (self.always or self.far_apart):
             return None
         centre, spread = np.zeros_like(size), np.where(size > 0, size, 1.0)
         if self.dense and centred:
@@ -152,12 +202,6 @@ class Sizes(Statistics):
         return self._checked(centre, spread)
 
 
-def far_apart(size: Floats) -> bool:
-    """Whether the sizes of features, those that occur, are too different for learning without scaling."""
-    known = size[size > 0]
-    return bool(known.size) and bool(known.max() > APART * known.min())
-
-
 def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
     """Name the features whose scale is off, as advice to a user; empty if there are none.
 
@@ -166,9 +210,9 @@ def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
     found = Sizes(dense=False, always=True)
     found.add(rows)
     size = found.size
-    if not far_apart(size):
+    if not found.far_apart:
         return ""
-    known = np.flatnonzero(size)
+    known = np.flatnonzero((size > 0) & (found.count >= OFTEN * found.n_rows))
     order = known[np.argsort(-size[known], kind="stable")]
 
     def told(which: npt.NDArray[Any]) -> str:
