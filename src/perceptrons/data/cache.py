@@ -67,6 +67,12 @@ class Copy:
         self.verified.add(number)
         return found
 
+    def piece(self, number: int, begin: int, end: int) -> Batch | Doubt:
+        """Read some rows of a batch, in a worker."""
+        if number not in self.verified and isinstance(whole := self.batch(number), Doubt):
+            return whole
+        return cache_file.read_piece(self.file, self.table[number], begin, end)
+
 
 class Cached(Source):
     """A source that is parsed once, and then read from a copy of its rows.
@@ -124,6 +130,26 @@ class Cached(Source):
         Batch
         """
         return self._made() if self._copy is None else self._read(self._copy, order)
+
+    def piece(self, number: int, begin: int, end: int) -> Batch:
+        """Read some rows of a batch, once the copy exists.
+
+        Parameters
+        ----------
+        number : int
+            Number of the batch.
+        begin, end : int
+            The first row, and the row after the last.
+
+        Returns
+        -------
+        Batch
+        """
+        assert self._copy is not None
+        found = self._copy.piece(number, begin, end)
+        if isinstance(found, Doubt):
+            raise files.DataError(f"{self.path} is damaged: {found}. Run this again, and it will be made anew")
+        return found
 
     # -- reading ----------------------------------------------------------------------------------------------
 
