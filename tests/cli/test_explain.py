@@ -10,8 +10,9 @@ import perceptrons
 
 @pytest.mark.parametrize("readout", ["averaged", "last", "pocket"])
 @pytest.mark.parametrize("name", ["two.svm", "two.npy", "mail.csv"])
-def test_contributions_add_up_to_the_score(files, tmp_path, run, ask, name, readout):
-    options = ["--target", "kind", "--text", "note"] if name == "mail.csv" else []
+@pytest.mark.parametrize("scale", ["auto", "standard"])
+def test_contributions_add_up_to_the_score(files, tmp_path, run, ask, name, readout, scale):
+    options = ["--target", "kind", "--text", "note"] if name == "mail.csv" else ["--scale", scale]
     assert run("train", files / name, "-m", tmp_path / "m", "--readout", readout, *options).code == 0
     scores = [float(line) for line in run("predict", tmp_path / "m", files / name, "--scores").lines]
     for row in (0, 7, 79):
@@ -23,7 +24,7 @@ def test_contributions_add_up_to_the_score(files, tmp_path, run, ask, name, read
         assert np.all(np.diff(np.abs(amounts)) <= 0) and len(amounts) <= 3
         assert told["label"] == ask("explain", tmp_path / "m", files / name, "--row", row)["label"]
         for each in told["contributions"]:
-            assert each["contribution"] == pytest.approx(each["value"] * each["weight"])
+            assert each["contribution"] == pytest.approx(each.get("scaled", each["value"]) * each["weight"])
 
 
 def test_the_predicted_class_against_the_runner_up(files, models, run, ask):

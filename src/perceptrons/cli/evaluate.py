@@ -8,7 +8,7 @@ import click
 
 from perceptrons.cli import output, reading
 from perceptrons.cli.telling.confusion import Confusion, tables
-from perceptrons.cli.telling.report import learned_with, no_better
+from perceptrons.cli.telling.report import no_better
 from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
@@ -39,7 +39,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
     summary: dict[str, Any] = {"model": model, "data": source.name, **confusion.summary()}
     summary["warning"] = None
     if summary["error"] >= summary["error_of_most_frequent_class"]:
-        summary["warning"] = no_better(confusion.baseline, learned_with(saved))
+        summary["warning"] = no_better(confusion.baseline, saved)
     if as_json:
         output.as_json(summary)
     else:
@@ -53,7 +53,7 @@ def compared(saved: Saved, source: Source, bar: output.Bar) -> Confusion:
     for rows, y in source.batches():
         if y is None:
             raise ValueError(f"{source.name} has no labels to compare with: name their column with --target")
-        codes = saved.learner.predict(saved.learner.decide(fitting(rows, saved.n_features)))
+        codes = saved.learner.predict(saved.learner.decide(saved.learner.scaled(fitting(rows, saved.n_features))))
         confusion.add(y, codes)
         wrong = confusion.wrong if bar.shown else 0
         bar(confusion.n_rows, wrong)

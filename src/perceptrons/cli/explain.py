@@ -10,7 +10,7 @@ import numpy as np
 from perceptrons.cli import output, reading
 from perceptrons.cli.inspect import name_of, short
 from perceptrons.data import Rows, Source
-from perceptrons.learn.linear.contributions import Explained, direction, explained
+from perceptrons.learn.linear.contributions import direction, explained
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.stream import fitting
 from perceptrons.shown import aligned
@@ -42,7 +42,8 @@ def command(
       perceptrons explain digits.perceptron new.svm --row 0 --class 8 --top 20
 
     A linear model adds up value times weight of each feature, and its bias: the sum is the score that `perceptrons
-    predict --scores` prints. With two classes, positive contributions speak for the second. With three or more, values
+    predict --scores` prints. If training scaled the columns, weights multiply scaled values: 1 is one standard
+    deviation above the mean. With two classes, positive contributions speak for the second. With three or more, values
     are multiplied by the difference of two classes' weights, unless --class names one class.
     """
     saved = reading.classifier_in(model, "taggers score whole sentences; use perceptrons tag predict")
@@ -50,10 +51,10 @@ def command(
     source = reading.for_model(data, given, saved, labels=False)
     found = row_of(source, row, saved.n_features)
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = saved.learner.decide(found)
-        code = int(saved.learner.predict(scores)[0])
+        scores = learner.decide(learner.scaled(found))
+        code = int(learner.predict(scores)[0])
         of, against = compared(saved, scores[0], code, label)
-        terms = explained(found, direction(learner, of, against))
+        terms = explained(learner, found, direction(learner, of, against))
     classes = [output.label(each) for each in saved.classes.tolist()]
     summary: dict[str, Any] = {
         "model": model,
@@ -71,15 +72,17 @@ def command(
         "intercept": terms.intercept,
         "features": len(terms.terms),
         "contributions": [
-            {"feature": j, "name": name_of(saved, j), "value": value, "weight": weight, "contribution": amount}
-            for j, value, weight, amount in terms.terms[:top]
+            {"feature": term.feature, "name": name_of(saved, term.feature), "value": term.value}
+            | ({} if learner.scaling is None else {"scaled": term.scaled})
+            | {"weight": term.weight, "contribution": term.amount}
+            for term in terms.terms[:top]
         ],
         "others": float(np.sum([term.amount for term in terms.terms[top:]])),
     }
     if as_json:
         output.as_json(summary)
     else:
-        show(summary, terms, two=len(classes) == 2)
+        show(summary, two=len(classes) == 2)
 
 
 def linear(saved: Saved, path: str) -> LinearLearner:
@@ -124,7 +127,7 @@ def compared(saved: Saved, scores: Any, code: int, label: str | None) -> tuple[i
     return classes.index(label), None
 
 
-def show(summary: dict[str, Any], terms: Explained, two: bool) -> None:
+def show(summary: dict[str, Any], two: bool) -> None:
     """Print the same facts for people."""
     output.heading(f"{summary['data']}, row {summary['row']}: {summary['label']}")
     if two:
@@ -138,7 +141,8 @@ def show(summary: dict[str, Any], terms: Explained, two: bool) -> None:
     output.say()
     shown = summary["contributions"]
     names = [short(each["name"]) for each in shown]
-    values, weights = [f"{each['value']:.6g}" for each in shown], aligned([each["weight"] for each in shown])
+    keys = [key for key in ("value", "scaled") if shown and key in shown[0]]
+    columns = [[f"{each[key]:.6g}" for each in shown] for key in keys] + [aligned([each["weight"] for each in shown])]
     amounts = [each["contribution"] for each in shown]
     more = summary["features"] - len(shown)
     if more:
@@ -147,5 +151,5 @@ def show(summary: dict[str, Any], terms: Explained, two: bool) -> None:
     names += ["(bias)", "sum"]
     amounts += [summary["intercept"], summary["total"]]
     blank = [""] * (len(names) - len(shown))
-    columns = zip(names, [*values, *blank], [*weights, *blank], aligned(amounts), strict=True)
-    output.table(["feature", "value", "weight", "contribution"], [list(line) for line in columns])
+    lines = zip(names, *([*column, *blank] for column in columns), aligned(amounts), strict=True)
+    output.table(["feature", *keys, "weight", "contribution"], [list(line) for line in lines])

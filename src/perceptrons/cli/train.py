@@ -39,11 +39,13 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 GROUPS = {
     "Common options": ("path", "target", "text", "validation", "tune", "passes", "quiet", "as_json"),
     "Learning": (
-        *("estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
+        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
         *("keep", "patience", "tol", "seed", "no_shuffle"),
     ),
     "Kernel (--estimator kernel)": OF_KERNELS,
-    "Reading files": ("format", "one_based", "delimiter", "no_header", "no_quotes", "cache", "no_cache"),
+    "Reading files": (
+        *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
+    ),
     "Columns of tables": ("features", "drop", "categorical", "hash_bits", "missing"),
     "Text": ("ngrams", "text_bits"),
     "Model file": ("drop_zeros",),
@@ -86,7 +88,7 @@ GROUPS = {
 @click.option("--degree", metavar="N", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
 @click.option("--coef0", metavar="X", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
 @click.option("--budget", metavar="N", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
-@reading.options(reading.READING, reading.ENCODING, reading.CACHING)
+@reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING)
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
 

@@ -54,11 +54,14 @@ class Source(ABC):
         How many of these bytes have been read.
     caching : bool or str
         Whether, or in which folder, a copy of the rows may be kept.
+    scale : {"auto", "standard", "none"}
+        Whether training brings features to one scale. Rows are as they stand in the files in any case.
     """
 
     name: str
     paths: list[str]
     encoding: Any = None
+    scale: str = "none"
     n_bytes: int | None = None
     bytes_done: int = 0
     caching: str | bool = False

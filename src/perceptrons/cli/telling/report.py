@@ -52,7 +52,7 @@ def judged(result: Any) -> dict[str, Any]:
     warning, tuned = None, result.tuning is not None
     baseline: Baseline | None = result.baseline
     if baseline is not None and evaluation is not None and evaluation["error"] >= baseline.error:
-        warning = no_better(baseline, learned_with(result.saved), tuned)
+        warning = no_better(baseline, result.saved, tuned)
     elif baseline is not None and evaluation is None and result.run.mistakes[-1] >= baseline.error * result.n_rows:
         warning = (
             f"the online error is not below that of the baseline, which gives every row the label {baseline.label!r}: "
@@ -122,19 +122,16 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     output.say(f"model: {summary['model']} ({size(summary['bytes'])})")
 
 
-def learned_with(saved: Any) -> str:
-    """Which estimator, as on the command line: what can be tried next depends on it."""
-    return "kernel" if saved.estimator == "KernelPerceptron" else "linear"
-
-
-def no_better(baseline: Baseline, kind: str, tuned: bool = False) -> str:
+def no_better(baseline: Baseline, saved: Any, tuned: bool = False) -> str:
     """The warning for a model that is no better than the most frequent label, with what to try."""
-    tries = {"linear": ["--tune", "--scale standard", "--estimator kernel"], "kernel": ["another --gamma or --kernel"]}
-    options = [each for each in tries[kind] if not (tuned and each == "--tune")]
-    listed = ", ".join(options[:-1]) + (" or " if len(options) > 1 else "") + options[-1]
+    options = [] if saved.learner.scaling is not None else ["--scale standard"]
+    if saved.estimator == "KernelPerceptron":
+        options += ["another --gamma or --kernel"]
+    else:
+        options += ["--estimator kernel"] if tuned else ["--tune", "--estimator kernel"]
     return (
         f"the model is no better than the baseline, which gives every row the label {baseline.label!r}: "
-        f"train with {listed}, or with other features"
+        f"train with {', '.join(options)}, or with other features"
     )
 
 

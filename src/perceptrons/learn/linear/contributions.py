@@ -12,12 +12,13 @@ from perceptrons.learn.state import Floats
 
 
 class Contribution(NamedTuple):
-    """One term of the score w·x + b."""
+    """One term of the score w·z + b, where z is the row on the scale of training."""
 
     feature: int
-    value: float  # x_j
+    value: float  # x_j, as users have it
+    scaled: float  # z_j; equal to x_j if training scaled nothing
     weight: float  # w_j
-    amount: float  # w_j·x_j
+    amount: float  # w_j·z_j
 
 
 class Explained(NamedTuple):
@@ -43,14 +44,13 @@ def direction(learner: LinearLearner, of: int, against: int | None = None) -> Fl
     return np.asarray(weights if against is None else weights - learner.weights[:, against])
 
 
-def explained(row: Rows, weights: Floats) -> Explained:
-    """The terms of the score of one row, for weights with the bias as the last: w·x + b = Σ w_j·x_j + b."""
+def explained(learner: LinearLearner, row: Rows, weights: Floats) -> Explained:
+    """The terms of the score of one row, for weights with the bias as the last: w·z + b = Σ w_j·z_j + b."""
     numbers = np.arange(row.n_features) if row.indices is None else row.indices.astype(np.intp)
-    found = row.values.ravel()
+    values, scaled = (each.values.ravel().astype(np.float64) for each in (row, learner.scaled(row)))
     kept = weights[:-1][numbers]
-    amounts = kept * found  # in float64, whatever the type of the values
+    amounts = kept * scaled
     order = np.lexsort((numbers, -np.abs(amounts)))
-    terms = [
-        Contribution(int(numbers[i]), float(found[i]), float(kept[i]), float(amounts[i])) for i in order if amounts[i]
-    ]
-    return Explained(terms, float(weights[-1]))
+    table = np.column_stack([values, scaled, kept, amounts])[order].tolist()
+    terms = [Contribution(int(j), *line) for j, line in zip(numbers[order], table, strict=True) if line[-1]]
+    return Explained(terms, float(weights[-1] * learner.bias))
