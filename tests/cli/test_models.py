@@ -163,7 +163,7 @@ def test_what_is_finished_is_saved_when_interrupted_later(files, tmp_path, run, 
     def interrupt(*args, **others):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Stream, "error", interrupt)  # the error on all rows, when training is over
+    monkeypatch.setattr(Stream, "predictions", interrupt)  # of all rows, when training is over
     assert run("train", files / "two.svm", "-m", tmp_path / "m", "--cache", tmp_path).code == 130
     assert load(tmp_path / "m").n_iter_ > 1
     before = (tmp_path / "m").read_bytes()

@@ -7,7 +7,7 @@ import os
 import click
 
 from perceptrons.cli import output, reading
-from perceptrons.cli.report import size
+from perceptrons.cli.telling.report import size
 from perceptrons.store.saved import Saved
 
 

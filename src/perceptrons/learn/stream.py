@@ -83,6 +83,7 @@ class Stream:
         self.widest: int | None = None  # maximum number of features, once known
         self.check: Callable[[], None] | None = None  # called for each batch, to compare its features with the model's
         self.n_rows = 0  # number of rows of the last pass, without those held out
+        self.counts: Array | None = None  # number of these rows in each class, once a pass has ended
         self.scales = False  # whether features are to be scaled by statistics of these rows
         self.centred = True  # whether they may be centred, too
         self.scaling: Scaling | None = None
@@ -139,6 +140,7 @@ class Stream:
 
     def learn(self, learner: LinearLearner, number: int, lines: int, passes: Passes) -> list[int]:
         mistakes, n_rows, width, updates, seed = 0, 0, 0, learner.totals.updates, passes.seed
+        counts = np.zeros(len(self.classes), dtype=np.int64)
         try:
             for batch, examples, held in self._examples(number, seed):
                 width = max(width, examples.rows.n_features)
@@ -152,6 +154,8 @@ class Stream:
                 learner.scaling = self.scaling
                 mistakes += learner.once(examples, order)
                 n_rows += len(order)
+                if self.counts is None:
+                    counts += np.bincount(examples.codes[order], minlength=len(counts))
                 if self.watch is not None:
                     self.watch(self.source, n_rows, mistakes)
         finally:
@@ -160,6 +164,7 @@ class Stream:
         if n_rows == 0:
             raise ValueError(f"{self.source.name} has no rows to learn from")
         self.n_rows, self.widest = n_rows, learner.n_features
+        self.counts = counts if self.counts is None else self.counts
         learner.course.quiet = updates == learner.totals.updates
         return [mistakes]
 
@@ -169,18 +174,23 @@ class Stream:
             for _, examples, held in self._examples()
         )
 
-    def error(self, learner: LinearLearner, held_out: bool) -> float:
-        """The error of the readout on the held-out rows, or on the others."""
+    def error(self, learner: LinearLearner) -> float:
+        """The error of the readout on the held-out rows."""
         wrong, total = 0, 0
         for _, examples, held in self._examples():
-            if held is not None:
-                examples = examples.take(held if held_out else ~held)
+            assert held is not None
+            examples = examples.take(held)
             if len(examples):
                 wrong += learner.wrong(examples)
                 total += len(examples)
         if total == 0:
             raise ValueError(f"a share of {self.share:g} of {self.source.name} holds out no row: choose a larger one")
         return wrong / total
+
+    def predictions(self, learner: LinearLearner) -> Iterator[tuple[Array, Array, Array | None]]:
+        """Classes of all rows and what the readout predicts, batch by batch; and which of the rows are held out."""
+        for _, examples, held in self._examples():
+            yield examples.codes, learner.predict(learner.decide(examples.rows)), held
 
     def _examples(
         self, number: int = 0, seed: int | None = None
@@ -232,6 +242,15 @@ class Watched:
 
     def __call__(self) -> float:
         wrong, total = 0, 0
+        for codes, guesses in self.predictions():
+            wrong += int(np.count_nonzero(codes != guesses))
+            total += len(codes)
+        if total == 0:
+            raise ValueError(f"{self.source.name} has no rows")
+        return wrong / total
+
+    def predictions(self) -> Iterator[tuple[Array, Array]]:
+        """Classes of all rows and what the readout predicts, batch by batch."""
         self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
         for rows, y in self.source.batches():
             if self.like.encoding is not None:
@@ -241,11 +260,7 @@ class Watched:
             except UnknownLabel as error:  # all training rows have been seen: starting again would not help
                 raise ValueError(str(error)) from None
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
-            wrong += self.learner.wrong(Examples(self.learner.scaled(fitting(rows, n_features)), codes))
-            total += len(codes)
-        if total == 0:
-            raise ValueError(f"{self.source.name} has no rows")
-        return wrong / total
+            yield codes, self.learner.predict(self.learner.decide(self.learner.scaled(fitting(rows, n_features))))
 
 
 def check_features(source: Source, agree: bool) -> None:

@@ -57,6 +57,7 @@ class Task:
     passes: Passes
     held_out: Callable[[], float] | None
     source: Source | None = None  # where rows are read from
+    kept: Examples | None = None  # the held-out rows, if they are in memory
     decision: Decision | None = None
 
     @property
@@ -71,6 +72,10 @@ class Task:
         return fit(
             self.learner, self.material, self.passes, held_out=self.held_out, report=report, decision=self.decision
         )
+
+    def told(self, report: Callable[[Task, Run], None] | None) -> Run:
+        """Train; `report` is called with this task between passes."""
+        return self.run(None if report is None else lambda learner, run: report(self, run))
 
 
 # Random numbers are drawn in an order that does not depend on where rows come from: for held-out rows, for the initial
@@ -140,15 +145,14 @@ def from_rows(
         raise ValueError("Sample weights must contain at least one non-zero number.")
     examples = Examples(rows, codes, weight)
     passes = _seeded(request, learner)
-    watched = None
-    if held_out is not None:
-        kept = held_out(classes)
-        watched = learner.watch(replace(kept, rows=learner.scaled(kept.rows)))
+    kept = None if held_out is None else held_out(classes)
+    if kept is not None:
+        kept = replace(kept, rows=learner.scaled(kept.rows))
     elif request.share is not None:
         examples, kept = split(examples, request.share, seed, "rows")
-        watched = learner.watch(kept)
+    watched = None if kept is None else learner.watch(kept)
     decision = request.decide(learner, examples) if passes.tol is not None and passes.patience is None else None
-    return Task(learner, InMemory(examples), classes, passes, watched, source, decision)
+    return Task(learner, InMemory(examples), classes, passes, watched, source, kept, decision)
 
 
 def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
@@ -193,7 +197,7 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
         held_out = beside(stream.source)
         watched = Watched(learner, held_out, classes, stream.source, often=request.passes.max_iter > 1)
     elif request.share is not None:
-        watched = partial(stream.error, learner, held_out=True)
+        watched = partial(stream.error, learner)
     return Task(learner, stream, classes, passes, watched, stream.source)
 
 
@@ -201,16 +205,16 @@ def train_on_source(
     request: Callable[[], Request],
     source: Source,
     beside: Beside | None = None,
-    report: Callable[[Any, Run], None] | None = None,
+    report: Callable[[Task, Run], None] | None = None,
 ) -> tuple[Task, Run]:
-    """Train a linear model on a source.
+    """Train a linear model on a source. `report` is called after each pass.
 
     The classes are those of the first batch. If another class appears, training restarts with a new request, after all
     rows have been read once. So the result is the same as for arrays, and the common case costs nothing.
     """
     task = from_source(request(), source, beside)
     try:
-        return task, task.run(report)
+        return task, task.told(report)
     except UnknownLabel:
         task = from_source(replace(request(), reads_all=True), source, beside)
-        return task, task.run(report)
+        return task, task.told(report)
