@@ -54,6 +54,8 @@ class Source(ABC):
         How many of these bytes have been read.
     caching : bool or str
         Whether, or in which folder, a copy of the rows may be kept.
+    scale : {"auto", "standard", "none"}
+        Whether training brings features to one scale. Rows are as they stand in the files in any case.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Source(ABC):
     n_bytes: int | None = None
     bytes_done: int = 0
     caching: str | bool = False
+    scale: str = "none"
     _begun = False
 
     @abstractmethod

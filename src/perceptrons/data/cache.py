@@ -83,7 +83,7 @@ class Cached(Source):
 
     def __init__(self, source: Source, folder: str | None = None) -> None:
         self.source, self.name, self.n_bytes = source, source.name, source.n_bytes
-        self.encoding = source.encoding
+        self.encoding, self.scale = source.encoding, source.scale
         self.folder, self.paths = folder, source.paths
         self._signature = {"version": __version__, **source.signature()}
         what = {**self._signature, "files": [path for path, *_ in self._signature["files"]]}

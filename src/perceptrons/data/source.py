@@ -24,12 +24,18 @@ ENDINGS = {
     ".npy": "numpy",
     ".npz": "numpy",
 }
+SCALES = ("auto", "standard", "none")
 FORMATS = sorted(set(ENDINGS.values()))
 LINE = re.compile(rb"\s*[-+.\deE]+(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
 def source(
-    data: Data, *, format: str | None = None, cache: str | os.PathLike[str] | bool = True, **settings: Any
+    data: Data,
+    *,
+    format: str | None = None,
+    cache: str | os.PathLike[str] | bool = True,
+    scale: str = "auto",
+    **settings: Any,
 ) -> Source:
     """Open examples in files, which may be larger than memory, for `fit`, `partial_fit`, `predict` and `score`.
 
@@ -46,6 +52,11 @@ def source(
         users can write the folder, the copy is kept in a folder of your own inside it. It is used as long as the files
         keep their sizes and times, and can be deleted at any time; it is removed when a later copy is made and its
         files have changed, or nobody has read it for 30 days. With False, files are parsed again in every pass.
+    scale : {"auto", "standard", "none"}, default="auto"
+        Whether training brings numbers to one scale, by statistics of the training rows; the model remembers them and
+        takes rows as they are. "auto": columns of tables are centred and divided by their standard deviation; features
+        of svmlight and NumPy files are scaled if the largest has more than 100 times the size of the smallest.
+        "standard": all numbers are scaled. Sparse features keep their zeros; categories and words are never scaled.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
         `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`.
@@ -77,9 +88,11 @@ def source(
     found = formats.pop()
     if found not in FORMATS:
         raise DataError(f"format must be one of {', '.join(FORMATS)}, got {found!r}")
+    if scale not in SCALES:
+        raise DataError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
     made = _made(found, paths, settings)
     made.caching = cache if isinstance(cache, bool) else os.fspath(cache)
-    made.paths = paths
+    made.paths, made.scale = paths, scale
     return made
 
 

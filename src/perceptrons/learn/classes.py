@@ -13,6 +13,7 @@ from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import Learner, Order, overflow
 from perceptrons.learn.readouts import READOUTS, Ballot, Readout, Step
+from perceptrons.learn.scaling import Scaling
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
 Array = npt.NDArray[Any]
@@ -25,6 +26,7 @@ class ClassLearner(Learner[Examples]):
     fixed: dict[str, Any]  # settings that cannot change after learning has begun
     n_classes: int
     burn_in = 0  # number of examples to process before averaging begins
+    scaling: Scaling | None = None  # of features: learning and scores are about rows on this scale
     readout: Readout
 
     def __init__(
@@ -134,6 +136,10 @@ class ClassLearner(Learner[Examples]):
         return overflow(where, self.rule, float(margin), float(sq_norm) * (1 + several), float(weight))
 
     # -- reading ----------------------------------------------------------------------------------------------
+
+    def scaled(self, rows: Rows) -> Rows:
+        """The rows that this learner learns from and decides, made from rows as users have them."""
+        return rows if self.scaling is None else self.scaling.apply(rows)
 
     def decide(self, rows: Rows) -> Floats:
         """Scores of all rows, one column for two classes; shares of votes for the voted readout."""

@@ -19,6 +19,7 @@ from perceptrons.learn.fit import Passes
 from perceptrons.learn.holdout import chosen
 from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.scaling import Scaling, Statistics, statistics_of
 
 SPARE = 1.25  # growth factor for new features, so that weights are rarely copied
 
@@ -32,13 +33,15 @@ class Summary(NamedTuple):
     counts: dict[Any, int]  # number of rows of each class
 
 
-def summary(source: Source) -> Summary:
-    """Read all rows and count them."""
+def summary(source: Source, look: Callable[[Rows, int], None] | None = None) -> Summary:
+    """Read all rows and count them. look: called with the rows of each batch and the number of the first."""
     n_rows, width = 0, 0
     counts: dict[Any, int] = {}
     classes = np.empty(0)
     for rows, y in source.batches():
         y = labelled(source, y)
+        if look is not None:
+            look(rows, n_rows)
         n_rows, width = n_rows + len(rows), rows.n_features
         here, how_many = np.unique(y, return_counts=True)
         classes = union(classes, here)
@@ -79,6 +82,10 @@ class Stream:
         self.widest: int | None = None  # maximum number of features, once known
         self.check: Callable[[], None] | None = None  # called for each batch, to compare its features with the model's
         self.n_rows = 0  # number of rows of the last pass, without those held out
+        self.scales = False  # whether features are to be scaled by statistics of these rows
+        self.scaling: Scaling | None = None
+        self._statistics: Statistics | None = None
+        self._running = False  # whether the rows are read only once, so that statistics grow from batch to batch
         self._begun: Iterator[Batch] | None = None
 
     def settle(self, everything: bool) -> tuple[Rows, Summary | None]:
@@ -87,7 +94,10 @@ class Stream:
         everything: read all rows first, and also return a summary. This is also done if the first batch has only one
         class, or if the source is a stream, so that training cannot restart.
         """
-        known = summary(self.source) if everything or self.source.is_stream else None
+        known = None
+        if everything or self.source.is_stream:
+            known = summary(self.source, self._observe if self.scales else None)
+            self.scaling = self._statistics.scaling() if self._statistics is not None else None
         batches = self.source.batches()
         first = next(batches, None)
         if first is None:
@@ -102,9 +112,20 @@ class Stream:
                 f"The number of classes has to be greater than one; got 1 class: {only!r} in {self.source.name}"
             )
         if known is None:
+            if self.scales:
+                self._observe(first.rows, 0)  # the pass goes on from here
+                self._running = self._statistics is not None
+                self.scaling = self._statistics.scaling() if self._statistics is not None else None
             return first.rows, None
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
+
+    def _observe(self, rows: Rows, first: int) -> None:
+        """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
+        if first == 0:
+            self._statistics = statistics_of(self.source, rows)
+        if self._statistics is not None:
+            self._statistics.add(rows, chosen(first, len(rows), self.share, self.seed) if self.share else None)
 
     def begin(self, learner: LinearLearner) -> None:
         """Nothing to do before the first batch."""
@@ -124,6 +145,7 @@ class Stream:
                 if seed is not None:
                     own = (seed + int(GOLDEN) * batch) % 2**64  # a different seed for each batch
                     shuffle(order[np.newaxis], np.uint64(own), np.uint64(number))
+                learner.scaling = self.scaling
                 mistakes += learner.once(examples, order)
                 n_rows += len(order)
                 if self.watch is not None:
@@ -178,7 +200,12 @@ class Stream:
             codes = encode(labelled(source, y), self.classes, self.source.name)
             weight = None if self.class_weight is None else self.class_weight[codes]
             held = chosen(first, len(rows), self.share, self.seed) if self.share else None
-            yield batch, Examples(rows, codes, weight, first), held
+            if self._running and self.widest is None and first > 0:
+                self._observe(rows, first)
+                assert self._statistics is not None
+                self.scaling = self._statistics.scaling()
+            scaled = rows if self.scaling is None else self.scaling.apply(rows)
+            yield batch, Examples(scaled, codes, weight, first), held
             first += len(rows)
 
 
@@ -202,7 +229,7 @@ class Watched:
             except UnknownLabel as error:  # all training rows have been seen: starting again would not help
                 raise ValueError(str(error)) from None
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
-            wrong += self.learner.wrong(Examples(fitting(rows, n_features), codes))
+            wrong += self.learner.wrong(Examples(self.learner.scaled(fitting(rows, n_features)), codes))
             total += len(codes)
         if total == 0:
             raise ValueError(f"{self.source.name} has no rows")

@@ -18,9 +18,10 @@ from perceptrons.data.batches import Source
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Decision, InMemory, Material, Passes, Run, fit
-from perceptrons.learn.holdout import split
+from perceptrons.learn.holdout import chosen, split
 from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union, weights_of_classes, weights_of_rows
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.scaling import to_one_scale
 from perceptrons.learn.state import Floats, Growth
 from perceptrons.learn.stream import Stream, Watched, check_features, labelled
 
@@ -71,16 +72,20 @@ class Task:
         )
 
 
-def _draw(request: Request, learner: ClassLearner) -> tuple[int, Passes]:
-    """Draw all random numbers, in an order that does not depend on where rows come from.
+# Random numbers are drawn in an order that does not depend on where rows come from: for held-out rows, for the initial
+# hypothesis, for shuffling.
 
-    Sets the initial hypothesis; returns the seed for held-out rows, and the passes with the seed for shuffling.
-    """
-    random = request.random
-    held_out = int(random.randint(2**31)) if request.share is not None else 0
+
+def _seed_of_held_out(request: Request) -> int:
+    """Draw the seed for held-out rows."""
+    return int(request.random.randint(2**31)) if request.share is not None else 0
+
+
+def _seeded(request: Request, learner: ClassLearner) -> Passes:
+    """Set the initial hypothesis; return the passes with the seed for shuffling."""
     if request.start is not None:
-        request.start(learner, random)
-    return held_out, request.passes._replace(seed=int(random.randint(2**31)) if request.shuffle else None)
+        request.start(learner, request.random)
+    return request.passes._replace(seed=int(request.random.randint(2**31)) if request.shuffle else None)
 
 
 def _learner(request: Request, rows: Rows, classes: Array) -> tuple[ClassLearner, Array]:
@@ -111,7 +116,8 @@ def from_rows(
 ) -> Task:
     """Set up training on rows that are all in memory.
 
-    held_out: from the classes to separate held-out examples.
+    held_out: from the classes to separate held-out examples. source: where the rows come from, if not from arrays; it
+    says whether to scale them. Rows for a learner to continue with are scaled already.
     """
     classes = distinct(y)
     if len(classes) < 2:
@@ -119,16 +125,24 @@ def from_rows(
         raise ValueError(
             f"The number of classes has to be greater than one; got 1 class: {classes.tolist()[0]!r}{where}"
         )
+    seed = _seed_of_held_out(request)
+    scaling = None
+    if request.learned is None:
+        left_out = None if request.share is None or held_out is not None else chosen(0, len(rows), request.share, seed)
+        scaling = to_one_scale(source, rows, left_out)
+        rows = rows if scaling is None else scaling.apply(rows)
     learner, classes = _learner(request, rows, classes)
+    learner.scaling = learner.scaling if scaling is None else scaling
     codes = encode(y, classes)
     weight = weights_of_rows(learner.rule, sample_weight, request.class_weight(classes), classes, y, codes)
     if weight is not None and not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     examples = Examples(rows, codes, weight)
-    seed, passes = _draw(request, learner)
+    passes = _seeded(request, learner)
     watched = None
     if held_out is not None:
-        watched = learner.watch(held_out(classes))
+        kept = held_out(classes)
+        watched = learner.watch(replace(kept, rows=learner.scaled(kept.rows)))
     elif request.share is not None:
         examples, kept = split(examples, request.share, seed, "rows")
         watched = learner.watch(kept)
@@ -154,23 +168,29 @@ def from_whole_source(request: Request, source: Source, beside: Beside | None = 
 def from_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
     """Set up training of a linear model on a source, batch by batch."""
     often = request.passes.max_iter > 1 or request.share is not None
-    stream = Stream(source.again(often), watch=request.watch)
-    rows, known = stream.settle(request.reads_all)
+    seed = _seed_of_held_out(request)
+    share = request.share if beside is None else None
+    stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch)
+    stream.scales = request.learned is None and source.scale != "none"
+    rows, known = stream.settle(request.reads_all or (stream.scales and often))
     learner, classes = _learner(request, rows, stream.classes)
     assert isinstance(learner, LinearLearner)
+    if request.learned is None:
+        learner.scaling = stream.scaling
+    else:
+        stream.scaling = learner.scaling
     if request.learned is not None:
         stream.widest = learner.n_features
         stream.check = lambda: check_features(stream.source, request.agrees(stream.source.encoding))
     stream.classes = classes
     counts = None if known is None else known.counts
     stream.class_weight = weights_of_classes(request.class_weight(classes), classes, counts, learner.rule)
-    seed, passes = _draw(request, learner)
+    passes = _seeded(request, learner)
     watched: Callable[[], float] | None = None
     if beside is not None:
         held_out = beside(stream.source)
         watched = Watched(learner, held_out, classes, stream.source, often=request.passes.max_iter > 1)
     elif request.share is not None:
-        stream.share, stream.seed = request.share, seed
         watched = partial(stream.error, learner, held_out=True)
     return Task(learner, stream, classes, passes, watched, stream.source)
 

@@ -220,11 +220,11 @@ class Online(BaseEstimator):
         self.validation_errors_ = np.array(run.validation_errors)
         self._n_rows = n_rows
 
-    def _conclude(self, learner: AnyLearner, run: Run, stacklevel: int) -> None:
-        """After `_commit`: warn if training did not converge, and raise a pending Ctrl-C."""
+    def _conclude(self, learner: AnyLearner, run: Run, stacklevel: int, advice: Callable[[], str] = str) -> None:
+        """After `_commit`: warn if training did not converge, with more advice, and raise a pending Ctrl-C."""
         text = unconverged(type(self).__name__, learner, run, self._passes())
         if text is not None:
-            warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel + 1)
+            warnings.warn(text + advice(), ConvergenceWarning, stacklevel=stacklevel + 1)
         run.resume_interrupt()
 
     def _refuse_early_stopping(self) -> None:

@@ -71,7 +71,7 @@ def _lines(model: Classifier, part: Any) -> Floats:
     learner: LinearLearner = model._learner
     if learner.readout.by_vote:
         raise AttributeError(f"readout={learner.readout.name!r} has no coef_ and no intercept_: many hypotheses vote")
-    w = learner.weights[part]
+    w = learner.unscaled(learner.weights)[part]
     return np.asarray(w[np.newaxis] if w.ndim == 1 else w.T)
 
 
@@ -80,7 +80,7 @@ coef_ = property(
     doc="Weights of the features, of shape (1, n_features) or (n_classes, n_features).",
 )
 intercept_ = property(
-    reading(lambda model: _lines(model, slice(-1, None))[:, 0] * model._learner.bias),
+    reading(lambda model: _lines(model, slice(-1, None))[:, 0].copy()),
     doc="Bias, of shape (1,) or (n_classes,): the weight of the constant feature, times its value.",
 )
 

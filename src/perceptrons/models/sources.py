@@ -10,6 +10,7 @@ import numpy as np
 
 from perceptrons.data import Rows, Source
 from perceptrons.learn.labels import Array
+from perceptrons.learn.scaling import Statistics, statistics_of
 from perceptrons.learn.stream import check_features, fitting, labelled, summary
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def rows_for(model: Classifier, source: Source) -> Iterator[tuple[Rows, Array | 
     made = source.again(often=False)
     for rows, y in made.batches():
         check_features(source, agree(model, made.encoding))
-        yield fitting(rows, model.n_features_in_), y
+        yield model._learner.scaled(fitting(rows, model.n_features_in_)), y
 
 
 def agree(model: Classifier, encoding: Any) -> bool:
@@ -68,6 +69,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
     guesses, mistakes, n_rows = [], 0, 0
     made = source.again(often=first and not model._streams)
     width = None if first and model._streams else summary(made).n_features if first else model.n_features_in_
+    statistics: Statistics | None = None
 
     def keep() -> None:
         if first:
@@ -89,7 +91,15 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
                 rows = rows.wide(width)
                 trial.n_features_in_ = width
             y = labelled(source, y)
-            guesses.append(trial._learn_rows(settings, copy.copy(trial), rows, y, classes, None, predict))
+            scaling = None if first else trial._learner.scaling
+            if first:
+                statistics = statistics or statistics_of(made, rows)
+                if statistics is not None:  # of all batches so far, this one included
+                    statistics.add(rows)
+                    scaling = statistics.scaling()
+            scaled = rows if scaling is None else scaling.apply(rows)
+            guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict))
+            trial._learner.scaling = scaling
             classes = None
             mistakes, n_rows = mistakes + int(trial.mistakes_[0]), n_rows + len(rows)
     except KeyboardInterrupt:  # keep the finished batches

@@ -54,10 +54,11 @@ class LinearLearner(ClassLearner):
     def current(self) -> Floats:
         return self.state["w"]
 
-    @property
-    def offset(self) -> Floats:
-        """The offset b of scores, one for each weight vector, by the readout."""
-        return np.asarray(self.weights[-1:].ravel() * self.bias)
+    def unscaled(self, hypothesis: Floats) -> Floats:
+        """The weights of features as users have them, and in the last row the offset b of scores."""
+        w = np.copy(hypothesis, order="K")
+        w[-1] *= self.bias
+        return w if self.scaling is None else self.scaling.fold(w)
 
     # -- learning ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,206 @@
+"""Features on one scale: statistics of training rows, and the map that a learner applies to all its rows.
+
+A step of the perceptron moves each weight by the value of its feature, so that a column in the thousands drowns one
+between 0 and 1. Columns of tables become z = (x − mean)/(standard deviation); numbered features, as in svmlight files,
+are scaled only if their sizes are far apart, and sparse ones keep their zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.scaling import observe, rescale
+from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data.batches import Source
+
+Floats = npt.NDArray[np.float64]
+EPSILON = float(np.finfo(np.float64).eps)
+APART = 100.0  # numbered features are scaled if the largest has this many times the size of the smallest
+NAMED = 3  # the most features that advice names on either side
+FARTHEST = np.inf  # |z| is cut off here
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """The map z = (x − centre)/spread of the first features, cut off at ±limit; other features stay as they are.
+
+    Parameters
+    ----------
+    centre, spread : ndarray of shape (k,)
+        A feature whose spread is 0 is constant, and z = 0.
+    limit : float
+        The largest |z|.
+    """
+
+    centre: Floats
+    spread: Floats
+    limit: float = FARTHEST
+
+    @property
+    def factor(self) -> Floats:
+        """1/spread, and 0 for constant features."""
+        return np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
+
+    @property
+    def constant(self) -> list[int]:
+        """The features that are constant."""
+        return [int(j) for j in np.flatnonzero(self.spread == 0)]
+
+    def apply(self, rows: Rows) -> Rows:
+        """Scale rows; they are copied.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        Rows
+        """
+        out, sq_norm = np.empty(rows.values.shape, dtype=rows.values.dtype), np.empty(len(rows))
+        used = min(len(self.centre), rows.n_features)
+        rescale(*rows.arrays, readonly(self.centre[:used]), readonly(self.factor[:used]), self.limit, out, sq_norm)
+        return Rows(readonly(out), rows.indices, rows.indptr, rows.n_features, sq_norm)
+
+    def fold(self, weights: Floats) -> Floats:
+        """The weights of unscaled features that give the same scores, for |z| below the limit.
+
+        w·(x − c)/s + b = (w/s)·x + (b − w·c/s). The last row of `weights` is the offset b.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (d + 1,) or (d + 1, classes)
+
+        Returns
+        -------
+        ndarray
+        """
+        folded, k = np.copy(weights, order="K"), min(len(self.centre), len(weights) - 1)
+        folded[:k] = (weights[:k].T * self.factor[:k]).T
+        folded[-1] -= self.centre[:k] @ folded[:k]
+        return folded
+
+
+class Statistics:
+    """Number, mean and squared deviations of the values of each feature, row by row."""
+
+    def __init__(self, n_features: int = 0, *, zeros: bool = True) -> None:
+        """`n_features`: the first features are observed. `zeros`: whether values that are 0 count."""
+        self.zeros, self.n_rows = zeros, 0
+        self.count, self.mean, self.squares = np.zeros((3, n_features))
+
+    def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
+        """Add rows, except those that are left out."""
+        observe(*rows.arrays, left_out, self.zeros, self.count, self.mean, self.squares)
+        self.n_rows += len(rows) if left_out is None else int(np.count_nonzero(~left_out))
+
+    def scaling(self) -> Scaling | None:
+        """The map to one scale; None if features are not to be scaled."""
+        return self._checked(self.mean.copy(), deviation(self.count, self.mean, self.squares))
+
+    def _checked(self, centre: Floats, spread: Floats) -> Scaling | None:
+        fine = np.isfinite(spread) & np.isfinite(centre)
+        if not fine.all():
+            raise ValueError(f"feature {int(np.argmin(fine))} is too large to be scaled: divide it by a constant")
+        return Scaling(centre, spread) if len(spread) else None
+
+
+class Sizes(Statistics):
+    """Statistics of numbered features, whose zeros mean that there is nothing. They grow with the number of features.
+
+    Sparse features are divided by their size √(mean of x²), over the values that are not 0, so that zeros stay zeros.
+    Dense features that are mostly not 0 are centred and divided by their standard deviation.
+    """
+
+    def __init__(self, *, dense: bool, always: bool) -> None:
+        """`always`: whether to scale features of similar size, too."""
+        super().__init__(zeros=False)
+        self.dense, self.always = dense, always
+
+    def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
+        more = np.zeros(max(0, rows.n_features - len(self.mean)))
+        if more.size:
+            self.count, self.mean, self.squares = (
+                np.concatenate([old, more]) for old in (self.count, self.mean, self.squares)
+            )
+        super().add(rows, left_out)
+
+    @property
+    def size(self) -> Floats:
+        """√(mean of x²) of each feature, over the values that are not 0; 0 if it is always 0."""
+        return np.asarray(np.hypot(self.mean, np.sqrt(self.squares / np.maximum(self.count, 1))))
+
+    def scaling(self) -> Scaling | None:
+        size = self.size
+        if not (size > 0).any() or not (self.always or far_apart(size)):
+            return None
+        centre, spread = np.zeros_like(size), np.where(size > 0, size, 1.0)
+        if self.dense:
+            share = self.count / max(1, self.n_rows)  # of values that are not 0
+            mean = share * self.mean  # of all values; those that are 0 add (share·n)·(1 − share)·mean² to the squares
+            squares = self.squares + self.count * (1 - share) * self.mean**2
+            mostly = share > 0.5
+            centre[mostly], spread[mostly] = mean[mostly], deviation(self.n_rows, mean, squares)[mostly]
+        return self._checked(centre, spread)
+
+
+def far_apart(size: Floats) -> bool:
+    """Whether the sizes of features, those that occur, are too different for learning without scaling."""
+    known = size[size > 0]
+    return bool(known.size) and bool(known.max() > APART * known.min())
+
+
+def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
+    """Name the features whose scale is off, as advice to a user; empty if there are none.
+
+    names: of all features, if they have names.
+    """
+    found = Sizes(dense=False, always=True)
+    found.add(rows)
+    size = found.size
+    if not far_apart(size):
+        return ""
+    known = np.flatnonzero(size)
+    order = known[np.argsort(-size[known], kind="stable")]
+
+    def told(which: npt.NDArray[Any]) -> str:
+        return ", ".join(f"{names[j]!r}" if names is not None else f"column {j}" for j in which) + (
+            f" (about {size[which[0]]:.2g})"
+        )
+
+    middle = float(np.median(size[known]))
+    large = [j for j in order if size[j] > 10 * middle][:NAMED] or order[:1]
+    small = [j for j in order[::-1] if size[j] < middle / 10][:NAMED] or order[-1:]
+    return (
+        f" The scale of features differs: values of {told(np.array(large))} are large beside those of "
+        f"{told(np.array(small))}. Scale them first, for instance with StandardScaler."
+    )
+
+
+def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
+    """The standard deviation of each feature; 0 if its values differ only by rounding."""
+    found = np.sqrt(squares / np.maximum(count, 1))
+    return np.where(found <= 8 * EPSILON * np.abs(mean), 0.0, found)
+
+
+def statistics_of(source: Source, rows: Rows) -> Statistics | None:
+    """Empty statistics for a source that has rows like these; None if its features are not to be scaled."""
+    if source.scale == "none":
+        return None
+    if source.encoding is not None:
+        return Statistics(len(source.encoding.numbers))
+    return Sizes(dense=rows.indices is None, always=source.scale == "standard")
+
+
+def to_one_scale(source: Source | None, rows: Rows, left_out: Any = None) -> Scaling | None:
+    """The scaling of a source whose rows are all in memory."""
+    found = None if source is None else statistics_of(source, rows)
+    if found is None:
+        return None
+    found.add(rows, left_out)
+    return found.scaling()
