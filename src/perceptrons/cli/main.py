@@ -32,7 +32,7 @@ VERBS = {
 NO, TROUBLE, UNDECIDED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141  # exit codes beside 0
 OPTIONS = {  # command-line spelling of settings of sources
     r"\bwith target\b": "with --target",
-    r"\bmissing=0\b": "--missing 0",
+    r"\bmissing='mean'": "--missing mean",
     r"\bcategorical=\['([^']*)'\]": r"--categorical '\1'",
     r"\bquotes=False\b": "--no-quotes",
     r"\bzero_based=False\b": "--one-based",
