@@ -26,7 +26,15 @@ def wild(n=300, seed=0):
 
 def scaled_by(statistics, X, left_out=None):
     statistics.add(as_rows(X), left_out)
-    return statistics.scaling().apply(as_rows(X)).matrix()
+    return statistics.scaling(True).apply(as_rows(X)).matrix()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    X, y = wild()
+    path = tmp_path_factory.mktemp("scaling") / "wild.npz"
+    np.savez(path, X=X, y=y)
+    return path, X, y
 
 
 @given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 10**6))
@@ -57,7 +65,7 @@ def test_dense_rows_equal_sparse_rows_with_all_entries():
     dense, sparse = Statistics(4), Statistics(4)
     dense.add(as_rows(X))
     sparse.add(as_rows(every))
-    one, other = dense.scaling().apply(as_rows(X)), sparse.scaling().apply(as_rows(every))
+    one, other = dense.scaling(True).apply(as_rows(X)), sparse.scaling(True).apply(as_rows(every))
     assert np.array_equal(one.matrix(), other.matrix().toarray())
     assert np.allclose(one.sq_norm, (one.matrix() ** 2).sum(axis=1)) and np.allclose(one.sq_norm, other.sq_norm)
 
@@ -73,8 +81,8 @@ def test_constant_columns_become_zero(value):
     X = np.column_stack([np.full(1000, value), np.arange(1000.0)])
     statistics = Statistics(2)
     statistics.add(as_rows(X))
-    assert statistics.scaling().constant == [0]
-    assert not statistics.scaling().apply(as_rows(X)).matrix()[:, 0].any()
+    assert statistics.scaling(True).constant == [0]
+    assert not statistics.scaling(True).apply(as_rows(X)).matrix()[:, 0].any()
 
 
 def test_sparse_features_keep_their_zeros_and_are_scaled_only_if_far_apart():
@@ -83,7 +91,7 @@ def test_sparse_features_keep_their_zeros_and_are_scaled_only_if_far_apart():
     X.data = random.uniform(1, 2, X.data.size)
     alike = Sizes(dense=False, always=False)
     alike.add(as_rows(X))
-    assert alike.scaling() is None
+    assert alike.scaling(True) is None
     X = sp.csr_array(X.toarray() * np.array([1, 1, 1, 1, 3 * APART]))
     found = scaled_by(Sizes(dense=False, always=False), X)
     assert np.allclose(found.toarray(), X.toarray() / naive.root_mean_squares(X.toarray()))
@@ -108,16 +116,16 @@ def test_folded_weights_give_the_scores_of_scaled_rows(shape):
     random = np.random.default_rng(2)
     X, w = random.standard_normal((20, 4)), random.standard_normal(shape)
     map = Scaling(random.standard_normal(4), np.array([0.1, 2.0, 0.0, 50.0]))
-    Z, folded = map.apply(as_rows(X)).matrix(), map.fold(w)
-    assert np.allclose(X @ folded[:-1] + folded[-1], Z @ w[:-1] + w[-1])
+    coef, offset = map.fold(w[:-1], w[-1:].ravel())
+    assert np.allclose(X @ coef + offset, map.apply(as_rows(X)).matrix() @ w[:-1] + w[-1])
 
 
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    X, y = wild()
-    path = tmp_path_factory.mktemp("scaling") / "wild.npz"
-    np.savez(path, X=X, y=y)
-    return path, X, y
+def test_without_a_bias_features_are_not_centred(file):
+    path, X, _ = file
+    model = Perceptron(readout="averaged", fit_intercept=False, max_iter=2, tol=None).fit(source(path))
+    assert model.intercept_.tolist() == [0.0]
+    assert np.allclose(model._learner.scaling.spread, naive.root_mean_squares(X))
+    assert np.allclose(X @ model.coef_[0], model.decision_function(X))
 
 
 @pytest.mark.parametrize("readout", ["averaged", "voted", "pocket"])

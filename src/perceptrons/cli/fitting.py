@@ -17,6 +17,7 @@ from perceptrons.learn.fit import AnyLearner, InMemory, Passes, Run
 from perceptrons.learn.labels import Array
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
+from perceptrons.learn.scaling import with_means
 from perceptrons.learn.stream import Stream
 from perceptrons.learn.task import Request, Task, from_whole_source, train_on_source
 from perceptrons.store.saved import Saved
@@ -57,6 +58,7 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
             share=share,
             class_weight=lambda classes: by_label(given["class_weight"], classes),
             reads_all=given["class_weight"] is not None,
+            centred=not given["no_intercept"],
             watch=watch,
         )
 
@@ -154,7 +156,7 @@ def training_error(task: Task) -> float | None:
 def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
     """The model in the form that is saved."""
     assert task.source is not None
-    encoding, width = task.source.encoding, task.n_features
+    encoding, width = with_means(task.source.encoding, task.learner.scaling), task.n_features
     named = encoding.feature_names[:width] if encoding is not None and encoding.named else None
     report = {
         "n_iter": run.n_iter,

@@ -116,11 +116,11 @@ def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
     weights = learner.current if learner.readout.by_vote else learner.weights
     if not np.isfinite(weights).all():
         raise ValueError("the weights of the readout exceed the range of floats")
-    raw = learner.unscaled(weights)
-    table, bias = weights[:-1].reshape(saved.n_features, -1), raw[-1:].reshape(-1)
+    raw, bias = learner.per_unit(weights)
+    table = weights[:-1].reshape(saved.n_features, -1)
     largest = [
         [_feature(saved, j, float(one[j]), float(scaled[j])) for j in heaviest(scaled, top)]
-        for scaled, one in zip(table.T, raw[:-1].reshape(saved.n_features, -1).T, strict=True)
+        for scaled, one in zip(table.T, raw.reshape(saved.n_features, -1).T, strict=True)
     ]
     two = len(saved.classes) == 2
     labels = [output.label(label) for label in saved.classes.tolist()][-len(largest) :]

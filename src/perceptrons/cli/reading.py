@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from perceptrons.data import Source, source
-from perceptrons.data.source import FORMATS
+from perceptrons.data.source import FORMATS, SCALES
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import Saved, read
 
@@ -89,6 +89,15 @@ ENCODING = [
     ),
     MISSING,
 ]
+SCALING = [
+    click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        default="auto",
+        help="Bring numbers to one scale. auto: columns of tables, and features of svmlight and NumPy files if their "
+        "sizes are far apart; standard: always; none: never.",
+    )
+]
 CACHING = [
     click.option("--cache", metavar="FOLDER", help="Folder for the parsed copy.  [default: ~/.cache/perceptrons/rows]"),
     click.option("--no-cache", is_flag=True, help="Parse the files again in every pass."),
@@ -140,7 +149,7 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         else:
             settings |= {"drop": given["drop"] or (), "text": given["text"] or ()}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
-    made: Source = source(list(data), format=kind, cache=cache, **settings)
+    made: Source = source(list(data), format=kind, cache=cache, scale=given.get("scale", "auto"), **settings)
     return made
 
 

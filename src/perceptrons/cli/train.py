@@ -66,7 +66,7 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 @click.option("--degree", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
 @click.option("--coef0", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
 @click.option("--budget", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
-@reading.options(reading.READING, reading.ENCODING, reading.CACHING)
+@reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING)
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
 

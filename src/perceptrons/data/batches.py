@@ -48,8 +48,6 @@ class Source(ABC):
         The files.
     encoding : Encoding or None
         How the columns of a table become features; saved with a model.
-    scale : {"none", "standard"}
-        How the numbers of these rows should be scaled before learning. Batches always hold them as they are.
     n_bytes : int or None
         Size of all files on the disk.
     bytes_done : int
@@ -67,7 +65,6 @@ class Source(ABC):
     n_bytes: int | None = None
     bytes_done: int = 0
     caching: str | bool = False
-    scale: str = "none"
     _begun = False
 
     @abstractmethod

@@ -90,13 +90,13 @@ def source(
         raise DataError(f"format must be one of {', '.join(FORMATS)}, got {found!r}")
     if scale not in SCALES:
         raise DataError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    made = _made(found, paths, settings)
+    made = _made(found, paths, settings, scale)
     made.caching = cache if isinstance(cache, bool) else os.fspath(cache)
-    made.paths, made.scale = paths, scale
+    made.paths = paths
     return made
 
 
-def _made(format: str, paths: list[str], settings: dict[str, Any]) -> Source:
+def _made(format: str, paths: list[str], settings: dict[str, Any], scale: str) -> Source:
     """Make the source of a format, importing only what it needs."""
     make: Any
     if format == "svmlight":
@@ -107,11 +107,15 @@ def _made(format: str, paths: list[str], settings: dict[str, Any]) -> Source:
         from perceptrons.data.table.tables import TableSource as make
 
         settings = {"format": format, **settings}
+        if settings.get("like") is None:
+            settings["scale"] = "none" if scale == "none" else "standard"
     unknown = sorted(set(settings) - set(make.__init__.__annotations__))
     if unknown:
         known = ", ".join(sorted(set(make.__init__.__annotations__) - {"paths", "return", "format", "block"}))
         raise TypeError(f"a source of format {format} has no setting {unknown[0]!r}: its settings are {known}")
     made: Source = make(paths, **settings)
+    if made.encoding is None:
+        made.scale = scale
     return made
 
 

@@ -8,7 +8,7 @@ are scaled only if their sizes are far apart, and sparse ones keep their zeros.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,23 +67,23 @@ class Scaling:
         rescale(*rows.arrays, readonly(self.centre[:used]), readonly(self.factor[:used]), self.limit, out, sq_norm)
         return Rows(readonly(out), rows.indices, rows.indptr, rows.n_features, sq_norm)
 
-    def fold(self, weights: Floats) -> Floats:
-        """The weights of unscaled features that give the same scores, for |z| below the limit.
+    def fold(self, w: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """The weights and offsets that give unscaled rows the same scores, for |z| below the limit.
 
-        w·(x − c)/s + b = (w/s)·x + (b − w·c/s). The last row of `weights` is the offset b.
+        w·(x − c)/s + b = (w/s)·x + (b − w·c/s).
 
         Parameters
         ----------
-        weights : ndarray of shape (d + 1,) or (d + 1, classes)
+        w : ndarray of shape (d,) or (d, classes)
+        offset : ndarray of shape (1,) or (classes,)
 
         Returns
         -------
-        ndarray
+        w, offset : ndarray
         """
-        folded, k = np.copy(weights, order="K"), min(len(self.centre), len(weights) - 1)
-        folded[:k] = (weights[:k].T * self.factor[:k]).T
-        folded[-1] -= self.centre[:k] @ folded[:k]
-        return folded
+        folded, k = np.copy(w, order="K"), min(len(self.centre), len(w))
+        folded[:k] = (w[:k].T * self.factor[:k]).T
+        return folded, offset - self.centre[:k] @ folded[:k]
 
 
 class Statistics:
@@ -99,9 +99,17 @@ class Statistics:
         observe(*rows.arrays, left_out, self.zeros, self.count, self.mean, self.squares)
         self.n_rows += len(rows) if left_out is None else int(np.count_nonzero(~left_out))
 
-    def scaling(self) -> Scaling | None:
-        """The map to one scale; None if features are not to be scaled."""
-        return self._checked(self.mean.copy(), deviation(self.count, self.mean, self.squares))
+    @property
+    def size(self) -> Floats:
+        """√(mean of x²) of each feature, over the values that count; 0 if it is always 0."""
+        return np.asarray(np.hypot(self.mean, np.sqrt(self.squares / np.maximum(self.count, 1))))
+
+    def scaling(self, centred: bool) -> Scaling | None:
+        """The map to one scale; None if features are not to be scaled. Without a bias, features are not centred."""
+        spread = deviation(self.count, self.mean, self.squares)
+        if centred:
+            return self._checked(self.mean.copy(), spread)
+        return self._checked(np.zeros_like(spread), np.where(spread > 0, self.size, 0.0))
 
     def _checked(self, centre: Floats, spread: Floats) -> Scaling | None:
         fine = np.isfinite(spread) & np.isfinite(centre)
@@ -130,17 +138,12 @@ class Sizes(Statistics):
             )
         super().add(rows, left_out)
 
-    @property
-    def size(self) -> Floats:
-        """√(mean of x²) of each feature, over the values that are not 0; 0 if it is always 0."""
-        return np.asarray(np.hypot(self.mean, np.sqrt(self.squares / np.maximum(self.count, 1))))
-
-    def scaling(self) -> Scaling | None:
+    def scaling(self, centred: bool) -> Scaling | None:
         size = self.size
         if not (size > 0).any() or not (self.always or far_apart(size)):
             return None
         centre, spread = np.zeros_like(size), np.where(size > 0, size, 1.0)
-        if self.dense:
+        if self.dense and centred:
             share = self.count / max(1, self.n_rows)  # of values that are not 0
             mean = share * self.mean  # of all values; those that are 0 add (share·n)·(1 − share)·mean² to the squares
             squares = self.squares + self.count * (1 - share) * self.mean**2
@@ -197,10 +200,17 @@ def statistics_of(source: Source, rows: Rows) -> Statistics | None:
     return Sizes(dense=rows.indices is None, always=source.scale == "standard")
 
 
-def to_one_scale(source: Source | None, rows: Rows, left_out: Any = None) -> Scaling | None:
+def with_means(encoding: Any, scaling: Scaling | None) -> Any:
+    """The encoding of a table's columns that fills missing numbers with what counted for them in training."""
+    if encoding is None or scaling is None:
+        return encoding
+    return replace(encoding, means=dict(zip(encoding.numbers, scaling.centre.tolist(), strict=True)))
+
+
+def to_one_scale(source: Source | None, rows: Rows, left_out: Any, centred: bool) -> Scaling | None:
     """The scaling of a source whose rows are all in memory."""
     found = None if source is None else statistics_of(source, rows)
     if found is None:
         return None
     found.add(rows, left_out)
-    return found.scaling()
+    return found.scaling(centred)

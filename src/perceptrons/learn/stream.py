@@ -83,6 +83,7 @@ class Stream:
         self.check: Callable[[], None] | None = None  # called for each batch, to compare its features with the model's
         self.n_rows = 0  # number of rows of the last pass, without those held out
         self.scales = False  # whether features are to be scaled by statistics of these rows
+        self.centred = True  # whether they may be centred, too
         self.scaling: Scaling | None = None
         self._statistics: Statistics | None = None
         self._running = False  # whether the rows are read only once, so that statistics grow from batch to batch
@@ -97,7 +98,7 @@ class Stream:
         known = None
         if everything or self.source.is_stream:
             known = summary(self.source, self._observe if self.scales else None)
-            self.scaling = self._statistics.scaling() if self._statistics is not None else None
+            self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
         batches = self.source.batches()
         first = next(batches, None)
         if first is None:
@@ -115,7 +116,7 @@ class Stream:
             if self.scales:
                 self._observe(first.rows, 0)  # the pass goes on from here
                 self._running = self._statistics is not None
-                self.scaling = self._statistics.scaling() if self._statistics is not None else None
+                self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
             return first.rows, None
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
@@ -203,7 +204,7 @@ class Stream:
             if self._running and self.widest is None and first > 0:
                 self._observe(rows, first)
                 assert self._statistics is not None
-                self.scaling = self._statistics.scaling()
+                self.scaling = self._statistics.scaling(self.centred)
             scaled = rows if self.scaling is None else self.scaling.apply(rows)
             yield batch, Examples(scaled, codes, weight, first), held
             first += len(rows)

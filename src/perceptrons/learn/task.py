@@ -43,6 +43,7 @@ class Request:
     reads_all: bool = False  # whether to read a source once before learning
     agrees: Callable[[Any], bool] = lambda encoding: True  # whether a table has the features of the model
     watch: Callable[[Source, int, int], None] | None = None  # called with rows and mistakes after each batch
+    centred: bool = True  # whether scaled features may be centred, which takes a bias
     decide: Callable[[ClassLearner, Examples], Decision | None] = lambda learner, examples: None
 
 
@@ -129,7 +130,7 @@ def from_rows(
     scaling = None
     if request.learned is None:
         left_out = None if request.share is None or held_out is not None else chosen(0, len(rows), request.share, seed)
-        scaling = to_one_scale(source, rows, left_out)
+        scaling = to_one_scale(source, rows, left_out, request.centred)
         rows = rows if scaling is None else scaling.apply(rows)
     learner, classes = _learner(request, rows, classes)
     learner.scaling = learner.scaling if scaling is None else scaling
@@ -172,6 +173,7 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
     share = request.share if beside is None else None
     stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch)
     stream.scales = request.learned is None and source.scale != "none"
+    stream.centred = request.centred
     rows, known = stream.settle(request.reads_all or (stream.scales and often))
     learner, classes = _learner(request, rows, stream.classes)
     assert isinstance(learner, LinearLearner)

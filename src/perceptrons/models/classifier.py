@@ -113,6 +113,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             learned=learned,
             start=start,
             reads_all=reads_all or self.class_weight is not None,
+            centred=bool(self.fit_intercept),
             agrees=lambda encoding: learned is None or sources.agree(self, encoding),
             decide=lambda learner, examples: decision(learner, examples, self.n_iter_no_change),
         )
@@ -202,7 +203,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             run = task.run(self._report(task.material))
             read = source
         if not goes_on:
-            sources.note_features(fresh, read, task.n_features)
+            sources.note_features(fresh, read, task.n_features, task.learner.scaling)
         self._finish(task, run, fresh, stacklevel + 1)
 
     def _become(self, fresh: Any, learner: ClassLearner, classes: Array, run: Run, n_rows: int) -> None:

@@ -65,22 +65,22 @@ def _given(learner: LinearLearner, coef: Any, intercept: Any) -> Floats:
 # -- learned weights ------------------------------------------------------------------------------------------
 
 
-def _lines(model: Classifier, part: Any) -> Floats:
-    """Weights of the readout, one line per weight vector."""
+def _per_unit(model: Classifier) -> tuple[Floats, Floats]:
+    """Weights and offsets of the readout, one line per weight vector."""
     check_is_fitted(model)
     learner: LinearLearner = model._learner
     if learner.readout.by_vote:
         raise AttributeError(f"readout={learner.readout.name!r} has no coef_ and no intercept_: many hypotheses vote")
-    w = learner.unscaled(learner.weights)[part]
-    return np.asarray(w[np.newaxis] if w.ndim == 1 else w.T)
+    w, offset = learner.per_unit(learner.weights)
+    return np.asarray(w[np.newaxis] if w.ndim == 1 else w.T), offset
 
 
 coef_ = property(
-    reading(lambda model: _lines(model, slice(-1)).copy()),
+    reading(lambda model: _per_unit(model)[0].copy()),
     doc="Weights of the features, of shape (1, n_features) or (n_classes, n_features).",
 )
 intercept_ = property(
-    reading(lambda model: _lines(model, slice(-1, None))[:, 0].copy()),
+    reading(lambda model: _per_unit(model)[1].copy()),
     doc="Bias, of shape (1,) or (n_classes,): the weight of the constant feature, times its value.",
 )
 
@@ -95,7 +95,7 @@ def normalized(model: L) -> L:
         A copy that predicts the same.
     """
     check_is_fitted(model)
-    coef = _lines(model, slice(-1))
+    coef, _ = _per_unit(model)
     largest = float(np.abs(coef).max())
     if largest == 0.0:
         raise ValueError("all weights are 0: there is no boundary, and nothing to normalize")

@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.data import Rows, Source
 from perceptrons.learn.labels import Array
-from perceptrons.learn.scaling import Statistics, statistics_of
+from perceptrons.learn.scaling import Scaling, Statistics, statistics_of, with_means
 from perceptrons.learn.stream import check_features, fitting, labelled, summary
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def refuse_labels(y: Any, sample_weight: Any) -> None:
         raise ValueError("sample_weight cannot be used with a source: use class_weight, or pass arrays")
 
 
-def note_features(model: Classifier, source: Source, n_features: int) -> None:
+def note_features(model: Classifier, source: Source, n_features: int, scaling: Scaling | None) -> None:
     """Set the features of the model, once all rows have been seen."""
     model.n_features_in_ = n_features
-    encoding = source.encoding
+    encoding = with_means(source.encoding, scaling)
     if encoding is not None and encoding.named:  # cut off the names from a batch that Ctrl-C interrupted
         model.feature_names_in_ = np.array(encoding.feature_names[:n_features], dtype=object)
     else:
@@ -73,7 +73,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
 
     def keep() -> None:
         if first:
-            note_features(trial, made, trial.n_features_in_)
+            note_features(trial, made, trial.n_features_in_, trial._learner.scaling)
         trial.mistakes_, trial._n_rows = np.array([mistakes]), n_rows
         model._guard.change(lambda: model.__dict__.update(vars(trial)))
 
@@ -96,7 +96,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
                 statistics = statistics or statistics_of(made, rows)
                 if statistics is not None:  # of all batches so far, this one included
                     statistics.add(rows)
-                    scaling = statistics.scaling()
+                    scaling = statistics.scaling(bool(settings["fit_intercept"]))
             scaled = rows if scaling is None else scaling.apply(rows)
             guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict))
             trial._learner.scaling = scaling

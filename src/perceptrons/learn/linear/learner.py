@@ -54,11 +54,10 @@ class LinearLearner(ClassLearner):
     def current(self) -> Floats:
         return self.state["w"]
 
-    def unscaled(self, hypothesis: Floats) -> Floats:
-        """The weights of features as users have them, and in the last row the offset b of scores."""
-        w = np.copy(hypothesis, order="K")
-        w[-1] *= self.bias
-        return w if self.scaling is None else self.scaling.fold(w)
+    def per_unit(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Weights and offsets for rows as users have them, not scaled. `weights`: a hypothesis of this learner."""
+        w, offset = weights[:-1], np.asarray(weights[-1:].ravel() * self.bias)
+        return (w, offset) if self.scaling is None else self.scaling.fold(w, offset)
 
     # -- learning ---------------------------------------------------------------------------------------------
 
