@@ -56,12 +56,9 @@ class NotedWords:
     def by_feature(self, bits: int) -> tuple[npt.NDArray[np.uint32], str]:
         """The features that have words, in order, and the most frequent word of each, with a line feed after it."""
         there = np.flatnonzero(self.counts)
-        features, counts, hashes = (
-            self.hashes[there] & np.uint32((1 << bits) - 1),
-            self.counts[there],
-            self.hashes[there],
-        )
-        order = np.lexsort((hashes, -counts.astype(np.int64), features))
+        hashes, counts = self.hashes[there], self.counts[there].astype(np.int64)
+        features = hashes & np.uint32((1 << bits) - 1)
+        order = np.lexsort((hashes, -counts, features))
         order = order[np.flatnonzero(np.diff(features[order].astype(np.int64), prepend=-1))]
         begins, sizes = self.begins[there[order]], self.sizes[there[order]]
         text = join_words(readonly(self.letters), begins, sizes).tobytes().decode(errors="replace")
