@@ -60,8 +60,9 @@ def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
 
 def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
     """What is known about the columns of a source before it is read; without a source, about those of --text."""
-    if hasattr(source, "look"):
-        source.look()
+    look = getattr(source, "look", None)
+    if look is not None:
+        look()
     encoding = None if source is None else source.encoding
     if given["text"] and (encoding is None or not encoding.columns):
         return Encoding(None, "str", [], [], [], given["text"])
