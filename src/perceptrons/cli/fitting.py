@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import click
 import numpy as np
+from click.core import ParameterSource
 
 from perceptrons import rules
 from perceptrons.cli import output, reading, training
@@ -15,9 +17,12 @@ from perceptrons.cli.telling.passes import Telling
 from perceptrons.cli.telling.report import how_text
 from perceptrons.data import Rows, Source
 from perceptrons.data.cache import Cached
+from perceptrons.data.table.encoding import Encoding
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.fit import InMemory, Passes, Run
 from perceptrons.learn.labels import Array
+from perceptrons.learn.linear.defaults import for_columns
+from perceptrons.learn.linear.heaviest import with_heaviest_words
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.scaling import with_means
@@ -48,8 +53,33 @@ class Result:
     tuning: Any = None
 
 
+def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
+    """The options with defaults for a table with these columns, where the user chose nothing."""
+    context, usual = click.get_current_context(silent=True), for_columns(encoding)
+    if given["estimator"] != "perceptron" or not usual:
+        return given
+    own = context is not None and context.get_parameter_source("rule") is not ParameterSource.DEFAULT
+    if not own and given["C"] is not None:
+        usual["C"] = given["C"]
+    if given["intercept_scaling"] is not None:
+        usual["intercept_scaling"] = given["intercept_scaling"]
+    return {**given, **({"intercept_scaling": usual["intercept_scaling"]} if own else usual)}
+
+
+def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
+    """What is known about the columns of a source before it is read; without a source, about those of --text."""
+    look = getattr(source, "look", None)
+    if look is not None:
+        look()
+    encoding = None if source is None else source.encoding
+    if given["text"] and (encoding is None or not encoding.columns):
+        return Encoding(None, "str", [], [], [], given["text"])
+    return encoding
+
+
 def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Result:
     """Train the model that the options describe."""
+    given = settled(given, columns_of(source, given))
     share = reading.share_of(given["validation"])
     beside = None
     if given["validation"] is not None and share is None:
@@ -123,6 +153,7 @@ def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
             n_features=rows.n_features,
             n_classes=n_classes,
             fit_intercept=not given["no_intercept"],
+            intercept_scaling=given["intercept_scaling"] or 1.0,
             dense=rows.indices is None,
         )
 
@@ -148,7 +179,9 @@ def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
         assert isinstance(rule, rules.PA1)
         return found | {"C": rule.C, "average": READOUTS[given["readout"]].sums}
     found |= {"rule": rule, "readout": given["readout"]}
-    return found | ({name: given[name] for name in OF_KERNELS} if given["estimator"] == "kernel" else {})
+    if given["estimator"] == "kernel":
+        return found | {name: given[name] for name in OF_KERNELS}
+    return found | {"intercept_scaling": given["intercept_scaling"] or 1.0}
 
 
 def by_label(class_weight: Any, classes: Array) -> Any:
@@ -193,7 +226,8 @@ def is_quick(source: Source) -> bool:
 def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
     """The model in the form that is saved."""
     assert task.source is not None
-    encoding, width = with_means(task.source.encoding, task.learner.scaling), task.n_features
+    encoding = with_heaviest_words(with_means(task.source.encoding, task.learner.scaling), task.learner)
+    width = task.n_features
     named = encoding.feature_names[:width] if encoding is not None and encoding.named else None
     report = {
         "n_iter": run.n_iter,

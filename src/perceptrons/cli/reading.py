@@ -11,6 +11,7 @@ import click
 
 from perceptrons.data import Source, source
 from perceptrons.data.source import FORMATS, SCALES
+from perceptrons.data.table.settings import WEIGHTINGS
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import Saved, read
 
@@ -87,6 +88,12 @@ ENCODING = [
         default=18,
         help="Text: hash words into 2^BITS features.",
     ),
+    click.option(
+        "--weighting",
+        type=click.Choice(WEIGHTINGS),
+        default=WEIGHTINGS[0],
+        help="Text: how words count: more if few texts have them (tfidf), all equally, or as often as they occur.",
+    ),
     MISSING,
 ]
 SCALING = [
@@ -142,7 +149,11 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         if kind in ("csv", "tsv"):
             told = {name: given[name] if given[name] is not None else usual.get(name) for name in DIALECT}
             settings |= {name: value for name, value in told.items() if value is not None}  # encodings know theirs
-        names = ("missing",) if like is not None else ("missing", "features", "hash_bits", "ngrams", "text_bits")
+        names = (
+            ("missing",)
+            if like is not None
+            else ("missing", "features", "hash_bits", "ngrams", "text_bits", "weighting")
+        )
         settings |= {name: given[name] for name in names}
         if like is not None:
             settings["like"] = like

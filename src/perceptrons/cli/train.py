@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, train
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
@@ -81,6 +81,11 @@ GROUPS = {
 )
 @click.option("--class-weight", callback=weights, metavar="W", help='Class weights: "balanced", or label=weight,…')
 @click.option("--no-intercept", is_flag=True, help="Learn without a bias.")
+@click.option(
+    "--intercept-scaling",
+    type=click.FloatRange(0, min_open=True),
+    help="Value of the constant feature whose weight is the bias.  [default: 1; 0.1 for tables of text]",
+)
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", help="Kernel function.")
 @click.option(
     "--gamma", metavar="X", default="scale", callback=width, help="Kernel parameter: a number, scale or auto."
@@ -101,7 +106,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     several passes, files are parsed once, and a binary copy is kept (see --cache).
     """
     begun = time.perf_counter()
-    check(given)
+    check(settled(given, columns_of(None, given)))
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
     output.spare(path, *source.paths, given["validation"] or "")
@@ -127,6 +132,10 @@ def check(given: dict[str, Any]) -> None:
     """Refuse options that have no effect, and combinations that do not work."""
     idle = {} if given["estimator"] == "kernel" else dict.fromkeys(OF_KERNELS, "--estimator kernel")
     passive = given["estimator"] == "passive-aggressive"
+    if given["estimator"] != "perceptron":
+        idle["intercept_scaling"] = "--estimator perceptron"
+    elif given["no_intercept"]:
+        idle["intercept_scaling"] = "a bias: leave out --no-intercept"
     if passive:
         idle["rule"] = "--estimator perceptron or kernel: passive-aggressive always uses the rule pa1"
     training.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")

@@ -51,7 +51,9 @@ def options(unit: str) -> list[Any]:
             "--rule",
             type=click.Choice(list(rules.RULES)),
             default="perceptron",
-            help="Rule that decides how far each step goes.",
+            help="Rule that decides how far each step goes."
+            + ("  [default: perceptron; pa1 with C=2 for tables of text]" if unit == "rows" else ""),
+            show_default=unit != "rows",
         ),
         *map(_parameter, parameters()),
         click.option(

@@ -59,8 +59,8 @@ def source(
         "standard": all numbers are scaled. Sparse features keep their zeros; categories and words are never scaled.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
-        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`.
-        numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`, `header`,
+        `quotes`, `like`. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------

@@ -112,6 +112,7 @@ def build(settings: Settings, names: list[str], sample: Any, where: str) -> Enco
         settings.text_bits,
         settings.missing,
         scale=settings.scale,
+        weighting=settings.weighting,
         sparse=settings.missing == MEAN
         and any(np.isnan(floats_of(sample.column(name))).any() for name in kinds["number"]),
     )

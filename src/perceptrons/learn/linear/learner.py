@@ -54,11 +54,6 @@ class LinearLearner(ClassLearner):
     def current(self) -> Floats:
         return self.state["w"]
 
-    @property
-    def offset(self) -> Floats:
-        """The offset b of scores, one for each weight vector, by the readout."""
-        return np.asarray(self.weights[-1:].ravel() * self.bias)
-
     def per_unit(self, weights: Floats) -> tuple[Floats, Floats]:
         """Weights and offsets for rows as users have them, not scaled. `weights`: a hypothesis of this learner."""
         w, offset = weights[:-1], np.asarray(weights[-1:].ravel() * self.bias)
