@@ -49,7 +49,7 @@ def test_what_to_do_is_told_by_options(tmp_path, run):
     table = tmp_path / "a.csv"
     train = ["train", table, "-m", tmp_path / "m", "--target", "y"]
     table.write_text("a,y\n1,0\n,1\n")
-    assert refused(run(*train), f"{table}:3: column 'a'", "with --missing 0")
+    assert refused(run(*train, "--missing", "error"), f"{table}:3: column 'a'", "with --missing mean")
     table.write_text("a,y\n" + "1,0\n" * 500 + "u,1\n")
     assert refused(run(*train), f"{table}:502: column 'a'", "with --categorical 'a'")
     table.write_text('a,y\n1,0\n",1\n')

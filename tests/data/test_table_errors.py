@@ -15,8 +15,9 @@ from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.tables import TableSource
 
 
-def error(tmp_path, *contents, format="csv", target="y", **settings):
+def error(tmp_path, *contents, format="csv", target="y", missing="error", **settings):
     """The message, with names of files but not of their folder."""
+    settings |= {} if "like" in settings else {"missing": missing}
     paths = []
     for number, content in enumerate(contents):
         paths.append(str(tmp_path / f"{number}.{format}"))
@@ -29,7 +30,7 @@ def error(tmp_path, *contents, format="csv", target="y", **settings):
     return str(caught.value).replace(f"{tmp_path}/", "")
 
 
-MISSING = "the value is missing: remove the row, drop the column, or put {} in its place with missing=0"
+MISSING = "the value is missing: remove the row, drop the column, or put {} in its place with missing='mean'"
 GOOD = "1,u,0\n" * 40
 
 CELLS = {
@@ -54,8 +55,9 @@ CELLS = {
     "\n\n": "0.csv is empty: expected a line with column names",
     "day,y\n2020-01-01,1\n": "0.csv: column 'day' holds date32[day], which cannot be a feature: drop it, or treat "
     "its values as categories with categorical=['day']",
-    "a,c,y\n1,u,0\n.5e3,u,0\n-2,v,1\n ?,v,1\n,u,0\n": "0.csv:5: column 'a': expected a number as in most rows, got "
-    "' ?': correct it, or treat all values as categories with categorical=['a']",
+    "a,c,y\n1,u,0\n.5e3,u,0\n-2,v,1\n ?,v,1\n,u,0\n": "0.csv:5: column 'a': " + MISSING.format("a number"),
+    "a,c,y\n1,u,0\n.5e3,u,0\n-2,v,1\n q,v,1\n,u,0\n": "0.csv:5: column 'a': expected a number as in most rows, got "
+    "' q': correct it, or treat all values as categories with categorical=['a']",
     "a;y\n1;2\n": "0.csv has no column 'y'. Its columns are 'a;y'. Perhaps its delimiter is ';'?",
     "a,label\n1,2\n": "0.csv has no column 'y'. Its columns are 'a', 'label'.",
     "a,Y1\n1,2\n": "0.csv has no column 'y'. Its columns are 'a', 'Y1'.",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from perceptrons.data import Source, source
-from perceptrons.data.source import FORMATS
+from perceptrons.data.source import FORMATS, SCALES
+from perceptrons.data.table.settings import WEIGHTINGS
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import Saved, read
 
@@ -25,29 +26,46 @@ def names(context: Any, parameter: Any, text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, float] | None:
-    """Parse a number, or numbers by column: 0, or age=40,income=0."""
-    if text is None:
-        return None
+def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, float] | str | None:
+    """Parse mean, error, a number, or numbers by column: 0, or age=40,income=0."""
+    if text in (None, "mean", "error"):
+        return text
+    assert text is not None
     try:
         if "=" not in text:
             return float(text)
         return {name.strip(): float(number) for name, number in (part.rsplit("=", 1) for part in text.split(","))}
     except ValueError:
-        raise click.BadParameter(f"expected a number, or column=number,…, got {text!r}") from None
+        what = "expected mean, error, a number, or column=number,…"
+        raise click.BadParameter(f"{what}, got {text!r}") from None
 
 
+DIALECT = ("delimiter", "header", "quotes", "decimal", "encoding", "na")  # options about CSV files
 ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 READING = [
     click.option("--format", type=click.Choice(FORMATS), help="File format.  [default: detected]"),
     click.option("--target", metavar="COLUMN", help="Column with the labels. Models remember theirs."),
     click.option("--one-based", is_flag=True, help="svmlight: indices start at 1."),
-    click.option("--delimiter", metavar="CHAR", help="CSV: character between cells."),
-    click.option("--no-header", is_flag=True, help="CSV: the first line is data; columns are called 0, 1, …"),
-    click.option("--no-quotes", is_flag=True, help='CSV: treat " as an ordinary character.'),
+    click.option("--delimiter", metavar="CHAR", help="CSV: character between cells.  [default: guessed]"),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="CSV: whether the first line has column names; otherwise they are 0, 1, …  [default: guessed]",
+    ),
+    click.option(
+        "--quotes/--no-quotes",
+        default=None,
+        help='CSV: whether " at the start of a cell is a quote.  [default: guessed]',
+    ),
+    click.option("--decimal", type=click.Choice([".", ","]), help="CSV: decimal point.  [default: guessed]"),
+    click.option("--encoding", metavar="NAME", help="CSV: encoding, such as latin-1.  [default: guessed]"),
+    click.option("--na", callback=names, metavar="A,B,…", help="CSV: cells that count as missing, such as '?'."),
 ]
 MISSING = click.option(
-    "--missing", callback=fills, metavar="NUMBER", help="Value for missing cells; or column=number,…"
+    "--missing",
+    callback=fills,
+    metavar="HOW",
+    help="Missing cells: mean, error, a number, or column=number,…  [default: mean]",
 )
 LIKE_MODEL = [*READING, MISSING]  # the model knows everything else about columns
 ENCODING = [
@@ -70,7 +88,22 @@ ENCODING = [
         default=18,
         help="Text: hash words into 2^BITS features.",
     ),
+    click.option(
+        "--weighting",
+        type=click.Choice(WEIGHTINGS),
+        default=WEIGHTINGS[0],
+        help="Text: how words count: more if few texts have them (tfidf), all equally, or as often as they occur.",
+    ),
     MISSING,
+]
+SCALING = [
+    click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        default="auto",
+        help="Bring numbers to one scale. auto: columns of tables, and features of svmlight and NumPy files if their "
+        "sizes are far apart; standard: always; none: never.",
+    )
 ]
 CACHING = [
     click.option(
@@ -118,17 +151,20 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
     else:
         settings["target"] = given["target"]
         if kind in ("csv", "tsv"):
-            settings["delimiter"] = given["delimiter"] or usual.get("delimiter")
-            settings["header"] = not given["no_header"] and usual.get("header", True)
-            settings["quotes"] = not given["no_quotes"] and usual.get("quotes", True)
-        names = ("missing",) if like is not None else ("missing", "features", "hash_bits", "ngrams", "text_bits")
+            told = {name: given[name] if given[name] is not None else usual.get(name) for name in DIALECT}
+            settings |= {name: value for name, value in told.items() if value is not None}  # encodings know theirs
+        names = (
+            ("missing",)
+            if like is not None
+            else ("missing", "features", "hash_bits", "ngrams", "text_bits", "weighting")
+        )
         settings |= {name: given[name] for name in names}
         if like is not None:
             settings["like"] = like
         else:
             settings |= {"drop": given["drop"] or (), "text": given["text"] or ()}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
-    made: Source = source(list(data), format=kind, cache=cache, **settings)
+    made: Source = source(list(data), format=kind, cache=cache, scale=given.get("scale", "auto"), **settings)
     return made
 
 
@@ -210,9 +246,6 @@ def known_of(made: Source, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "format": kind(made),
         "zero_based": not given["one_based"],
-        "delimiter": given["delimiter"],
-        "header": not given["no_header"],
-        "quotes": not given["no_quotes"],
         "target": given["target"],
     }
 

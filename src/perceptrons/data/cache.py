@@ -12,7 +12,6 @@ import json
 import os
 import tempfile
 import warnings
-import weakref
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, chain, islice
@@ -20,46 +19,16 @@ from typing import Any, BinaryIO
 
 from perceptrons import __version__
 from perceptrons.core.jit.private import is_own
-from perceptrons.data import cache_file, files
+from perceptrons.data import files
 from perceptrons.data.atomic import LONGEST, POSIX
 from perceptrons.data.batches import Batch, Source, in_order
+from perceptrons.data.cache_copy import Copy
 from perceptrons.data.cache_file import Doubt, Entry
 from perceptrons.data.cache_folder import open_folder
 from perceptrons.data.cache_limit import limit_given, most_bytes, remove_needless
 from perceptrons.data.cache_writer import AHEAD, Writer
 
 MEMORY = 1 << 26  # bytes of rows that are kept in memory; more rows are written to a copy
-
-
-class Copy:
-    """An open copy; its rows stay readable even if the file is deleted.
-
-    Parameters
-    ----------
-    file : binary file
-    signature : dict
-        What the source depends on.
-    """
-
-    def __init__(self, file: BinaryIO, signature: dict[str, Any]) -> None:
-        self.table, self.encoding = cache_file.read_contents(file, signature)
-        self.verified: set[int] = set()  # batches that are known to be intact
-        # The width of svmlight files without n_features is that of the widest row.
-        self.narrowest = 1 if signature.get("n_features", 1) is None else self.table[0].features
-        self.file = os.dup(file.fileno())
-        weakref.finalize(self, os.close, self.file)
-
-    def batch(self, number: int) -> Batch | Doubt:
-        """Read a batch, in a worker."""
-        before = self.table[number - 1].features if number else self.narrowest
-        try:
-            found = cache_file.read_batch(
-                self.file, self.table[number], before=before, verified=number in self.verified
-            )
-        except Doubt as doubt:
-            return doubt
-        self.verified.add(number)
-        return found
 
 
 class Cached(Source):
@@ -78,7 +47,7 @@ class Cached(Source):
 
     def __init__(self, source: Source, folder: str | None = None) -> None:
         self.source, self.name, self.n_bytes = source, source.name, source.n_bytes
-        self.encoding = source.encoding
+        self.encoding, self.scale = source.encoding, source.scale
         self.folder, self.paths = folder, source.paths
         self.memory = MEMORY if folder is None or self.is_stream else 0  # whoever names a folder wants the copy there
         self._signature = {"version": __version__, **source.signature()}
@@ -135,6 +104,29 @@ class Cached(Source):
             numbers = range(len(self._held)) if order is None else order
             return self._told(numbers, (self._held[number] for number in numbers))
         return self._parsed() if self._no_room else self._made()
+
+    def piece(self, number: int, begin: int, end: int) -> Batch:
+        """Read some rows of a batch, once this source is ready.
+
+        Parameters
+        ----------
+        number : int
+            Number of the batch.
+        begin, end : int
+            The first row, and the row after the last.
+
+        Returns
+        -------
+        Batch
+        """
+        if self._held:
+            rows, y = self._held[number]
+            return Batch(rows.part(begin, end), None if y is None else y[begin:end])
+        assert self._copy is not None
+        found = self._copy.piece(number, begin, end)
+        if isinstance(found, Doubt):
+            raise files.DataError(f"{self.path} is damaged: {found}. Run this again, and it will be made anew")
+        return found
 
     # -- reading ----------------------------------------------------------------------------------------------
 

@@ -24,12 +24,18 @@ ENDINGS = {
     ".npy": "numpy",
     ".npz": "numpy",
 }
+SCALES = ("auto", "standard", "none")
 FORMATS = sorted(set(ENDINGS.values()))
 LINE = re.compile(rb"\s*[-+.\deE]+(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
 def source(
-    data: Data, *, format: str | None = None, cache: str | os.PathLike[str] | bool = True, **settings: Any
+    data: Data,
+    *,
+    format: str | None = None,
+    cache: str | os.PathLike[str] | bool = True,
+    scale: str = "auto",
+    **settings: Any,
 ) -> Source:
     """Open examples in files, which may be larger than memory, for `fit`, `partial_fit`, `predict` and `score`.
 
@@ -49,10 +55,15 @@ def source(
         nobody has read them for 30 days, or all copies together take more than a tenth of the disk, or more than
         ``$PERCEPTRONS_CACHE_LIMIT``, such as 20G; those that nobody has read for the longest time go first. If no copy
         can be written, a warning says so, and files are parsed again in every pass, as with False.
+    scale : {"auto", "standard", "none"}, default="auto"
+        Whether training brings numbers to one scale, by statistics of the training rows; the model remembers them and
+        takes rows as they are. "auto": columns of tables are centred and divided by their standard deviation; features
+        of svmlight and NumPy files are scaled if the largest has more than 100 times the size of the smallest.
+        "standard": all numbers are scaled. Sparse features keep their zeros; categories and words are never scaled.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
-        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`.
-        numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`, `header`,
+        `quotes`, `like`. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------
@@ -80,13 +91,15 @@ def source(
     found = formats.pop()
     if found not in FORMATS:
         raise DataError(f"format must be one of {', '.join(FORMATS)}, got {found!r}")
-    made = _made(found, paths, settings)
+    if scale not in SCALES:
+        raise DataError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    made = _made(found, paths, settings, scale)
     made.caching = cache if isinstance(cache, bool) else os.fspath(cache)
     made.paths = paths
     return made
 
 
-def _made(format: str, paths: list[str], settings: dict[str, Any]) -> Source:
+def _made(format: str, paths: list[str], settings: dict[str, Any], scale: str) -> Source:
     """Make the source of a format, importing only what it needs."""
     make: Any
     if format == "svmlight":
@@ -97,11 +110,15 @@ def _made(format: str, paths: list[str], settings: dict[str, Any]) -> Source:
         from perceptrons.data.table.tables import TableSource as make
 
         settings = {"format": format, **settings}
+        if settings.get("like") is None:
+            settings["scale"] = "none" if scale == "none" else "standard"
     unknown = sorted(set(settings) - set(make.__init__.__annotations__))
     if unknown:
         known = ", ".join(sorted(set(make.__init__.__annotations__) - {"paths", "return", "format", "block"}))
         raise TypeError(f"a source of format {format} has no setting {unknown[0]!r}: its settings are {known}")
     made: Source = make(paths, **settings)
+    if made.encoding is None:
+        made.scale = scale
     return made
 
 

@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from perceptrons.core.parse.records import NO_QUOTE, line_feeds, records
+from perceptrons.core.parse.records import line_feeds
 from perceptrons.data import files
 from perceptrons.data.files import DataError
+from perceptrons.data.table.dialect import ALL, CsvDialect
 
 BLOCK = 1 << 22  # bytes
 MOST_COLUMNS = 30_000  # Arrow takes 18 kB for each
 BEGINNING = 1 << 22  # bytes of the first block, which decides what the columns hold
 BOM, OTHER_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
-ALL = np.iinfo(np.int64).max
 COLUMNS = re.compile(r"CSV parse error: (?:Row #\d+: )?Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (\w+): (.*)", re.DOTALL)
 NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
@@ -49,27 +49,6 @@ class Flaw(Exception):
 
 
 @dataclass(frozen=True)
-class CsvDialect:
-    """How the records of a CSV file are written."""
-
-    delimiter: str = ","
-    header: bool = True
-    quotes: bool = True
-
-    def walk(self, text: Any, stop: int) -> tuple[int, int, int]:
-        """Skip up to `stop` records: how many were complete, where the next begins, and the line feeds before it."""
-        quote = ord('"') if self.quotes else NO_QUOTE
-        found, begin, lines = records(np.frombuffer(text, dtype=np.uint8), ord(self.delimiter), quote, stop)
-        return int(found), int(begin), int(lines)
-
-    def cut(self, text: bytearray) -> int:
-        """The position where the last, incomplete record begins."""
-        if self.quotes and b'"' in text:  # a line feed may be part of a value
-            return self.walk(text, ALL)[1]
-        return text.rfind(b"\n") + 1 or text.rfind(b"\r") + 1
-
-
-@dataclass(frozen=True)
 class CsvBlock:
     """Whole records of a file."""
 
@@ -91,12 +70,12 @@ class CsvBlock:
         """Whether there are no records."""
         return self.dialect.walk(self.text, 0)[1] == len(self.text)
 
-    def schema(self) -> Any:
-        """The names and types of the columns, as this block suggests them."""
+    def sample(self) -> Any:
+        """All columns as an Arrow table, with the types that this block suggests."""
         import pyarrow as pa
 
-        found = self.judged(lambda block: block._read(None)).schema
-        binary = [field.name for field in found if field.type == pa.binary()]
+        found = self.judged(lambda block: block._read(None))
+        binary = [field.name for field in found.schema if field.type == pa.binary()]
         if binary:  # some text is not UTF-8: read it as text, so that the error says where
             self.judged(lambda block: block._read({name: pa.string() for name in binary}))
         return found
@@ -137,12 +116,11 @@ class CsvBlock:
             return
         import pyarrow as pa
         from pyarrow import compute
-        from pyarrow.csv import ConvertOptions
 
         for name in names:
             cells = self._read({name: pa.string()}).column(name).combine_chunks()
             numbers = compute.match_substring_regex(cells, NUMBER)
-            missing = compute.is_in(compute.utf8_trim_whitespace(cells), pa.array(ConvertOptions().null_values))
+            missing = compute.is_in(compute.utf8_trim_whitespace(cells), pa.array(self.dialect.missing_numbers))
             others = compute.invert(compute.or_(numbers, missing))
             if compute.sum(numbers).as_py() > compute.sum(others).as_py():
                 row = compute.index(others, True).as_py()
@@ -179,7 +157,9 @@ class CsvBlock:
             quote_char='"' if self.dialect.quotes else False,
             newlines_in_values=self.quotes,
         )
-        chosen = {} if types is None else {"column_types": types, "include_columns": list(types)}
+        chosen: dict[str, Any] = {"null_values": self.dialect.missing_numbers, "decimal_point": self.dialect.decimal}
+        if types is not None:
+            chosen |= {"column_types": types, "include_columns": list(types)}
         try:
             return arrow_csv.read_csv(
                 pa.BufferReader(pa.py_buffer(text)), reading, parsing, arrow_csv.ConvertOptions(**chosen)

@@ -6,8 +6,12 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+
 from perceptrons.data.files import DataError
-from perceptrons.data.table.encoding import Encoding, Settings
+from perceptrons.data.table.columns import floats_of
+from perceptrons.data.table.encoding import Encoding
+from perceptrons.data.table.settings import MEAN, Settings
 
 SHOWN = 20  # the most column names in a message
 LONGEST = 100  # the most characters of each
@@ -79,9 +83,9 @@ def label_of(type: Any, name: str, where: str) -> str:
     return "bool" if kind == "flag" else "str"
 
 
-def build(settings: Settings, schema: Any, where: str) -> Encoding:
-    """Make the encoding for a table with these columns."""
-    names = list(schema.names)
+def build(settings: Settings, names: list[str], sample: Any, where: str) -> Encoding:
+    """Make the encoding for a table with these columns; `sample` is an Arrow table of the first rows."""
+    schema = sample.schema
     target = find_target(settings.target, names, where)
     marked = settings.marked
     fills = list(settings.missing) if isinstance(settings.missing, dict) else []
@@ -107,7 +111,23 @@ def build(settings: Settings, schema: Any, where: str) -> Encoding:
         settings.ngrams,
         settings.text_bits,
         settings.missing,
+        scale=settings.scale,
+        weighting=settings.weighting,
+        sparse=settings.missing == MEAN
+        and any(np.isnan(floats_of(sample.column(name))).any() for name in kinds["number"]),
     )
+
+
+def means_of(encoding: Encoding, sample: Any) -> dict[str, float]:
+    """The means of columns of numbers in the first rows, without missing cells; 0 for a column without numbers."""
+    found = {}
+    for name in encoding.numbers:
+        values = floats_of(sample.column(name))
+        values = values[np.isfinite(values)]
+        with np.errstate(over="ignore"):
+            mean = float(values.mean()) if values.size else 0.0
+        found[name] = mean if np.isfinite(mean) else 0.0
+    return found
 
 
 def _kind(name: str, type: Any, marked: Sequence[str], text: Sequence[str], where: str) -> str:

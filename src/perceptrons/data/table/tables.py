@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, cast
 
@@ -16,8 +17,11 @@ from perceptrons.data.files import DataError
 from perceptrons.data.table import schema
 from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
-from perceptrons.data.table.csv_blocks import CsvBlock, CsvDialect, Flaw, read_csv
-from perceptrons.data.table.encoding import Encoding, Fill, Settings
+from perceptrons.data.table.csv_blocks import CsvBlock, Flaw, read_csv
+from perceptrons.data.table.dialect import CsvDialect
+from perceptrons.data.table.encoding import Encoding
+from perceptrons.data.table.lexicon import Lexicon
+from perceptrons.data.table.settings import MEAN, Fill, Settings
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
@@ -45,14 +49,27 @@ class TableSource(Source):
     text, ngrams, text_bits : list of str, int, int
         Columns of text. Each word is a feature; with ngrams=2 also each pair of neighbouring words, and so on. They
         are hashed into 2^text_bits features for each column. See `perceptrons.data.table.text`.
-    missing : float or dict of column to float, optional
-        The number that replaces missing numbers. Missing categories then become the category "missing", and missing
-        texts have no words. By default missing values are refused.
+    weighting : {"tfidf", "binary", "counts"}, default="tfidf"
+        How words count: more if few texts have them; all equally; or as often as they occur. Texts have length 1.
+    missing : "mean", "error", float, or dict of column to float, default="mean"
+        What replaces missing numbers. "mean": a learner that scales the rows takes the mean of the column, and one more
+        feature marks the row; a number: this number; "error": missing values are refused. Unless they are refused,
+        missing categories become the category "missing", and missing texts have no words.
     delimiter, header, quotes : str, bool, bool
         How CSV files are written. Without a header, columns are named "0", "1", …; without quotes, the character " has
         no special meaning.
+    decimal : {".", ","}
+        The decimal point in CSV files.
+    encoding : str, optional
+        The encoding of CSV files, for instance "latin-1".
+    na : list of str, optional
+        Cells of CSV files that count as missing, besides empty ones. By default "?" in all columns, and "NA", "-" and
+        the like in columns of numbers.
+    scale : {"standard", "none"}, default="standard"
+        How the numbers should be scaled. Batches hold them as they are: a learner scales them.
     like : Encoding, optional
-        Read the features of this encoding, and no new ones: categories that it does not contain have no feature.
+        Read the features of this encoding, and no new ones: categories that it does not contain have no feature. CSV
+        files are read in the dialect of the encoding, as far as no other is given.
     """
 
     def __init__(
@@ -70,58 +87,88 @@ class TableSource(Source):
         text_bits: int = 18,
         missing: Fill = None,
         delimiter: str | None = None,
-        header: bool = True,
-        quotes: bool = True,
+        header: bool | None = None,
+        quotes: bool | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
+        na: Sequence[str] | None = None,
+        scale: str | None = None,
+        weighting: str = "tfidf",
         like: Encoding | None = None,
     ) -> None:
         if find_spec("pyarrow") is None:
             raise DataError('reading tables needs pyarrow, which is not installed: pip install "perceptrons[tables]"')
         if format not in (*DELIMITERS, "parquet", "arrow"):
             raise DataError(f"format must be csv, tsv, parquet or arrow, got {format!r}")
-        delimiter = delimiter or DELIMITERS.get(format, ",")
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-            raise DataError(f"delimiter must be one ASCII character, but not a quote, got {delimiter!r}")
-        self.paths, self.name, self.format = paths, files.display(paths), format
-        self.dialect = CsvDialect(delimiter, header, quotes)
-        self.settings = Settings(
-            target, features, tuple(drop), categorical, hash_bits, tuple(text), ngrams, text_bits, missing
-        )
-        self.settings.check()
         if like is not None and not isinstance(like, Encoding):
             raise TypeError(f"like must be an Encoding, as in model.encoding_, got {type(like).__name__}")
+        self.paths, self.name, self.format = paths, files.display(paths), format
+        marks = None if na is None else tuple(na)
+        dialect: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
+        dialect |= {"encoding": encoding, "na": marks}
+        self.given = {name: value for name, value in dialect.items() if value is not None}  # overrules everything else
+        known = asdict(like.dialect) if like is not None and like.dialect is not None else {}
+        self.dialect = CsvDialect(**{"delimiter": DELIMITERS.get(format, ","), **known, **self.given})
+        self.dialect.check()
+        fill = MEAN if missing is None else None if missing == "error" else missing
+        self.settings = Settings(
+            target,
+            features,
+            tuple(drop),
+            categorical,
+            hash_bits,
+            tuple(text),
+            ngrams,
+            text_bits,
+            fill,
+            scale or "standard",
+            weighting=weighting,
+        )
+        self.settings.check()
         if like is not None:
-            usual = Settings(target, missing=missing)
+            usual = Settings(target, missing=fill, scale=self.settings.scale)
             given = [name for name in Settings._fields if getattr(self.settings, name) != getattr(usual, name)]
             if given:
                 raise DataError(f"{given[0]} cannot be given together with like, which determines it: leave one out")
-            like = like if missing in (None, like.missing) else replace(like, missing=missing)
+            like = like if missing is None or fill == like.missing else replace(like, missing=fill)
         self.frozen = like is not None
         self.encoding = like or Encoding(target, "str", [], [], [], [])  # made when the first file is opened
+        self.scale = self.settings.scale if like is None else like.scale
+        self._means: dict[str, float] | None = None  # what replaces missing numbers
         self.n_bytes = files.n_bytes(paths)
         self._names: list[str] = []  # the columns of the first file
         self._checked = self.frozen
+        self._complete = self.frozen  # whether all rows have been read once, so that all words are noted
 
     def signature(self) -> dict[str, Any]:
         like = None
         if self.frozen:
-            like = hashlib.sha256(json.dumps(self.encoding.state()).encode()).hexdigest()
-        settings = {"settings": self.settings._asdict(), "dialect": asdict(self.dialect), "like": like}
+            like = hashlib.sha256(json.dumps(self.encoding.state(words=False)).encode()).hexdigest()
+        settings: dict[str, Any] = {"settings": self.settings._asdict(), "dialect": asdict(self.dialect), "like": like}
+        if self.settings.text and not self.frozen:
+            settings["left_out"] = self.left_out.key if self.left_out is not None else None
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # tuples become lists
 
     def batches(self) -> Iterator[Batch]:
         self.begin()
-        workers = n_workers()
+        workers, first = n_workers(), 0
+        lexicon = self.encoding.lexicon if self.frozen else Lexicon()
         with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
             tasks = (pool.submit(self._work, job) for job in self._jobs())
             for job, pieces in in_order(tasks, workers + 1):
                 if isinstance(pieces, Flaw):
                     raise _located(job.block, pieces)
                 for piece in pieces:
+                    left_out = None if self.left_out is None else self.left_out(first, len(piece.X))
+                    piece.weigh(self.encoding, lexicon, left_out, grow=not self.frozen)
+                    if lexicon.seen > self.encoding.lexicon.seen:  # further than when these rows were read before
+                        self.encoding.lexicon.adopt(lexicon)
                     rows = piece.rows(self.encoding, grow=not self.frozen)
+                    first += len(rows)
                     self.bytes_done = job.done
                     yield Batch(rows, piece.y)
-        self.bytes_done = self.n_bytes or self.bytes_done
+        self.bytes_done, self._complete = self.n_bytes or self.bytes_done, True
 
     def _jobs(self) -> Iterator[Job]:
         before = 0
@@ -136,7 +183,9 @@ class TableSource(Source):
 
         types = schema.csv_types(self.encoding, job.target)
         try:
-            return job, job.block.judged(lambda block: encode(block.table(types), self.encoding, job.target))
+            means = self.encoding.means if self.frozen else self._means
+            settings, noting = (self.encoding, job.target, means), not self._complete
+            return job, job.block.judged(lambda block: encode(block.table(types), *settings, notes_words=noting))
         except Flaw as flaw:
             return job, flaw
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor a number
@@ -149,7 +198,7 @@ class TableSource(Source):
                 continue
             if not opened:
                 try:
-                    target, opened = self._open(path, block.names, block.schema), True
+                    target, opened = self._open(path, block.names, block.sample), True
                     if not self._checked:
                         marked = [*self.encoding.flags, *self.settings.marked]
                         block.check_categories([name for name in self.encoding.categories if name not in marked])
@@ -161,15 +210,23 @@ class TableSource(Source):
             schema.find_target(self.settings.target, block.names, files.display([path]))
 
     def _arrow(self, path: str) -> Iterator[tuple[ArrowBlock, str | None]]:
-        target: str | None = None
+        opened, target = False, None
+        where, names = files.display([path]), []
 
         def choose(found: Any) -> list[str]:
-            nonlocal target
-            target = self._open(path, found.names, lambda: found)
-            schema.check_types(self.encoding, target, found, files.display([path]))
-            return [*self.encoding.columns, *([] if target is None else [target])]
+            nonlocal target, opened, names
+            names = found.names
+            if self.frozen or self._names:
+                target, opened = self._open(path, found.names, lambda: found.empty_table()), True
+                schema.check_types(self.encoding, target, found, where)
+                return [*self.encoding.columns, *([] if target is None else [target])]
+            self._open(path, found.names, lambda: found.empty_table())
+            self._names = []
+            return [*self.encoding.columns, self.settings.target]
 
         for block in read_arrow(path, self.format, choose):
+            if not opened:
+                target, opened = self._open(path, names, partial(getattr, block, "content")), True
             yield block, target
 
     def _open(self, path: str, names: list[str], types: Callable[[], Any]) -> str | None:
@@ -177,7 +234,11 @@ class TableSource(Source):
         where = files.display([path])
         if not self.frozen and not self._names:
             found = schema.find_target(self.settings.target, names, where)
-            self.encoding, self._names = schema.build(self.settings, types(), where), names
+            sample = types()
+            self.encoding, self._names = schema.build(self.settings, names, sample, where), names
+            self._means = schema.means_of(self.encoding, sample) if self.encoding.dense else None
+            if self.format in DELIMITERS:
+                self.encoding.dialect = self.dialect
             return found
         target: str | None = self.settings.target or self.encoding.target
         if self.frozen and self.settings.target is None and target not in names:
