@@ -18,8 +18,8 @@ from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Passes, Run, fit
 from perceptrons.learn.holdout import split
 from perceptrons.learn.readouts import OVER_STRUCTURES
-from perceptrons.learn.sequence.learner import Corpus, SequenceLearner
-from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys
+from perceptrons.learn.sequence.learner import Corpus
+from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys, recognised
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
@@ -50,7 +50,8 @@ from perceptrons.store.taggers import SavedTagger
     "--scheme",
     type=click.Choice(["auto", "none", *SCHEMES]),
     default="auto",
-    help="Which labels may follow each other; auto: the scheme that all training labels obey.",
+    help="Which labels may follow each other; auto: the scheme that all training labels obey. "
+    "IOB1 is learned as BIO and written back as IOB1.",
 )
 @click.option("--beam", type=click.IntRange(1), help="Number of partial labellings to keep.  [default: exact search]")
 @click.option(
@@ -98,13 +99,13 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         other = reading.like_training((given["validation"],), text, needed)
         held_out = tagger.held_out(other.tokens, other.labels)
     seed = None if given["no_shuffle"] else int(random.randint(2**31))
-    run, seconds = trained(tagger.fitted, corpus, held_out, given, seed, quiet or as_json)
+    run, seconds = trained(tagger, corpus, held_out, given, seed, quiet or as_json)
     saved = SavedTagger(params_of(given, features, share), tagger, report_of(run, corpus), text.reading)
     facts = {"sentences": len(corpus), "tokens": corpus.sequences.n_tokens}
     saved.trained = training.noted(text.paths, time.perf_counter() - begun, **facts)
     with output.naming(path):
         write(saved, path, drop_zeros=given["drop_zeros"])
-    wrong = run.afterwards(tagger.fitted.watch(corpus)) if as_json or not quiet else None
+    wrong = run.afterwards(tagger.watch(corpus)) if as_json or not quiet else None
     apart = text.tokens.n_sequences - len(corpus), text.tokens.n_tokens - corpus.sequences.n_tokens
     result = Result(saved, text.name, run, wrong, apart)
     summary = describe(result, path, seconds, time.perf_counter() - begun)
@@ -116,7 +117,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
 
 
 def trained(
-    learner: SequenceLearner,
+    tagger: Tagger,
     corpus: Corpus,
     held_out: Corpus | None,
     given: dict[str, Any],
@@ -124,10 +125,11 @@ def trained(
     quiet: bool,
 ) -> tuple[Run, float]:
     """Train; returns the run and the seconds that passes took, without compilation."""
+    learner = tagger.fitted
     learner.warm_up(corpus, held_out)
     begun, progress = time.perf_counter(), Progress(corpus, quiet)
     passes = Passes(given["passes"], seed=seed, patience=given["patience"])
-    watched = None if held_out is None else learner.watch(held_out)
+    watched = None if held_out is None else tagger.watch(held_out)
     try:
         run = fit(learner, InMemory(corpus), passes, held_out=watched, report=progress)
     finally:
@@ -177,10 +179,11 @@ def check_scheme(text: reading.Text, scheme: str) -> None:
         number = int(np.argmin(legal))
         shown = " ".join(names[code] for code in codes[int(bounds[number]) : int(bounds[number + 1])].tolist())
         where = reading.line_of(text, number)
-        raise DataError(
-            f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240]
-            + "; correct them, or use --scheme none"
+        found = recognised(codes, bounds, names)
+        remedy = (
+            "correct them, or use --scheme none" if found is None else f"all labels are {found}: use --scheme {found}"
         )
+        raise DataError(f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240] + f"; {remedy}")
 
 
 def warn_of(text: reading.Text, given_up: Break | None) -> None:
