@@ -106,7 +106,11 @@ SCALING = [
     )
 ]
 CACHING = [
-    click.option("--cache", metavar="FOLDER", help="Folder for the parsed copy.  [default: ~/.cache/perceptrons/rows]"),
+    click.option(
+        "--cache",
+        metavar="FOLDER",
+        help="Folder for a copy of the parsed rows.  [default: up to 64 MB stay in memory; ~/.cache/perceptrons/rows]",
+    ),
     click.option("--no-cache", is_flag=True, help="Parse the files again in every pass."),
 ]
 

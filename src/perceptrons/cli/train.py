@@ -103,7 +103,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
       perceptrons train train.svm -m m.perceptron --passes 1
 
     Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
-    several passes, files are parsed once, and a binary copy is kept (see --cache).
+    several passes, files are parsed once: parsed rows stay in memory, or in a binary copy if they take more than 64 MB
+    (see --cache).
     """
     begun = time.perf_counter()
     check(settled(given, columns_of(None, given)))

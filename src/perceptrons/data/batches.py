@@ -101,12 +101,12 @@ class Source(ABC):
         """
 
     def again(self, often: bool = True) -> Source:
-        """Choose how to read this source: directly, or from a copy of its rows.
+        """Choose how to read this source: directly, or so that its rows are kept for the next time.
 
         Parameters
         ----------
         often : bool, default=True
-            Whether it will be read several times, so that making a copy pays.
+            Whether it will be read several times, so that keeping its rows pays.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Source(ABC):
         from perceptrons.data.cache import Cached
 
         cached = Cached(self, self.caching if isinstance(self.caching, str) else None)
-        return cached if often or self.is_stream or cached.table is not None else self
+        return cached if often or self.is_stream or cached.ready else self
 
     @property
     def is_stream(self) -> bool:

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from perceptrons.core.random import shuffle
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Batch, in_order
-from perceptrons.data.cache import AHEAD, Cached
+from perceptrons.data.cache import Cached
+from perceptrons.data.cache_writer import AHEAD
 
 T = TypeVar("T")
 PIECES = 64  # in a batch

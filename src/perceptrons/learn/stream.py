@@ -200,7 +200,7 @@ class Stream:
         With a seed, and once all rows have been read, batches mix the rows of the whole source.
         """
         source = self.source
-        whole = isinstance(source, Cached) and source.table is not None and len(source.table) > 1
+        whole = isinstance(source, Cached) and source.ready and len(source.starts) > 2
         if seed is not None and whole and (number > 0 or self._settled):
             assert isinstance(source, Cached)
             for position, (examples, held) in enumerate(mixed_batches(source, seed, number, self._prepared)):
