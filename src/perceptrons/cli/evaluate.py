@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from perceptrons.cli import output, reading
+from perceptrons.cli import guesses, output, reading
 from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
@@ -107,6 +107,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
         confusion = compared(saved, source, bar)
     finally:
         bar.clear()
+    guesses.lacked(source)
     summary = {"model": model, "data": source.name, **confusion.summary()}
     if as_json:
         output.as_json(summary)

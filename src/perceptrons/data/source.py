@@ -48,7 +48,8 @@ def source(
         files have changed, or nobody has read it for 30 days. With False, files are parsed again in every pass.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
-        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`.
+        `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `scale`, `delimiter`, `header`,
+        `quotes`, `decimal`, `encoding`, `na`, `like`; what is not given is guessed from the beginning of the first file.
         numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns

@@ -14,8 +14,9 @@ from perceptrons.data.files import DataError
 ALL = np.iinfo(np.int64).max
 BLANKS = tuple(" " * n for n in range(1, 9))
 # What Arrow takes for missing numbers, and what else people write.
-USUAL = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null".split("|")
-FURTHER = "?|-|--|.|None|none|Null|<NA>|na|#DIV/0!|#VALUE!|#REF!".split("|")
+USUAL = ["#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL"]
+USUAL += ["NaN", "n/a", "nan", "null"]
+FURTHER = ["?", "-", "--", ".", "None", "none", "Null", "<NA>", "na", "#DIV/0!", "#VALUE!", "#REF!"]
 UNKNOWN = "?"  # a missing category, unless it is said what stands for missing values
 
 
