@@ -17,7 +17,7 @@ from svmlight_cases import read
 
 from perceptrons import Perceptron
 from perceptrons.data import DataError, cache, files, read_conll, source, whole
-from perceptrons.data.table import csv_blocks, header
+from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.arrow_sizes import Table
 from perceptrons.data.token.template_vocabulary import TemplateVocabulary
 
@@ -342,7 +342,7 @@ def test_nothing_is_written_to_standard_error(tmp_path, capfd):
 
 
 def test_columns_of_csv_files_are_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr(header, "MOST_COLUMNS", 4)
+    monkeypatch.setattr("perceptrons.data.table.header.MOST_COLUMNS", 4)
     path = tmp_path / "a.csv"
     path.write_text("a,b,c,y\n1,2,3,0\n")
     assert rows(path, target="y") == 1

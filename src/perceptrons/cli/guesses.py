@@ -54,8 +54,7 @@ def _written(dialect: Any) -> str:
 def _one_by_one(guesses: list[Any]) -> list[list[str]]:
     """One line for each column."""
     return [
-        [each.column, TREATED[each.kind], each.why, output.listed(each.examples, 3), f"{each.missing:,}"]
-        for each in guesses
+        [each.column, TREATED[each.kind], each.why, "; ".join(each.examples), f"{each.missing:,}"] for each in guesses
     ]
 
 
@@ -70,7 +69,7 @@ def _groups(guesses: list[Any]) -> list[list[str]]:
         names = output.listed([each.column for each in them], NAMES)
         names = names if len(them) == 1 else f"{len(them):,} columns: {names}"
         shown = [each.examples[0] for each in them if each.examples]
-        lines.append([names, TREATED[kind], why, output.listed(shown, 3), f"{sum(each.missing for each in them):,}"])
+        lines.append([names, TREATED[kind], why, "; ".join(shown[:3]), f"{sum(each.missing for each in them):,}"])
     return lines
 
 

@@ -49,8 +49,8 @@ def source(
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
         `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `scale`, `delimiter`, `header`,
-        `quotes`, `decimal`, `encoding`, `na`, `like`; what is not given is guessed from the beginning of the first file.
-        numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `quotes`, `decimal`, `encoding`, `na`, `like`. What is not given is guessed from the beginning of the first
+        file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------

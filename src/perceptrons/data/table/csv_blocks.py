@@ -71,15 +71,15 @@ class CsvBlock:
         """Whether there are no records."""
         return self.dialect.walk(self.text, 0)[1] == len(self.text)
 
-    def sample(self) -> Any:
-        """All columns as an Arrow table, with the types that this block suggests."""
+    def sample(self, names: list[str]) -> Any:
+        """Some columns as an Arrow table, with the types that this block suggests."""
         import pyarrow as pa
 
-        found = self.judged(lambda block: block._read(None))
+        found = self.judged(lambda block: block._read({}, names))
         if not any(each.type == pa.binary() for each in found.schema):
             return found
         if self.dialect.encoding is None:
-            return self._recoded().sample()
+            return self._recoded().sample(names)
         types = {each.name: pa.string() if each.type == pa.binary() else each.type for each in found.schema}
         self.judged(lambda block: block._read(types))  # the error says where the text is not UTF-8
         return found
@@ -175,7 +175,8 @@ class CsvBlock:
         text = to_text(bytes(self.text), self.notes)
         return replace(self, text=memoryview(text.encode()), dialect=replace(self.dialect, encoding="utf-8"))
 
-    def _read(self, types: dict[str, Any] | None) -> Any:
+    def _read(self, types: dict[str, Any], names: list[str] | None = None) -> Any:
+        """Read the columns named, by default those with types; other types are inferred."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -188,8 +189,7 @@ class CsvBlock:
             newlines_in_values=self.quotes,
         )
         chosen: dict[str, Any] = {"null_values": self.dialect.missing_numbers, "decimal_point": self.dialect.decimal}
-        if types is not None:
-            chosen |= {"column_types": types, "include_columns": list(types)}
+        chosen |= {"column_types": types, "include_columns": names or list(types)}
         try:
             return arrow_csv.read_csv(
                 pa.BufferReader(pa.py_buffer(text)), reading, parsing, arrow_csv.ConvertOptions(**chosen)

@@ -51,7 +51,7 @@ def guessed(text: memoryview, ended: bool, known: dict[str, Any], usual: str, na
     if "header" in found and "decimal" in found:
         return CsvDialect(**found)
     rows = cells(begin, found["delimiter"], found["quotes"])
-    marks = set(CsvDialect(na=found.get("na")).missing_numbers)
+    marks = set(CsvDialect(na=found.get("na", ())).missing_numbers)
     if "header" not in found:
         found["header"] = _has_header(rows, named, marks)
     if "decimal" not in found:

@@ -82,8 +82,15 @@ def role(name: str, column: Any, dialect: CsvDialect | None, raw: Sequence[str] 
 
 def _some(column: Any) -> list[str]:
     """The first few different values."""
-    found = dict.fromkeys(str(value) for value in column.slice(0, 50).to_pylist() if value not in (None, ""))
-    return list(found)[:3]
+    values = [value for value in column.slice(0, 50).to_pylist() if value not in (None, "")]
+    return list(dict.fromkeys(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values))[:3]
+
+
+def labels(name: str, column: Any) -> Guess:
+    """Describe the column of labels."""
+    column = column.slice(0, ROWS)
+    found = len(column.unique()) if column.type.num_fields == 0 and not is_view(column.type) else 0
+    return Guess(name, "label", f"{found:,} different values", column.null_count, _some(column))
 
 
 def _of_numbers(name: str, column: Any, raw: Sequence[str]) -> Guess:
@@ -95,7 +102,7 @@ def _of_numbers(name: str, column: Any, raw: Sequence[str]) -> Guess:
     told = n_missing, _some(column)
     whole = types.is_integer(column.type)
     if whole and any(re.fullmatch(r"0\d+", cell) for cell in raw):
-        return Guess(name, "category", "codes with leading zeros", *told)
+        return Guess(name, "category", "codes with leading zeros", n_missing, list(dict.fromkeys(raw))[:3])
     if whole and len(values) >= LEAST and len(np.unique(values[:1000])) == len(values[:1000]):
         distinct = len(np.unique(values)) == len(values)
         span = float(values.max() - values.min()) + 1
@@ -122,7 +129,7 @@ def _of_words(name: str, column: Any, dialect: CsvDialect | None) -> Guess:
     empty = sum(int(count) for word, count in zip(words, counts, strict=True) if word in gaps)
     missing, n = empty + int((codes < 0).sum()), len(column)
     kept = [(word, int(count)) for word, count in zip(words, counts, strict=True) if count and word not in gaps]
-    filled, examples = n - missing, [word if len(word) <= 24 else f"{word[:23]}…" for word, _ in kept[:3]]
+    filled, examples = n - missing, [word if len(word) <= 20 else f"{word[:19]}…" for word, _ in kept[:3]]
     if not filled:
         return Guess(name, "empty", "no values", n)
     if dialect is not None:

@@ -12,7 +12,7 @@ from perceptrons.data.files import DataError
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.dialect import CsvDialect
 from perceptrons.data.table.encoding import Encoding
-from perceptrons.data.table.roles import DROPPED, Guess, Stray, role
+from perceptrons.data.table.roles import DROPPED, Guess, Stray, labels, role
 from perceptrons.data.table.settings import MEAN, Settings
 from perceptrons.data.table.values import floats_of
 
@@ -144,14 +144,14 @@ def build(settings: Settings, first: First) -> tuple[Encoding, list[Guess]]:
         scale=settings.scale,
         dialect=first.dialect,
     )
-    return encoding, [guesses.get(name) or _unused(name, target, settings, first) for name in names]
+    return encoding, [guesses.get(name) or _unused(name, target, first) for name in names]
 
 
-def candidates(settings: Settings, schema: Any, where: str) -> list[str]:
-    """The columns of an Arrow file that may be features, and the target."""
-    target = find_target(settings.target, schema.names, where)
-    check_names(settings.named, schema.names, where)
-    chosen = schema.names if settings.features is None else [*settings.features, *settings.text]
+def candidates(settings: Settings, names: list[str], where: str) -> list[str]:
+    """The columns of a file that may be features, and the target."""
+    target = find_target(settings.target, names, where)
+    check_names(settings.named, names, where)
+    chosen = names if settings.features is None else [*settings.features, *settings.text]
     return list(dict.fromkeys([*(name for name in chosen if name not in settings.drop), target]))
 
 
@@ -198,10 +198,10 @@ def _astray(name: str, column: Any, cell: str) -> Flaw:
     return Flaw(row, name, f"{what}: {remedy}categorical=[{name!r}]")
 
 
-def _unused(name: str, target: str, settings: Settings, first: First) -> Guess:
+def _unused(name: str, target: str, first: First) -> Guess:
     """How to describe a column that is not a feature."""
     if name == target:
-        return Guess(name, "label", "as you say")
+        return labels(name, first.table.column(name))
     return Guess(name, "ignored", "as you say")
 
 

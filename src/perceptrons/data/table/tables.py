@@ -64,8 +64,8 @@ class TableSource(Source):
     encoding : str, optional
         The encoding of CSV files, for instance "latin-1".
     na : list of str, optional
-        Cells of CSV files that count as missing, besides empty ones. By default "?" in all columns, and "NA", "-" and
-        the like in columns of numbers.
+        Cells of CSV files that count as missing, besides empty ones and "?", and besides "NA", "-" and the like in
+        columns of numbers.
     scale : {"standard", "none"}, default="standard"
         How the numbers should be scaled. Batches hold them as they are: a learner scales them.
     like : Encoding, optional
@@ -213,7 +213,7 @@ class TableSource(Source):
                 continue
             if not opened:
                 try:
-                    target, opened = self._open(path, block.names, block.sample, block.numbers), True
+                    target, opened = self._open(path, block.names, partial(self._sample, block), block.numbers), True
                 except Flaw as flaw:
                     raise _located(block, flaw) from None
             yield block, target
@@ -232,6 +232,10 @@ class TableSource(Source):
             self._cells = cells(bytes(text[:SAMPLE]), self.dialect.delimiter, self.dialect.quotes)
         return self.dialect
 
+    def _sample(self, block: CsvBlock) -> Any:
+        """The first rows of all columns that may be used."""
+        return block.sample(schema.candidates(self.settings, block.names, files.display([block.path])))
+
     def _raw(self, name: str) -> list[str]:
         """Some cells of a column of the first file, as they stand there."""
         j = self._names.index(name)
@@ -245,14 +249,18 @@ class TableSource(Source):
             nonlocal target, opened, names
             names = found.names
             if not self.frozen and not self._names:  # the first rows will decide
-                return schema.candidates(self.settings, found, where)
+                return schema.candidates(self.settings, names, where)
             target, opened = self._open(path, names, found.empty_table), True
             schema.check_types(self.encoding, target, found, where)
             return [*self.encoding.columns, *([] if target is None else [target])]
 
         for block in read_arrow(path, self.format, choose):
             if not opened:
-                target, opened = self._open(path, names, partial(getattr, block, "content")), True
+                try:  # Arrow does not check what it reads, but the table is checked
+                    checked = block.table(dict.fromkeys(block.content.column_names))
+                    target, opened = self._open(path, names, lambda: checked), True  # noqa: B023
+                except Flaw as flaw:
+                    raise _located(block, flaw) from None
             yield block, target
 
     def _open(
