@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import output, reading, training
+from perceptrons.cli import guesses, output, reading, training
 from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.report import describe, show
@@ -94,7 +94,8 @@ GROUPS = {
 @click.option("--coef0", metavar="X", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
 @click.option("--budget", metavar="N", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
 @reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING)
-def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
+@click.option("--dry-run", is_flag=True, help="Show how the columns would be treated, and stop.")
+def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_run: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
 
     \b
@@ -110,6 +111,10 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     check(settled(given, columns_of(None, given)))
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
+    if dry_run or not (as_json or quiet):
+        guesses.show(source, only=dry_run)
+    if dry_run:
+        return
     output.spare(path, *source.paths, given["validation"] or "")
     bar = output.Bar(source, quiet or as_json)
     try:

@@ -198,6 +198,19 @@ class Encoding:
         """Whether a feature of its own marks missing numbers."""
         return self.missing == MEAN and not self.dense
 
+    def knows(self, column: str, category: str) -> bool:
+        """Tell whether a category has a feature.
+
+        Parameters
+        ----------
+        column, category : str
+
+        Returns
+        -------
+        bool
+        """
+        return category in self._known[column]
+
     def number(
         self,
         codes: list[npt.NDArray[Any]],
