@@ -59,11 +59,9 @@ def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
     if given["estimator"] != "perceptron" or not usual:
         return given
     own = context is not None and context.get_parameter_source("rule") is not ParameterSource.DEFAULT
-    if not own and given["C"] is not None:
-        usual["C"] = given["C"]
-    if given["intercept_scaling"] is not None:
-        usual["intercept_scaling"] = given["intercept_scaling"]
-    return {**given, **({"intercept_scaling": usual["intercept_scaling"]} if own else usual)}
+    usual = {"intercept_scaling": usual["intercept_scaling"]} if own else usual
+    asked = {name: given[name] for name in usual if name != "rule" and given[name] is not None}
+    return {**given, **usual, **asked}
 
 
 def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
