@@ -52,7 +52,11 @@ def options(unit: str) -> list[Any]:
             type=click.Choice(list(rules.RULES)),
             default="perceptron",
             help="Rule that decides how far each step goes."
-            + ("  [default: margin with beta=20 for tables; pa1 with C=2 for text; else perceptron]" if unit == "rows" else ""),
+            + (
+                "  [default: margin with beta=20 for tables; pa1 with C=2 for text; else perceptron]"
+                if unit == "rows"
+                else ""
+            ),
             show_default=unit != "rows",
         ),
         *map(_parameter, parameters()),

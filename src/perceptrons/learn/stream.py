@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -92,12 +92,15 @@ class Stream:
         self._running = False  # whether the rows are read only once, so that statistics grow from batch to batch
         self._begun: Iterator[Batch] | None = None
 
-    def settle(self, everything: bool) -> tuple[Rows, Summary | None]:
+    def settle(self, everything: bool, often: bool = False) -> tuple[Rows, Summary | None]:
         """Read the first batch, with which the first pass will begin, and set the classes; return its rows.
 
         everything: read all rows first, and also return a summary. This is also done if the first batch has only one
-        class, or if the source is a stream, so that training cannot restart.
+        class, if the source is a stream, so that training cannot restart, or if the source will be read often and its
+        features are to be scaled.
         """
+        if self.scales and often and not everything:
+            self.scales = everything = self._looks_uneven()
         known = None
         if everything or self.source.is_stream:
             known = summary(self.source, self._observe if self.scales else None)
@@ -125,12 +128,27 @@ class Stream:
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
 
+    def _looks_uneven(self) -> bool:
+        """Whether features are to be scaled, as far as the first batch tells; a source that says so is not read."""
+        if self.source.encoding is not None or self.source.scale == "standard" or self.source.is_stream:
+            return True
+        batches = self.source.batches()
+        first = next(batches, None)
+        if isinstance(batches, Generator):
+            batches.close()
+        return first is not None and statistics_of(self.source, first.rows, self._held(0, len(first.rows))) is not None
+
+    def _held(self, first: int, n: int) -> npt.NDArray[np.bool_] | None:
+        """Which of n rows, numbered from `first`, are held out."""
+        return chosen(first, n, self.share, self.seed) if self.share else None
+
     def _observe(self, rows: Rows, first: int) -> None:
         """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
+        held = self._held(first, len(rows))
         if first == 0:
-            self._statistics = statistics_of(self.source, rows)
+            self._statistics = statistics_of(self.source, rows, held)
         if self._statistics is not None:
-            self._statistics.add(rows, chosen(first, len(rows), self.share, self.seed) if self.share else None)
+            self._statistics.add(rows, held)
 
     def begin(self, learner: LinearLearner) -> None:
         """Nothing to do before the first batch."""
