@@ -215,7 +215,7 @@ def confusions(task: Task) -> tuple[Confusion | None, Confusion | None]:
 
 
 def is_quick(source: Source) -> bool:
-    """Whether a source can be read once more in little time: there is a parsed copy, or it is small."""
+    """Whether a source can be read once more in little time: its rows are kept, or it is small."""
     if isinstance(source, Cached):
         return source.ready
     return not source.is_stream and source.n_bytes is not None and source.n_bytes <= SMALL
