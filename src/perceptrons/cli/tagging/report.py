@@ -59,7 +59,9 @@ def show(result: Result, summary: dict[str, Any]) -> None:
     output.heading(f"{summary['data']}: {sentences}, {output.count(summary['tokens'] + more, 'token')}")
     scheme = f", scheme {summary['scheme']}" if summary["scheme"] else ", no scheme"
     output.say(f"{output.count(len(labels), 'label')} ({output.listed(labels, 6)}){scheme}")
-    features = f"{output.count(summary['templates'], 'template')}, {output.count(summary['features'], 'feature')}"
+    named = result.saved.params["features"]
+    templates = output.count(summary["templates"], "template") + (f" ({named})" if isinstance(named, str) else "")
+    features = f"{templates}, {output.count(summary['features'], 'feature')}"
     output.say(f"{features}, {summary['features_with_weights']:,} with weights")
     output.say(how(result.saved.params))
     output.say()
