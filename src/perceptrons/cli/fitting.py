@@ -6,18 +6,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import click
 import numpy as np
+from click.core import ParameterSource
 
 from perceptrons import rules
 from perceptrons.cli import output, reading, training
+from perceptrons.cli.telling.confusion import Baseline, Confusion, baseline
+from perceptrons.cli.telling.passes import Telling
+from perceptrons.cli.telling.report import how_text
 from perceptrons.data import Rows, Source
 from perceptrons.data.cache import Cached
+from perceptrons.data.table.encoding import Encoding
 from perceptrons.learn.classes import ClassLearner
-from perceptrons.learn.fit import AnyLearner, InMemory, Passes, Run
+from perceptrons.learn.fit import InMemory, Passes, Run
 from perceptrons.learn.labels import Array
+from perceptrons.learn.linear.defaults import for_columns
+from perceptrons.learn.linear.heaviest import with_heaviest_words
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
-from perceptrons.learn.stream import Stream
+from perceptrons.learn.scaling import with_means
+from perceptrons.learn.stream import Stream, Watched
 from perceptrons.learn.task import Request, Task, from_whole_source, train_on_source
 from perceptrons.store.saved import Saved
 
@@ -27,6 +36,7 @@ ESTIMATORS = {
     "kernel": "KernelPerceptron",
 }
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget")  # options of the kernel estimator only
+SMALL = 1 << 24  # bytes of files that are parsed once more after training, to show how good the model is
 
 
 @dataclass
@@ -37,10 +47,39 @@ class Result:
     run: Run
     n_rows: int  # rows learned from in each pass
     training: float | None  # error of the final model on those rows, if it is cheap to compute
+    confusion: Confusion | None  # of the final model on held-out rows, else on those it has learned from
+    compared_on: str  # which rows these are
+    baseline: Baseline | None  # on the same rows, or on those learned from; None if no pass has ended
+    tuning: Any = None
 
 
-def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
+def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
+    """The options with defaults for a table with these columns, where the user chose nothing."""
+    context, usual = click.get_current_context(silent=True), for_columns(encoding)
+    if given["estimator"] != "perceptron" or not usual:
+        return given
+    own = context is not None and context.get_parameter_source("rule") is not ParameterSource.DEFAULT
+    if not own and given["C"] is not None:
+        usual["C"] = given["C"]
+    if given["intercept_scaling"] is not None:
+        usual["intercept_scaling"] = given["intercept_scaling"]
+    return {**given, **({"intercept_scaling": usual["intercept_scaling"]} if own else usual)}
+
+
+def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
+    """What is known about the columns of a source before it is read; without a source, about those of --text."""
+    look = getattr(source, "look", None)
+    if look is not None:
+        look()
+    encoding = None if source is None else source.encoding
+    if given["text"] and (encoding is None or not encoding.columns):
+        return Encoding(None, "str", [], [], [], given["text"])
+    return encoding
+
+
+def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Result:
     """Train the model that the options describe."""
+    given = settled(given, columns_of(source, given))
     share = reading.share_of(given["validation"])
     beside = None
     if given["validation"] is not None and share is None:
@@ -57,6 +96,7 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
             share=share,
             class_weight=lambda classes: by_label(given["class_weight"], classes),
             reads_all=given["class_weight"] is not None,
+            centred=not given["no_intercept"],
             watch=watch,
         )
 
@@ -64,26 +104,37 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
         bar.source = read
         bar(rows, mistakes)
 
-    def report(learner: AnyLearner, run: Run) -> None:
-        bar.begin(f"pass {run.n_iter + 1}")
-
-    bar.begin("pass 1")
+    telling = Telling(how_text(ESTIMATORS[given["estimator"]], params(given, None)), given, bar, quiet)
     if given["estimator"] == "kernel" or READOUTS[given["readout"]].weighs_all_rows:
         task = from_whole_source(request(), source, beside)
-        run = task.run(report)
+        run = task.told(telling)
     else:
-        task, run = train_on_source(request, source, beside, report)
+        task, run = train_on_source(request, source, beside, telling)
     if not run.learned:  # keep an older model file
         run.resume_interrupt()
-    error = run.afterwards(lambda: training_error(task))
-    return Result(saved(task, run, given), run, task.material.n_rows, error)
+    telling.end(task, run)
+    learned, held_out = run.afterwards(lambda: confusions(task)) or (None, None)
+    found = learned if held_out is None else held_out
+    labels = [output.label(label) for label in task.classes.tolist()]
+    counts = task.material.counts if isinstance(task.material, Stream) else None
+    expected = baseline(labels, counts.tolist()) if found is None and counts is not None else None
+    return Result(
+        saved(task, run, given),
+        run,
+        task.material.n_rows,
+        None if learned is None else learned.wrong / learned.n_rows,
+        found,
+        "training rows" if held_out is None else "held-out rows",
+        expected if found is None else found.baseline,
+    )
 
 
 def _passes(given: dict[str, Any]) -> Passes:
     """How passes are made: as the estimator with the same `params` makes them."""
     least = given["patience"] or 5
     stall = None if given["budget"] is None else least
-    passes = Passes(given["passes"], given["tol"] or None, patience=given["patience"], stall=stall, least=least)
+    best = training.keeps_best(given)
+    passes = Passes(given["passes"], given["tol"] or None, None, given["patience"], best, stall, least=least)
     return passes.by_loss() if given["estimator"] == "passive-aggressive" else passes
 
 
@@ -102,6 +153,7 @@ def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
             n_features=rows.n_features,
             n_classes=n_classes,
             fit_intercept=not given["no_intercept"],
+            intercept_scaling=given["intercept_scaling"] or 1.0,
             dense=rows.indices is None,
         )
 
@@ -127,7 +179,9 @@ def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
         assert isinstance(rule, rules.PA1)
         return found | {"C": rule.C, "average": READOUTS[given["readout"]].sums}
     found |= {"rule": rule, "readout": given["readout"]}
-    return found | ({name: given[name] for name in OF_KERNELS} if given["estimator"] == "kernel" else {})
+    if given["estimator"] == "kernel":
+        return found | {name: given[name] for name in OF_KERNELS}
+    return found | {"intercept_scaling": given["intercept_scaling"] or 1.0}
 
 
 def by_label(class_weight: Any, classes: Array) -> Any:
@@ -138,23 +192,42 @@ def by_label(class_weight: Any, classes: Array) -> Any:
     return {spelled.get(name, name): weight for name, weight in class_weight.items()}
 
 
-def training_error(task: Task) -> float | None:
-    """The readout's error on the rows learned from; None if the file would have to be parsed again."""
-    learner, material = task.learner, task.material
+def confusions(task: Task) -> tuple[Confusion | None, Confusion | None]:
+    """Compare predictions with labels: of the rows learned from, if they are quickly read; and of held-out rows."""
+    learner, material, classes = task.learner, task.material, task.classes.tolist()
+    learned, held_out = Confusion(classes), Confusion(classes)
     if isinstance(material, Stream):
         assert isinstance(learner, LinearLearner)
-        cached = isinstance(material.source, Cached) and material.source.table is not None
-        return material.error(learner, held_out=False) if cached else None
-    assert isinstance(material, InMemory)
-    examples = material.examples
-    learned = examples if examples.weight is None else examples.take(examples.weight > 0)
-    return float(learner.wrong(learned)) / len(learned)
+        again = material.share or is_quick(material.source)
+        for codes, guesses, held in material.predictions(learner) if again else ():
+            learned.count(codes if held is None else codes[~held], guesses if held is None else guesses[~held])
+            if held is not None:
+                held_out.count(codes[held], guesses[held])
+        if isinstance(task.held_out, Watched):
+            for codes, guesses in task.held_out.predictions():
+                held_out.count(codes, guesses)
+    else:
+        assert isinstance(material, InMemory)
+        examples = material.examples
+        learned_from = examples if examples.weight is None else examples.take(examples.weight > 0)
+        learned.count(learned_from.codes, learner.predict(learner.decide(learned_from.rows)))
+        if task.kept is not None:
+            held_out.count(task.kept.codes, learner.predict(learner.decide(task.kept.rows)))
+    return learned if learned.n_rows else None, held_out if held_out.n_rows else None
+
+
+def is_quick(source: Source) -> bool:
+    """Whether a source can be read once more in little time: there is a parsed copy, or it is small."""
+    if isinstance(source, Cached):
+        return source.ready
+    return not source.is_stream and source.n_bytes is not None and source.n_bytes <= SMALL
 
 
 def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
     """The model in the form that is saved."""
     assert task.source is not None
-    encoding, width = task.source.encoding, task.n_features
+    encoding = with_heaviest_words(with_means(task.source.encoding, task.learner.scaling), task.learner)
+    width = task.n_features
     named = encoding.feature_names[:width] if encoding is not None and encoding.named else None
     report = {
         "n_iter": run.n_iter,

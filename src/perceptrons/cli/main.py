@@ -23,6 +23,7 @@ VERBS = {
     "predict": "Predict labels or scores for rows.",
     "evaluate": "Compare predictions with labels.",
     "certify": "Prove that the classes can be separated, or that they cannot.",
+    "explain": "Show what each feature contributes to the score of a row.",
     "plot": "Draw a model: boundary, mistakes, margins, proof.",
     "inspect": "Show what a model file holds.",
     "export": "Write a model as an ONNX file.",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from perceptrons.data import Source, source
-from perceptrons.data.source import FORMATS
+from perceptrons.data.source import FORMATS, SCALES
+from perceptrons.data.table.settings import WEIGHTINGS
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import Saved, read
 
@@ -89,10 +90,29 @@ ENCODING = [
         default=18,
         help="Text: hash words into 2^BITS features.",
     ),
+    click.option(
+        "--weighting",
+        type=click.Choice(WEIGHTINGS),
+        default=WEIGHTINGS[0],
+        help="Text: how words count: more if few texts have them (tfidf), all equally, or as often as they occur.",
+    ),
     MISSING,
 ]
+SCALING = [
+    click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        default="auto",
+        help="Bring numbers to one scale. auto: columns of tables, and features of svmlight and NumPy files if their "
+        "sizes are far apart; standard: always; none: never.",
+    )
+]
 CACHING = [
-    click.option("--cache", metavar="FOLDER", help="Folder for the parsed copy.  [default: ~/.cache/perceptrons/rows]"),
+    click.option(
+        "--cache",
+        metavar="FOLDER",
+        help="Folder for a copy of the parsed rows.  [default: up to 64 MB stay in memory; ~/.cache/perceptrons/rows]",
+    ),
     click.option("--no-cache", is_flag=True, help="Parse the files again in every pass."),
 ]
 
@@ -135,14 +155,18 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         if kind in ("csv", "tsv"):
             told = {name: given[name] if given[name] is not None else usual.get(name) for name in DIALECT}
             settings |= {name: value for name, value in told.items() if value is not None}  # encodings know theirs
-        names = ("missing",) if like is not None else ("missing", "features", "hash_bits", "ngrams", "text_bits")
+        names = (
+            ("missing",)
+            if like is not None
+            else ("missing", "features", "hash_bits", "ngrams", "text_bits", "weighting")
+        )
         settings |= {name: given[name] for name in names}
         if like is not None:
             settings["like"] = like
         else:
             settings |= {name: given[name] or () for name in ("drop", "text", "numeric")}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
-    made: Source = source(list(data), format=kind, cache=cache, **settings)
+    made: Source = source(list(data), format=kind, cache=cache, scale=given.get("scale", "auto"), **settings)
     return made
 
 

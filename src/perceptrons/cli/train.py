@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import guesses, output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, train
-from perceptrons.cli.report import describe, show
+from perceptrons.cli import output, reading, training
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train
+from perceptrons.cli.telling import guesses
+from perceptrons.cli.telling.groups import Grouped
+from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.store.saved import write
 
@@ -35,8 +37,26 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
         raise click.BadParameter(f"expected a number, scale or auto, got {text!r}") from None
 
 
+GROUPS = {
+    "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
+    "Learning": (
+        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
+        *("keep", "patience", "tol", "seed", "no_shuffle"),
+    ),
+    "Kernel (--estimator kernel)": OF_KERNELS,
+    "Reading files": (
+        *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
+    ),
+    "Columns of tables": ("features", "drop", "numeric", "categorical", "hash_bits", "missing"),
+    "Text": ("ngrams", "text_bits", "weighting"),
+    "Model file": ("drop_zeros",),
+}
+
+
 @click.command(
     "train",
+    cls=Grouped,
+    groups=GROUPS,
     epilog="DATA: svmlight, CSV, TSV, Parquet, Arrow or NumPy files, plain or compressed (gzip, bzip2, zstd); "
     "patterns such as '*.csv'; - for standard input.",
 )
@@ -56,30 +76,40 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 @click.option(
     "--tol",
     type=click.FloatRange(0),
-    help="Stop when the margin is proved to be below TOL times the length of the longest row; passive-aggressive: when "
-    "the mean loss has not fallen by TOL for 5 passes (or --patience).  [default: never]",
+    metavar="X",
+    help="Stop when the margin is proved to be below X times the length of the longest row; passive-aggressive: when "
+    "the mean loss has not fallen by X for 5 passes (or --patience).  [default: never]",
 )
 @click.option("--class-weight", callback=weights, metavar="W", help='Class weights: "balanced", or label=weight,…')
 @click.option("--no-intercept", is_flag=True, help="Learn without a bias.")
+@click.option(
+    "--intercept-scaling",
+    type=click.FloatRange(0, min_open=True),
+    help="Value of the constant feature whose weight is the bias.  [default: 1; 0.1 for tables of text]",
+)
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", help="Kernel function.")
-@click.option("--gamma", default="scale", callback=width, help="Kernel parameter: a number, scale or auto.")
-@click.option("--degree", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
-@click.option("--coef0", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
-@click.option("--budget", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
-@reading.options(reading.READING, reading.ENCODING, reading.CACHING)
+@click.option(
+    "--gamma", metavar="X", default="scale", callback=width, help="Kernel parameter: a number, scale or auto."
+)
+@click.option("--degree", metavar="N", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
+@click.option("--coef0", metavar="X", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
+@click.option("--budget", metavar="N", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
+@reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING)
 @click.option("--dry-run", is_flag=True, help="Show how the columns would be treated, and stop.")
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_run: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
 
-    Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
-    several passes, files are parsed once, and a binary copy is kept (see --cache).
-
     \b
-      perceptrons train train.svm --model m.perceptron --passes 1
-      perceptrons train mail.csv --target label --text subject,body --model spam.perceptron --validation 0.1
+      perceptrons train adult.csv --target income -m m.perceptron --validation 0.1
+      perceptrons train mail.csv --target label --text subject,body -m spam.perceptron
+      perceptrons train train.svm -m m.perceptron --passes 1
+
+    Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
+    several passes, files are parsed once: parsed rows stay in memory, or in a binary copy if they take more than 64 MB
+    (see --cache).
     """
     begun = time.perf_counter()
-    check(given)
+    check(settled(given, columns_of(None, given)))
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
     if dry_run or not (as_json or quiet):
@@ -89,7 +119,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
     output.spare(path, *source.paths, given["validation"] or "")
     bar = output.Bar(source, quiet or as_json)
     try:
-        result = train(source, given, bar)
+        result = train(source, given, bar, quiet or as_json)
     finally:
         bar.clear()
     learning = time.perf_counter() - begun
@@ -109,6 +139,10 @@ def check(given: dict[str, Any]) -> None:
     """Refuse options that have no effect, and combinations that do not work."""
     idle = {} if given["estimator"] == "kernel" else dict.fromkeys(OF_KERNELS, "--estimator kernel")
     passive = given["estimator"] == "passive-aggressive"
+    if given["estimator"] != "perceptron":
+        idle["intercept_scaling"] = "--estimator perceptron"
+    elif given["no_intercept"]:
+        idle["intercept_scaling"] = "a bias: leave out --no-intercept"
     if passive:
         idle["rule"] = "--estimator perceptron or kernel: passive-aggressive always uses the rule pa1"
     training.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")

@@ -12,21 +12,36 @@ import numpy as np
 from perceptrons.cli import output, training
 from perceptrons.cli.reading import options, share_of
 from perceptrons.cli.tagging import reading
-from perceptrons.cli.tagging.report import Result, describe, show
+from perceptrons.cli.tagging.report import Result, describe, heading, passes_of, show
+from perceptrons.cli.telling.groups import Grouped
+from perceptrons.cli.telling.passes import PassTable, Reader
 from perceptrons.data.files import DataError
 from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Passes, Run, fit
 from perceptrons.learn.holdout import split
 from perceptrons.learn.readouts import OVER_STRUCTURES
-from perceptrons.learn.sequence.learner import Corpus, SequenceLearner
-from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys
+from perceptrons.learn.sequence.learner import Corpus
+from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys, recognised
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
+GROUPS = {
+    "Common options": ("path", "features", "columns", "target", "validation", "passes", "quiet", "as_json"),
+    "Learning": (
+        *("rule", *training.parameters(), "k_best", "readout", "order", "scheme", "beam", "update"),
+        *("keep", "patience", "seed", "no_shuffle"),
+    ),
+    "Reading files": ("format", "tabs"),
+    "Model file": ("drop_zeros",),
+}
+
 
 @click.command(
-    "train", epilog="FILE: plain or compressed (gzip, bzip2, zstd); patterns such as '*.conllu'; - for standard input."
+    "train",
+    cls=Grouped,
+    groups=GROUPS,
+    epilog="FILE: plain or compressed (gzip, bzip2, zstd); patterns such as '*.conllu'; - for standard input.",
 )
 @reading.ARGUMENT
 @click.option(
@@ -50,7 +65,8 @@ from perceptrons.store.taggers import SavedTagger
     "--scheme",
     type=click.Choice(["auto", "none", *SCHEMES]),
     default="auto",
-    help="Which labels may follow each other; auto: the scheme that all training labels obey.",
+    help="Which labels may follow each other; auto: the scheme that all training labels obey. "
+    "IOB1 is learned as BIO and written back as IOB1.",
 )
 @click.option("--beam", type=click.IntRange(1), help="Number of partial labellings to keep.  [default: exact search]")
 @click.option(
@@ -68,15 +84,15 @@ from perceptrons.store.taggers import SavedTagger
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a tagger from the sentences of FILE and save it.
 
+    \b
+      perceptrons tag train train.txt --columns word,pos,chunk --features chunking -m chunks.tagger
+      perceptrons tag train en-train.conllu --features pos --validation en-dev.conllu -m pos.tagger
+
     Templates make features from columns: word[0] is the word, word[-1] & word[0] the word with the one before it,
     word[0].suffix(3) its last three letters. A file has one template per line; # starts a comment. Functions: lower(),
     prefix(n), suffix(n), shape(), short_shape(), digits(), has_digit(), has_hyphen(), has_upper(), is_title(),
     is_caps(). The built-in sets need the columns word and pos, the set pos only word; crf++ has the templates of the
     chunking example of CRF++. In CoNLL-U, word stands for form, and pos for upos, or for xpos if upos has the labels.
-
-    \b
-      perceptrons tag train train.txt --columns word,pos,chunk --features chunking --model chunks.tagger
-      perceptrons tag train en-train.conllu --features pos --validation en-dev.conllu --model pos.tagger
     """
     begun = time.perf_counter()
     check(given)
@@ -98,14 +114,17 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         other = reading.like_training((given["validation"],), text, needed)
         held_out = tagger.held_out(other.tokens, other.labels)
     seed = None if given["no_shuffle"] else int(random.randint(2**31))
-    run, seconds = trained(tagger.fitted, corpus, held_out, given, seed, quiet or as_json)
-    saved = SavedTagger(params_of(given, features, share), tagger, report_of(run, corpus), text.reading)
+    apart = text.tokens.n_sequences - len(corpus), text.tokens.n_tokens - corpus.sequences.n_tokens
+    params, silent = params_of(given, features, share), quiet or as_json
+    if not silent:
+        heading(tagger, text.name, corpus, apart, params)
+    run, seconds = trained(tagger, corpus, held_out, given, seed, silent)
+    saved = SavedTagger(params, tagger, report_of(run, corpus), text.reading)
     facts = {"sentences": len(corpus), "tokens": corpus.sequences.n_tokens}
     saved.trained = training.noted(text.paths, time.perf_counter() - begun, **facts)
     with output.naming(path):
         write(saved, path, drop_zeros=given["drop_zeros"])
-    wrong = run.afterwards(tagger.fitted.watch(corpus)) if as_json or not quiet else None
-    apart = text.tokens.n_sequences - len(corpus), text.tokens.n_tokens - corpus.sequences.n_tokens
+    wrong = run.afterwards(tagger.watch(corpus)) if as_json or not quiet else None
     result = Result(saved, text.name, run, wrong, apart)
     summary = describe(result, path, seconds, time.perf_counter() - begun)
     if as_json:
@@ -116,7 +135,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
 
 
 def trained(
-    learner: SequenceLearner,
+    tagger: Tagger,
     corpus: Corpus,
     held_out: Corpus | None,
     given: dict[str, Any],
@@ -124,17 +143,21 @@ def trained(
     quiet: bool,
 ) -> tuple[Run, float]:
     """Train; returns the run and the seconds that passes took, without compilation."""
+    learner = tagger.fitted
     learner.warm_up(corpus, held_out)
-    begun, progress = time.perf_counter(), Progress(corpus, quiet)
-    passes = Passes(given["passes"], seed=seed, patience=given["patience"])
-    watched = None if held_out is None else learner.watch(held_out)
+    progress = Progress(corpus, given["passes"], held_out is not None, quiet)
+    best = training.keeps_best(given)
+    passes = Passes(given["passes"], seed=seed, patience=given["patience"], keep_best=best)
+    watched = None if held_out is None else tagger.watch(held_out)
     try:
         run = fit(learner, InMemory(corpus), passes, held_out=watched, report=progress)
     finally:
         progress.clear()
+    spent = time.perf_counter() - progress.begun
     if not run.learned:  # keep an older model file
         run.resume_interrupt()
-    return run, time.perf_counter() - begun
+    progress.end(run)
+    return run, spent
 
 
 def plan_of(given: dict[str, Any]) -> Plan:
@@ -177,10 +200,11 @@ def check_scheme(text: reading.Text, scheme: str) -> None:
         number = int(np.argmin(legal))
         shown = " ".join(names[code] for code in codes[int(bounds[number]) : int(bounds[number + 1])].tolist())
         where = reading.line_of(text, number)
-        raise DataError(
-            f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240]
-            + "; correct them, or use --scheme none"
+        found = recognised(codes, bounds, names)
+        remedy = (
+            "correct them, or use --scheme none" if found is None else f"all labels are {found}: use --scheme {found}"
         )
+        raise DataError(f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240] + f"; {remedy}")
 
 
 def warn_of(text: reading.Text, given_up: Break | None) -> None:
@@ -205,22 +229,36 @@ def check(given: dict[str, Any]) -> None:
     training.check_idle(given, idle, "sentences")
 
 
-class Progress:
-    """A line about the last pass on standard error, if that is a terminal."""
+class Progress(Reader):
+    """The table of passes, as they end; and a line below it on standard error, if that is a terminal: the time left."""
 
-    def __init__(self, corpus: Corpus, quiet: bool) -> None:
-        self.corpus, self.shown = corpus, not quiet and sys.stderr.isatty()
+    def __init__(self, corpus: Corpus, passes: int, held_out: bool, quiet: bool) -> None:
+        self.corpus, self.passes, self.held_out, self.quiet = corpus, passes, held_out, quiet
+        self.shown = not quiet and sys.stderr.isatty()
+        self.table: PassTable | None = None
+        self.begun = time.perf_counter()
         self.say("pass 1 …")
 
     def __call__(self, learner: object, run: Run) -> None:
-        """Show the last pass."""
-        sentences, tokens = len(self.corpus), self.corpus.sequences.n_tokens
-        wrong = run.token_mistakes[-1]
-        held_out = f"  held-out error {output.percent(run.validation_errors[-1])}" if run.validation_errors else ""
-        self.say(
-            f"pass {run.n_iter}: {run.mistakes[-1]:,} of {sentences:,} sentences wrong, "
-            f"{output.count(wrong, 'token')} ({output.percent(wrong / tokens)}){held_out}"
-        )
+        """Show the passes that have ended."""
+        self.clear()
+        if not self.quiet:
+            with self.unless_unread():
+                self._table(run).update(run.n_iter)
+        more = self.passes - run.n_iter
+        if more and run.going:
+            left = (time.perf_counter() - self.begun) / run.n_iter * more
+            self.say(f"pass {run.n_iter + 1} …  {output.seconds(left)} left for all passes")
+
+    def end(self, run: Run) -> None:
+        """Show what is missing."""
+        if not self.quiet:
+            with self.unless_unread():
+                self._table(run).end(run.n_iter)
+
+    def _table(self, run: Run) -> PassTable:
+        self.table = self.table or passes_of(self.corpus, run, self.held_out)
+        return self.table
 
     def say(self, line: str) -> None:
         if self.shown:

@@ -14,8 +14,10 @@ from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.encoding import MISSING, Encoding
+from perceptrons.data.table.lexicon import Lexicon
+from perceptrons.data.table.noted_words import NotedWords
 from perceptrons.data.table.settings import MEAN
-from perceptrons.data.table.text import Csr, hashes, word_rows
+from perceptrons.data.table.text import TFIDF, Csr, hashes, word_rows
 from perceptrons.data.table.values import is_view, nulls_of, values_of
 
 SHARED = 4  # a dictionary of texts may take SHARED times the longest row
@@ -32,6 +34,19 @@ class Piece(NamedTuple):
     categories: list[list[str]]  # in the order in which they occur
     missing: dict[str, int]  # number of missing cells of each column that has any
     y: npt.NDArray[Any] | None
+    words: list[NotedWords]  # the words behind hashes, for each column of text; empty if they are not noted
+
+    def weigh(
+        self, encoding: Encoding, lexicon: Lexicon, left_out: npt.NDArray[np.bool_] | None, *, grow: bool
+    ) -> None:
+        """Weigh words by their rarity; with `grow`, count them first, except in rows that are left out."""
+        if encoding.texts and encoding.weighting == TFIDF:
+            assert self.hashed is not None
+            where = encoding.begin_text, encoding.text_bits, len(encoding.texts)
+            lexicon.weigh(self.hashed, *where, left_out, grow=grow)
+        if self.words:
+            lexicon.note(self.words)
+        lexicon.seen += len(self.X) if grow else 0
 
     def rows(self, encoding: Encoding, *, grow: bool) -> Rows:
         """Make the rows for a pass; with `grow`, new categories are added to the encoding."""
@@ -50,7 +65,14 @@ class Piece(NamedTuple):
         return Rows(*arrays, encoding.n_features, sq_norm)
 
 
-def encode(table: Any, encoding: Encoding, target: str | None, means: dict[str, float] | None = None) -> list[Piece]:
+def encode(
+    table: Any,
+    encoding: Encoding,
+    target: str | None,
+    means: dict[str, float] | None = None,
+    *,
+    notes_words: bool = False,
+) -> list[Piece]:
     """Convert a table to pieces.
 
     Parameters
@@ -61,6 +83,8 @@ def encode(table: Any, encoding: Encoding, target: str | None, means: dict[str, 
         The column of labels.
     means : dict of str to float, optional
         What replaces missing numbers if missing="mean". By default sparse rows have no entry for them.
+    notes_words : bool
+        Whether to note the words behind hashes.
 
     Returns
     -------
@@ -84,14 +108,15 @@ def encode(table: Any, encoding: Encoding, target: str | None, means: dict[str, 
         if flaws:
             first = min(flaws, key=lambda flaw: flaw.row)
             raise Flaw(begin + first.row, first.column, first.what)
-        hashed = _hashed(categories, texts, encoding) if encoding.n_hashed or texts else None
+        noted = [NotedWords.for_piece(column.nbytes) for column in texts] if notes_words else []
+        hashed = _hashed(categories, texts, encoding, noted) if encoding.n_hashed or texts else None
         names, onehot = ([], []) if encoding.n_hashed else (list(encoding.categories), categories)
         codes, words = [codes for codes, _ in onehot], [column.to_pylist() for _, column in onehot]
         if encoding.indicates:  # the feature "age=missing"
             names += list(absent)
             codes += [mask.astype(np.int64) - 1 for mask in absent.values()]
             words += [[MISSING] for _ in absent]
-        pieces.append(Piece(X, sq_norm, hashed, names, codes, words, missing, y))
+        pieces.append(Piece(X, sq_norm, hashed, names, codes, words, missing, y, noted))
     return pieces
 
 
@@ -259,8 +284,8 @@ def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray
     return np.asarray(y, dtype=None if type == "str" else type)
 
 
-def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding) -> Csr:
-    """The hashed features, of categories and words."""
+def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding, noted: list[NotedWords]) -> Csr:
+    """The hashed features, of categories and words; words are noted if there are tables for them."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -273,9 +298,9 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
             full = compute.binary_join_element_wise(begin, words, pa.scalar("", pa.large_string()))
             features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes]
         parts.append(ones(features))
-    first += encoding.n_hashed
     for t, column in enumerate(texts):
-        parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, first + (t << encoding.text_bits)))
+        begin, table = encoding.begin_text + (t << encoding.text_bits), noted[t] if noted else None
+        parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, begin, encoding.weighting, table))
     return _side_by_side(parts)
 
 

@@ -10,6 +10,7 @@ from perceptrons.data.files import DataError
 
 MEAN = "mean"
 SCALES = ("none", "standard")
+WEIGHTINGS = ("tfidf", "binary", "counts")
 Fill = float | dict[str, float] | str | None  # None: missing values are refused
 
 
@@ -27,6 +28,7 @@ class Settings(NamedTuple):
     missing: Fill = MEAN
     scale: str = "standard"
     numeric: Sequence[str] = ()
+    weighting: str = "tfidf"
 
     @property
     def marked(self) -> list[str]:
@@ -54,5 +56,7 @@ class Settings(NamedTuple):
                     raise DataError(f"missing must be 'mean', 'error' or a number, got {fill!r}")
             elif fill is not None and not isfinite(fill):
                 raise DataError(f"missing must be a finite number, got {fill}")
+        if self.weighting not in WEIGHTINGS:
+            raise DataError(f"weighting must be one of {', '.join(WEIGHTINGS)}, got {self.weighting!r}")
         if self.scale not in SCALES:
             raise DataError(f"scale must be one of {', '.join(SCALES)}, got {self.scale!r}")

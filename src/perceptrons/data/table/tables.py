@@ -20,9 +20,10 @@ from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
 from perceptrons.data.table.counts import Counts
 from perceptrons.data.table.csv_blocks import CsvBlock, Flaw, read_csv
-from perceptrons.data.table.dialect import CsvDialect
+from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.guessing import SAMPLE, cells, guessed, separates
 from perceptrons.data.table.encoding import Encoding
-from perceptrons.data.table.guessing import SAMPLE, cells, guessed, separates
+from perceptrons.data.table.lexicon import Lexicon
 from perceptrons.data.table.roles import NUMERALS, Guess
 from perceptrons.data.table.settings import MEAN, Fill, Settings
 
@@ -52,6 +53,8 @@ class TableSource(Source):
     text, ngrams, text_bits : list of str, int, int
         Columns of text. Each word is a feature; with ngrams=2 also each pair of neighbouring words, and so on. They
         are hashed into 2^text_bits features for each column. See `perceptrons.data.table.text`.
+    weighting : {"tfidf", "binary", "counts"}, default="tfidf"
+        How words count: more if few texts have them; all equally; or as often as they occur. Texts have length 1.
     missing : "mean", "error", float, or dict of column to float, default="mean"
         What replaces missing numbers. "mean": a learner that scales the rows takes the mean of the column, and one more
         feature marks the row; a number: this number; "error": missing values are refused. Unless they are refused,
@@ -95,6 +98,7 @@ class TableSource(Source):
         encoding: str | None = None,
         na: Sequence[str] | None = None,
         scale: str | None = None,
+        weighting: str = "tfidf",
         like: Encoding | None = None,
     ) -> None:
         if find_spec("pyarrow") is None:
@@ -123,6 +127,7 @@ class TableSource(Source):
             fill,
             scale or "standard",
             tuple(numeric),
+            weighting=weighting,
         )
         self.settings.check()
         if like is not None:
@@ -141,13 +146,17 @@ class TableSource(Source):
         self.counts = Counts()  # missing cells, and categories without a feature
         self._names: list[str] = []  # the columns of the first file
         self._numerals: list[str] = []  # columns of numbers that Arrow cannot read as such
-        self._ahead: Iterator[Job] | None = None
+        self._ahead: Iterator[Job] | None = None  # what `look` has begun to read
+        self._looked = False  # whether the beginning of the first file has been read
+        self._complete = self.frozen  # whether all rows have been read once, so that all words are noted
 
     def signature(self) -> dict[str, Any]:
         like = None
         if self.frozen:
-            like = hashlib.sha256(json.dumps(self.encoding.state()).encode()).hexdigest()
-        settings = {"settings": self.settings._asdict(), "dialect": self.given, "like": like}
+            like = hashlib.sha256(json.dumps(self.encoding.state(words=False)).encode()).hexdigest()
+        settings: dict[str, Any] = {"settings": self.settings._asdict(), "dialect": self.given, "like": like}
+        if not self.frozen and (self.settings.text or self._guesses_text):
+            settings["left_out"] = self.left_out.key if self.left_out is not None else None
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # tuples become lists
 
@@ -158,20 +167,28 @@ class TableSource(Source):
         -------
         list of Guess
         """
-        if self._ahead is None:
+        if not self._looked and not self.frozen:
+            self._looked = True
             self.begin()
             jobs = self._jobs()
             first = next(jobs, None)
             self._ahead = jobs if first is None else chain([first], jobs)
         return self.guesses
 
+    @property
+    def _guesses_text(self) -> bool:
+        """Whether words are weighed that may occur in rows that are left out."""
+        return self.left_out is not None and any(guess.kind == "text" for guess in self.look())
+
     def batches(self) -> Iterator[Batch]:
+        self._looked = True
         jobs, self._ahead = self._ahead, None
         if jobs is None:
             self.begin()
             jobs = self._jobs()
         self.counts = Counts()
-        workers = n_workers()
+        workers, first = n_workers(), 0
+        lexicon = self.encoding.lexicon if self.frozen else Lexicon()
         with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
             tasks = (pool.submit(self._work, job) for job in jobs)
             for job, pieces in in_order(tasks, workers + 1):
@@ -179,10 +196,15 @@ class TableSource(Source):
                     raise _located(job.block, pieces)
                 for piece in pieces:
                     self.counts.add(piece, self.encoding if self.frozen else None)
+                    left_out = None if self.left_out is None else self.left_out(first, len(piece.X))
+                    piece.weigh(self.encoding, lexicon, left_out, grow=not self.frozen)
+                    if lexicon.seen > self.encoding.lexicon.seen:  # further than when these rows were read before
+                        self.encoding.lexicon.adopt(lexicon)
                     rows = piece.rows(self.encoding, grow=not self.frozen)
+                    first += len(rows)
                     self.bytes_done = job.done
                     yield Batch(rows, piece.y)
-        self.bytes_done = self.n_bytes or self.bytes_done
+        self.bytes_done, self._complete = self.n_bytes or self.bytes_done, True
 
     def _jobs(self) -> Iterator[Job]:
         before = 0
@@ -198,7 +220,8 @@ class TableSource(Source):
         types = schema.csv_types(self.encoding, job.target, self._numerals)
         try:
             means = self.encoding.means if self.frozen else self._means
-            return job, job.block.judged(lambda block: encode(block.table(types), self.encoding, job.target, means))
+            settings, noting = (self.encoding, job.target, means), not self._complete
+            return job, job.block.judged(lambda block: encode(block.table(types), *settings, notes_words=noting))
         except Flaw as flaw:
             return job, flaw
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor a number
