@@ -262,7 +262,8 @@ class TableSource(Source):
     def _raw(self, name: str) -> list[str]:
         """Some cells of a column of the first file, as they stand there."""
         j = self._names.index(name)
-        return [row[j] for row in self._cells if j < len(row)]
+        begin = 1 if self.dialect is not None and self.dialect.header else 0
+        return [row[j] for row in self._cells[begin:] if j < len(row)]
 
     def _arrow(self, path: str) -> Iterator[tuple[ArrowBlock, str | None]]:
         opened, target, names = False, None, []
