@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import guesses, output, reading, training
+from perceptrons.cli import output, reading, training
 from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train
+from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
@@ -37,7 +38,7 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 
 
 GROUPS = {
-    "Common options": ("path", "target", "text", "validation", "tune", "passes", "quiet", "as_json"),
+    "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
     "Learning": (
         *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
         *("keep", "patience", "tol", "seed", "no_shuffle"),
@@ -46,8 +47,8 @@ GROUPS = {
     "Reading files": (
         *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
     ),
-    "Columns of tables": ("features", "drop", "categorical", "hash_bits", "missing"),
-    "Text": ("ngrams", "text_bits"),
+    "Columns of tables": ("features", "drop", "numeric", "categorical", "hash_bits", "missing"),
+    "Text": ("ngrams", "text_bits", "weighting"),
     "Model file": ("drop_zeros",),
 }
 

@@ -18,7 +18,7 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Passes
 from perceptrons.learn.holdout import chosen, chosen_of
-from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union
+from perceptrons.learn.labels import Array, distinct, encode, encode_held_out, say_unknown, union
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.scaling import Scaling, Statistics, statistics_of
 
@@ -257,6 +257,7 @@ class Watched:
 
     def __init__(self, learner: ClassLearner, source: Source, classes: Array, like: Source, *, often: bool) -> None:
         self.learner, self.source, self.classes, self.like, self.often = learner, source, classes, like, often
+        self._told = False  # whether labels that training has not seen were mentioned
 
     def __call__(self) -> float:
         wrong, total = 0, 0
@@ -270,15 +271,18 @@ class Watched:
     def predictions(self) -> Iterator[tuple[Array, Array]]:
         """Classes of all rows and what the readout predicts, batch by batch."""
         self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
+        strange: dict[Any, int] = {}  # labels that training has not seen, with their numbers of rows
         for rows, y in self.source.batches():
             if self.like.encoding is not None:
                 check_features(self.source, self.like.encoding.agrees(self.source.encoding))
-            try:
-                codes = encode(labelled(self.source, y), self.classes, self.source.name)
-            except UnknownLabel as error:  # all training rows have been seen: starting again would not help
-                raise ValueError(str(error)) from None
+            codes, unknown = encode_held_out(labelled(self.source, y), self.classes, self.source.name)
+            for label in unknown.tolist():
+                strange[label] = strange.get(label, 0) + 1
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
             yield codes, self.learner.predict(self.learner.decide(self.learner.scaled(fitting(rows, n_features))))
+        if strange and not self._told:
+            self._told = True
+            say_unknown(list(strange), sum(strange.values()), self.source.name)
 
 
 def check_features(source: Source, agree: bool) -> None:
