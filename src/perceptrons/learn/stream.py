@@ -82,6 +82,7 @@ class Stream:
         self.class_weight: npt.NDArray[np.float64] | None = None
         self.widest: int | None = None  # maximum number of features, once known
         self.check: Callable[[], None] | None = None  # called for each batch, to compare its features with the model's
+        self.known: Summary | None = None  # facts about all rows, if they were read before the first pass
         self.n_rows = 0  # number of rows of the last pass, without those held out
         self.counts: Array | None = None  # number of these rows in each class, once a pass has ended
         self.scales = False  # whether features are to be scaled by statistics of these rows
@@ -103,7 +104,7 @@ class Stream:
             self.scales = everything = self._looks_uneven()
         known = None
         if everything or self.source.is_stream:
-            known = summary(self.source, self._observe if self.scales else None)
+            known = self.known = summary(self.source, self._observe if self.scales else None)
             self._settled = True
             self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
         batches = self.source.batches()
@@ -205,9 +206,13 @@ class Stream:
             raise ValueError(f"a share of {self.share:g} of {self.source.name} holds out no row: choose a larger one")
         return wrong / total
 
+    def parts(self) -> Iterator[tuple[Examples, Array | None]]:
+        """All examples, batch by batch, and which of them are held out."""
+        return ((examples, held) for _, examples, held in self._examples())
+
     def predictions(self, learner: LinearLearner) -> Iterator[tuple[Array, Array, Array | None]]:
         """Classes of all rows and what the readout predicts, batch by batch; and which of the rows are held out."""
-        for _, examples, held in self._examples():
+        for examples, held in self.parts():
             yield examples.codes, learner.predict(learner.decide(examples.rows)), held
 
     def _examples(
@@ -270,6 +275,11 @@ class Watched:
 
     def predictions(self) -> Iterator[tuple[Array, Array]]:
         """Classes of all rows and what the readout predicts, batch by batch."""
+        for examples in self.parts():
+            yield examples.codes, self.learner.predict(self.learner.decide(examples.rows))
+
+    def parts(self) -> Iterator[Examples]:
+        """All examples, batch by batch, on the learner's scale."""
         self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
         strange: dict[Any, int] = {}  # labels that training has not seen, with their numbers of rows
         for rows, y in self.source.batches():
@@ -279,7 +289,7 @@ class Watched:
             for label in unknown.tolist():
                 strange[label] = strange.get(label, 0) + 1
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
-            yield codes, self.learner.predict(self.learner.decide(self.learner.scaled(fitting(rows, n_features))))
+            yield Examples(self.learner.scaled(fitting(rows, n_features)), codes)
         if strange and not self._told:
             self._told = True
             say_unknown(list(strange), sum(strange.values()), self.source.name)

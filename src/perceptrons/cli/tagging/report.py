@@ -9,7 +9,8 @@ import numpy as np
 
 from perceptrons.cli import output
 from perceptrons.cli.telling.passes import PassTable
-from perceptrons.cli.telling.report import ending, final, kept_text, outcome, proved, rule_text, size
+from perceptrons.cli.telling.report import ending, final, kept_text, outcome, proved, size
+from perceptrons.cli.telling.tuning import rule_text
 from perceptrons.learn.fit import Run
 from perceptrons.learn.sequence.learner import Corpus
 from perceptrons.learn.sequence.tagger import Tagger
