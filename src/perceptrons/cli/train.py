@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from perceptrons.cli import guesses, output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, has_many_zeros, settled, train
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
@@ -40,6 +40,7 @@ GROUPS = {
     "Common options": ("path", "target", "text", "validation", "tune", "passes", "quiet", "as_json"),
     "Learning": (
         *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
+        "intercept_scaling",
         *("keep", "patience", "tol", "seed", "no_shuffle"),
     ),
     "Kernel (--estimator kernel)": OF_KERNELS,
@@ -47,7 +48,7 @@ GROUPS = {
         *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
     ),
     "Columns of tables": ("features", "drop", "categorical", "hash_bits", "missing"),
-    "Text": ("ngrams", "text_bits"),
+    "Text": ("ngrams", "weighting", "text_bits"),
     "Model file": ("drop_zeros",),
 }
 
@@ -125,7 +126,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
     known = reading.known_of(source, given)
     result.saved.trained = training.noted(source.paths, learning, source=known, rows=result.n_rows)
     with output.naming(path):
-        write(result.saved, path, drop_zeros=given["drop_zeros"])
+        write(result.saved, path, drop_zeros=given["drop_zeros"] or has_many_zeros(result.saved))
     summary = describe(result, source, path, learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
