@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train, tuned
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, has_many_zeros, settled, train, tuned
 from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.report import describe, show
@@ -42,6 +42,7 @@ GROUPS = {
     "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
     "Learning": (
         *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
+        "intercept_scaling",
         *("keep", "patience", "tol", "seed", "no_shuffle"),
     ),
     "Kernel (--estimator kernel)": OF_KERNELS,
@@ -138,7 +139,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
     known = reading.known_of(source, given)
     result.saved.trained = training.noted(source.paths, learning, source=known, rows=result.n_rows)
     with output.naming(path):
-        write(result.saved, path, drop_zeros=given["drop_zeros"])
+        write(result.saved, path, drop_zeros=given["drop_zeros"] or has_many_zeros(result.saved))
     summary = describe(result, source, path, learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
