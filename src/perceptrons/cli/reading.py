@@ -40,6 +40,7 @@ def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, f
         raise click.BadParameter(f"{what}, got {text!r}") from None
 
 
+IDLE = ("text", "categorical", "numeric", "features", "drop", "missing", "hash_bits")  # options about columns
 DIALECT = ("delimiter", "header", "quotes", "decimal", "encoding", "na")  # options about CSV files
 ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 READING = [
@@ -71,13 +72,18 @@ LIKE_MODEL = [*READING, MISSING]  # the model knows everything else about column
 ENCODING = [
     click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from.  [default: all]"),
     click.option("--drop", callback=names, metavar="A,B,…", help="Tables: columns to ignore."),
-    click.option(
-        "--categorical", callback=names, metavar="A,B,…", help="Columns of categories.  [default: columns of strings]"
-    ),
+    click.option("--numeric", callback=names, metavar="A,B,…", help="Columns of numbers.  [default: guessed]"),
+    click.option("--categorical", callback=names, metavar="A,B,…", help="Columns of categories.  [default: guessed]"),
     click.option(
         "--hash-bits", type=click.IntRange(1, 28), metavar="BITS", help="Hash categories into 2^BITS features."
     ),
-    click.option("--text", callback=names, metavar="A,B,…", help="Columns of text, whose words are hashed."),
+    click.option(
+        "--text",
+        callback=names,
+        metavar="A,B,…",
+        help="Columns of text, whose words are hashed. Tables with text are learned in 5 passes of the rule pa1 with "
+        "C=2, unless told otherwise.  [default: guessed]",
+    ),
     click.option(
         "--ngrams", type=click.IntRange(1, 8), default=1, help="Text: maximum number of consecutive words in a feature."
     ),
@@ -141,7 +147,7 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         settings["zero_based"] = not given["one_based"] and usual.get("zero_based", True)
         if known.get("n_features") is not None:
             settings["n_features"] = known["n_features"]
-        _refuse(given, kind, "target", "delimiter", "text", "categorical", "features", "drop", "missing", "hash_bits")
+        _refuse(given, kind, "target", "delimiter", *IDLE)
     elif kind == "numpy":
         target = usual.get("target") if given.get("target") is None else given["target"]
         if target is not None:
@@ -162,7 +168,7 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         if like is not None:
             settings["like"] = like
         else:
-            settings |= {"drop": given["drop"] or (), "text": given["text"] or ()}
+            settings |= {name: given[name] or () for name in ("drop", "text", "numeric")}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
     made: Source = source(list(data), format=kind, cache=cache, scale=given.get("scale", "auto"), **settings)
     return made

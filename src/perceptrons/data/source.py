@@ -62,8 +62,9 @@ def source(
         "standard": all numbers are scaled. Sparse features keep their zeros; categories and words are never scaled.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
-        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`, `header`,
-        `quotes`, `like`. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`,
+        `header`, `quotes`, `decimal`, `encoding`, `na`, `like`. What is not given is guessed from the beginning of the
+        first file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------

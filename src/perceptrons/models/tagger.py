@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -16,14 +16,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
-from perceptrons.data.token.template_sets import resolve
+from perceptrons.data.token.template_sets import columns_of, resolve, suited
 from perceptrons.data.token.templates import Template
 from perceptrons.data.token.tokens import Tokens
 from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
-from perceptrons.learn.sequence.schemes import Break
+from perceptrons.learn.sequence.schemes import SCHEMES, Break
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.metrics.entities import EntityReport, entity_report
 from perceptrons.models import tagged
@@ -57,11 +57,11 @@ class SequenceTagger(Online):
 
     Parameters
     ----------
-    features : None, {"chunking", "pos", "ner", "crf++"} or list of templates, default=None
+    features : None, {"chunking", "pos", "ner", "ner-words", "crf++"} or list of templates, default=None
         Templates that make features, such as ``"word[-1] & word[0]"`` or
         ``perceptrons.data.column("word")[0].suffix(3)``, or the name of a ready set; tokens are then strings, or tuples
-        of `columns`. With None, tokens are their own features: dicts such as
-        ``{"word": "the", "is_upper": False, "bias": 1.0}``, or lists of strings.
+        of `columns`. The set "ner" is "ner-words" if tokens have no column pos. With None, tokens are their own
+        features: dicts such as ``{"word": "the", "is_upper": False, "bias": 1.0}``, or lists of strings.
     columns : list of str, optional
         Names of the members of a token, for instance ``["word", "pos"]``. By default, the columns that the templates
         use, in the order word, pos, chunk, ner; required if the templates use several columns with other names.
@@ -74,10 +74,11 @@ class SequenceTagger(Online):
         better after a few passes, before training converges.
     order : {0, 1, 2}, default=1
         Number of previous labels that a label depends on.
-    scheme : {"auto", None, "BIO", "BILOU", "BIOES"}, default="auto"
+    scheme : {"auto", None, "BIO", "BILOU", "BIOES", "IOB1"}, default="auto"
         Scheme that says which labels may follow each other. "auto" recognises a scheme that all training labels obey,
         and warns if a few sequences break it.
         Labels that the scheme forbids are never predicted, unless it forbids all labellings of a sequence.
+        Labels in IOB1, as in CoNLL-2003, are learned as BIO and predicted as IOB1.
     beam : int or None, default=None
         Number of beginnings that the search keeps at each token. None: exact search (Viterbi).
     update : {"max_violation", "early"}, default="max_violation"
@@ -108,7 +109,7 @@ class SequenceTagger(Online):
     classes_ : list
         Sorted labels.
     scheme_ : str or None
-        Scheme in use.
+        Scheme in use. With "IOB1", the weights below are those of labels in BIO.
     n_features_, num_attributes_ : int
         Number of distinct features seen.
     attributes_ : list of str
@@ -173,7 +174,7 @@ class SequenceTagger(Online):
         "columns": [None, "array-like"],
         "readout": [str],  # checked by the plan
         "order": [Interval(Integral, 0, 2, closed="both")],
-        "scheme": [StrOptions({"auto", "BIO", "BILOU", "BIOES"}), None],
+        "scheme": [StrOptions({"auto", *SCHEMES}), None],
         "beam": [Interval(Integral, 1, None, closed="left"), None],
         "update": [StrOptions(set(BEAM_UPDATES))],
         "k_best": [Interval(Integral, 1, None, closed="left")],
@@ -189,9 +190,20 @@ class SequenceTagger(Online):
             rule, self.readout, int(self.order), self.scheme, self.beam, self.update, int(self.k_best), float(self.eta0)
         ).check()
 
-    def _new(self) -> Tagger:
-        """An untrained tagger."""
-        return Tagger(NameVocabulary() if self.features is None else TemplateVocabulary(self.features), self._plan())
+    def _new(self, X: Any, y: Any = None) -> Tagger:
+        """An untrained tagger for these tokens."""
+        features = self._features(X, y)
+        return Tagger(NameVocabulary() if features is None else TemplateVocabulary(features), self._plan())
+
+    def _features(self, X: Any, y: Any) -> Any:
+        """The features, and for "ner" those that tokens have columns for."""
+        if isinstance(X, Tokens):
+            return suited(self.features, [name for name in X.columns if not isinstance(y, str) or name != y])
+        if self.columns is not None:
+            return suited(self.features, self.columns)
+        listed = X if isinstance(X, Sequence) else ()
+        words = any(isinstance(sentence[0], str) for sentence in listed if isinstance(sentence, Sequence) and sentence)
+        return suited(self.features, ["word"] if words else USUAL)
 
     def _given(self, tagger: Tagger, X: Any) -> Any:
         """X in the form that the vocabulary needs."""
@@ -218,7 +230,7 @@ class SequenceTagger(Online):
     def _labels(self, X: Any, y: Any, name: str = "y") -> Callable[[Bounds], Labels]:
         """A function from the bounds of sequences to their labels; y may be the name of a column of X."""
         if isinstance(X, Tokens) and isinstance(y, str):
-            if self.features is not None and y in TemplateVocabulary(self.features).columns:
+            if self.features is not None and y in columns_of(self._features(X, y)):
                 raise ValueError(f"the templates use the column {y!r}, which has the labels: remove it from them")
             labels = labels_in(X, y)
             return lambda bounds: labels
@@ -250,7 +262,7 @@ class SequenceTagger(Online):
         """
         X_val, y_val, name = _held_out(X_val, y_val, X_dev, y_dev)
         with self._guard.learning:
-            tagger = self._new()
+            tagger = self._new(X, y)
             corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
             random = check_random_state(self.random_state)
             held_out = None
@@ -260,7 +272,7 @@ class SequenceTagger(Online):
                 corpus, held_out = split(corpus, self.validation_fraction, int(random.randint(2**31)), "sequences")
             learner = tagger.fitted
             seed = int(random.randint(2**31)) if self.shuffle else None
-            watched = None if held_out is None else learner.watch(held_out)
+            watched = None if held_out is None else tagger.watch(held_out)
             run = self._fit_examples(learner, InMemory(corpus), seed, watched)
             if run.learned:
                 self._guard.change(lambda: self._become(tagger, run, corpus.sequences.n_tokens))
@@ -294,10 +306,10 @@ class SequenceTagger(Online):
     def _learn_once(self, X: Any, y: Any, announced: list[Any]) -> Break | None:
         """Learn from sequences once; returns where their labels break the label scheme, if it is given up."""
         self._refuse_early_stopping()
-        tagger = self._tagger if hasattr(self, "_tagger") else self._new()
+        tagger = self._tagger if hasattr(self, "_tagger") else self._new(X, y)
         plan = self._plan()
         same = [name for name in ("order", "readout", "scheme") if getattr(plan, name) == getattr(tagger.plan, name)]
-        if self._templates() == getattr(tagger.vocabulary, "templates", None):
+        if getattr(tagger.vocabulary, "templates", None) in self._templates():
             same.append("features")
         for name in ("order", "readout", "scheme", "features"):
             if name not in same:
@@ -312,8 +324,9 @@ class SequenceTagger(Online):
         self._become(tagger, Run(mistakes=[mistakes], token_mistakes=[wrong], stop="stream"), tokens)
         return tagger.given_up
 
-    def _templates(self) -> list[Template] | None:
-        return None if self.features is None else resolve(self.features)
+    def _templates(self) -> list[list[Template] | None]:
+        """What the features may stand for."""
+        return [None if self.features is None else resolve(suited(self.features, there)) for there in (USUAL, ())]
 
     def _become(self, tagger: Tagger, run: Run, n_tokens: int) -> None:
         """Become the fitted model; `n_tokens` is the number of tokens in each pass."""
@@ -374,12 +387,11 @@ class SequenceTagger(Online):
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be a whole number >= 1, got {k!r}")
         tagger = self._ready()
-        examples = tagger.vocabulary.sequences(self._given(tagger, X), grow=False)
-        codes, scores = tagger.fitted.k_best(examples, int(k))
-        lists = [cut(tagger.labels, line, examples.bounds) for line in codes]
+        codes, scores, bounds = tagger.k_best(self._given(tagger, X), int(k))
+        lists = [cut(tagger.labels, line, bounds) for line in codes]
         return [
             [(lists[j][i], float(score)) for j, score in enumerate(scores[i]) if score > -np.inf]
-            for i in range(examples.n_sequences)
+            for i in range(len(scores))
         ]
 
     @reading
@@ -389,7 +401,7 @@ class SequenceTagger(Online):
         Parameters
         ----------
         X, y
-            As for `fit`.
+            As for `fit`. Labels in BIO are read as IOB1 if the model predicts IOB1, and the other way round.
 
         Returns
         -------
@@ -397,7 +409,7 @@ class SequenceTagger(Online):
         """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))
-        right = self._labels(X, y)(bounds).among(tagger.labels)
+        right = tagger.own(self._labels(X, y)(bounds), bounds).among(tagger.labels)
         if not len(codes):
             raise ValueError("X has no tokens: there is nothing to score")
         return float(np.mean(right == codes))
@@ -409,7 +421,7 @@ class SequenceTagger(Online):
         Parameters
         ----------
         X, y
-            As for `fit`.
+            As for `score`.
 
         Returns
         -------
@@ -418,7 +430,7 @@ class SequenceTagger(Online):
         """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))
-        labels = self._labels(X, y)(bounds)
+        labels = tagger.own(self._labels(X, y)(bounds), bounds)
         return entity_report(labels.codes, labels.names, codes, tagger.labels, bounds)
 
     # -- reports ------------------------------------------------------------------------------------------------------
@@ -427,13 +439,13 @@ class SequenceTagger(Online):
     @reading
     def classes_(self) -> list[Any]:
         """Sorted labels."""
-        return list(self._ready().labels)
+        return list(self._ready().classes)
 
     @property
     @reading
     def scheme_(self) -> str | None:
         """Scheme in use, or None."""
-        return self._ready().fitted.scheme
+        return self._ready().scheme
 
     @property
     @reading

@@ -18,6 +18,7 @@ from perceptrons.data.table.lexicon import Lexicon
 from perceptrons.data.table.noted_words import NotedWords
 from perceptrons.data.table.settings import MEAN
 from perceptrons.data.table.text import TFIDF, Csr, hashes, word_rows
+from perceptrons.data.table.values import is_view, nulls_of, values_of
 
 SHARED = 4  # a dictionary of texts may take SHARED times the longest row
 
@@ -143,13 +144,6 @@ def _rows_at_once(table: Any, encoding: Encoding, target: str | None) -> int:
     return rows
 
 
-def is_view(type: Any) -> bool:
-    """Whether an Arrow type is text whose values may share memory."""
-    import pyarrow as pa
-
-    return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(type))  # not in older versions
-
-
 def _sizes(column: Any) -> npt.NDArray[Any] | None:
     """The number of bytes of each text; None if the column holds no text."""
     import pyarrow as pa
@@ -210,34 +204,6 @@ def _as(column: Any, type: Any) -> Any:
     return column if column.type == type else column.cast(type, safe=False)
 
 
-def values_of(column: Any, dtype: Any) -> npt.NDArray[Any]:
-    """View the numbers of a column without nulls. (The column's `to_numpy` would import pandas.)"""
-    size = np.dtype(dtype).itemsize
-    return np.frombuffer(column.buffers()[1], dtype=dtype, count=len(column), offset=column.offset * size)
-
-
-def floats_of(column: Any) -> npt.NDArray[np.float64]:
-    """The numbers of a column of any numeric type, NaN for missing ones."""
-    import pyarrow as pa
-
-    column = column.combine_chunks()
-    if pa.types.is_null(column.type):
-        return np.full(len(column), np.nan)
-    if not (pa.types.is_integer(column.type) or pa.types.is_float64(column.type)):
-        column = column.cast(pa.float64(), safe=False)
-    values = values_of(column, column.type.to_pandas_dtype()).astype(np.float64)
-    if column.null_count:
-        values[nulls_of(column)] = np.nan
-    return values
-
-
-def nulls_of(column: Any) -> npt.NDArray[np.bool_]:
-    """Tell which cells of an array are null. (Arrow's own way would import much.)"""
-    bits = np.frombuffer(column.buffers()[0], dtype=np.uint8)
-    valid = np.unpackbits(bits, bitorder="little")[column.offset : column.offset + len(column)]
-    return np.logical_not(valid)
-
-
 def _categories(
     column: Any, encoding: Encoding, name: str, flaws: list[Flaw], missing: dict[str, int]
 ) -> tuple[npt.NDArray[np.int64], Any]:
@@ -280,7 +246,8 @@ def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw], missin
         missing[name] = column.null_count
         if encoding.fill(name) is None:
             flaws.append(_missing(column.is_null(), name, "a text without words"))
-    return column.fill_null("")
+        column = column.fill_null("")  # which imports pandas
+    return column
 
 
 def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:

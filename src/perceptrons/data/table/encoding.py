@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core.parse.columns import NONE
-from perceptrons.data.table.dialect import CsvDialect
+from perceptrons.data.table.dialects.dialect import CsvDialect
 from perceptrons.data.table.lexicon import STATE, Lexicon
 from perceptrons.data.table.settings import MEAN, Fill
 from perceptrons.data.table.states import check_state
@@ -197,6 +197,19 @@ class Encoding:
     def indicates(self) -> bool:
         """Whether a feature of its own marks missing numbers."""
         return self.missing == MEAN and not self.dense
+
+    def knows(self, column: str, category: str) -> bool:
+        """Tell whether a category has a feature.
+
+        Parameters
+        ----------
+        column, category : str
+
+        Returns
+        -------
+        bool
+        """
+        return category in self._known[column]
 
     def number(
         self,

@@ -35,6 +35,13 @@ class Settings(NamedTuple):
         """The columns that the user marked as categories."""
         return [] if self.categorical == "auto" else list(self.categorical)
 
+    @property
+    def named(self) -> list[str]:
+        """All columns that the user names."""
+        fills = self.missing if isinstance(self.missing, dict) else ()
+        found = [*(self.features or ()), *self.drop, *self.marked, *self.text, *self.numeric, *fills]
+        return found if self.target is None else [self.target, *found]
+
     def check(self) -> None:
         """Refuse settings that are wrong for every table."""
         for name, bits in {"hash_bits": self.hash_bits, "text_bits": self.text_bits}.items():
