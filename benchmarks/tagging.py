@@ -102,7 +102,7 @@ def mean_f1(train: Tokens, test: Tokens, settings: dict[str, Any]) -> float:
 def prepared(train: Tokens, **settings: Any) -> tuple[Tagger, Corpus, SequenceTagger]:
     """A tagger with all features of the training sentences, and these sentences."""
     model = SequenceTagger(**settings)
-    tagger = model._new()
+    tagger = model._new(train)
     return tagger, tagger.prepare(train, lambda bounds: labels(train)), model
 
 

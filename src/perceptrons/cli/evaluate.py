@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import guesses, output, reading
+from perceptrons.cli import output, reading
+from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.confusion import Confusion, tables
 from perceptrons.cli.telling.report import no_better
 from perceptrons.data import Source

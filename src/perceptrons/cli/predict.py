@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import guesses, output, reading
+from perceptrons.cli import output, reading
+from perceptrons.cli.telling import guesses
 from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved

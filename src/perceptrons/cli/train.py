@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import guesses, output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, has_many_zeros, settled, train
+from perceptrons.cli import output, reading, training
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, has_many_zeros, settled, train, tuned
+from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
+from perceptrons.learn.tuning import Tuned
 from perceptrons.store.saved import write
 
 KERNELS = ["rbf", "poly", "linear", "sigmoid", "cosine", "laplacian"]
@@ -37,7 +39,7 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 
 
 GROUPS = {
-    "Common options": ("path", "target", "text", "validation", "tune", "passes", "quiet", "as_json"),
+    "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
     "Learning": (
         *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
         "intercept_scaling",
@@ -47,8 +49,8 @@ GROUPS = {
     "Reading files": (
         *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
     ),
-    "Columns of tables": ("features", "drop", "categorical", "hash_bits", "missing"),
-    "Text": ("ngrams", "weighting", "text_bits"),
+    "Columns of tables": ("features", "drop", "numeric", "categorical", "hash_bits", "missing"),
+    "Text": ("ngrams", "text_bits", "weighting"),
     "Model file": ("drop_zeros",),
 }
 
@@ -73,6 +75,12 @@ GROUPS = {
     help="Which weight vector makes predictions.  [default: averaged; last with --budget]",
 )
 @reading.options(training.options("rows"))
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="Choose rule, its parameters, class weights and the number of passes (at most --passes): by the held-out "
+    "error, by cross-validation without --validation, or by the online error with --passes 1. Then train on all rows.",
+)
 @click.option(
     "--tol",
     type=click.FloatRange(0),
@@ -117,9 +125,14 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
     if dry_run:
         return
     output.spare(path, *source.paths, given["validation"] or "")
+    given = settled(given, columns_of(source, given))
     bar = output.Bar(source, quiet or as_json)
     try:
+        found = tuned(source, given, bar, quiet or as_json) if given["tune"] else None
+        if found is not None:
+            given |= chosen(found, given)
         result = train(source, given, bar, quiet or as_json)
+        result.tuning = found
     finally:
         bar.clear()
     learning = time.perf_counter() - begun
@@ -135,6 +148,13 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
     result.run.resume_interrupt()
 
 
+def chosen(found: Tuned, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the best candidate."""
+    rule, weight = found.best.candidate
+    passes = {"passes": found.best.passes, "class_weight": given["class_weight"] or weight}
+    return {**training.options_of(rule), **passes}
+
+
 def check(given: dict[str, Any]) -> None:
     """Refuse options that have no effect, and combinations that do not work."""
     idle = {} if given["estimator"] == "kernel" else dict.fromkeys(OF_KERNELS, "--estimator kernel")
@@ -145,6 +165,15 @@ def check(given: dict[str, Any]) -> None:
         idle["intercept_scaling"] = "a bias: leave out --no-intercept"
     if passive:
         idle["rule"] = "--estimator perceptron or kernel: passive-aggressive always uses the rule pa1"
+    if given["tune"] and given["estimator"] != "perceptron":
+        raise click.UsageError(
+            f"--tune needs --estimator perceptron, which has all rules: it chooses among linear models, "
+            f"not {given['estimator']}"
+        )
+    if given["tune"] and READOUTS[given["readout"] or "averaged"].weighs_all_rows:
+        raise click.UsageError(f"--tune reads rows batch by batch, but --readout {given['readout']} needs all at once")
+    if given["tune"]:
+        idle["patience"] = "a training without --tune, which tries all numbers of passes"
     training.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")
     if passive and given["readout"] in READOUTS and not READOUTS[given["readout"]].over_structures:
         raise click.UsageError(f"--readout {given['readout']} needs --estimator perceptron or kernel")

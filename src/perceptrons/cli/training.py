@@ -13,6 +13,9 @@ from click.core import ParameterSource
 from perceptrons import __version__, rules
 from perceptrons.cli import output
 from perceptrons.data.files import STDIN
+from perceptrons.learn.tuning import CANDIDATES, Candidate
+
+COMMANDLINE = ParameterSource.COMMANDLINE
 
 
 def _dashed(name: str) -> str:
@@ -52,7 +55,11 @@ def options(unit: str) -> list[Any]:
             type=click.Choice(list(rules.RULES)),
             default="perceptron",
             help="Rule that decides how far each step goes."
-            + ("  [default: perceptron; pa1 with C=2 for tables of text]" if unit == "rows" else ""),
+            + (
+                "  [default: margin with beta=20 for tables; pa1 with C=2 for text; else perceptron]"
+                if unit == "rows"
+                else ""
+            ),
             show_default=unit != "rows",
         ),
         *map(_parameter, parameters()),
@@ -90,6 +97,30 @@ def rule_of(given: dict[str, Any]) -> Any:
     return rules.resolve(make(**{name: given[name] for name in make._fields if given.get(name) is not None}))
 
 
+def candidates(given: dict[str, Any]) -> list[Candidate]:
+    """The candidates of --tune; a rule, its parameters and class weights that were given stay."""
+    context = click.get_current_context()
+    fixed = {name for name in ("rule", *parameters()) if context.get_parameter_source(name) is COMMANDLINE}
+    if "rule" in fixed:
+        rules_left = dict.fromkeys(each.rule for each in CANDIDATES if type(each.rule) is rules.RULES[given["rule"]])
+        chosen = [Candidate(rule) for rule in (rules_left or [rule_of(given)])]
+        if rules.takes_weights(rule_of(given)):
+            chosen += [Candidate(each.rule, "balanced") for each in chosen]
+    else:
+        chosen = [Candidate(rule_of(given)), *CANDIDATES]  # the default first: of equals, it wins
+    found = []
+    for rule, weight in chosen:
+        known = {name: given[name] for name in fixed if name in rule._fields}
+        found.append(Candidate(rule._replace(**known), None if given["class_weight"] is not None else weight))
+    return list(dict.fromkeys(found))
+
+
+def options_of(rule: Any) -> dict[str, Any]:
+    """The options that choose a rule and its parameters."""
+    name = next(name for name, kind in rules.RULES.items() if type(rule) is kind)
+    return {**dict.fromkeys(parameters()), "rule": name, **rule._asdict()}
+
+
 def keeps_best(given: dict[str, Any]) -> bool:
     """Whether the pass with the smallest held-out error is kept."""
     return given["validation"] is not None and given["keep"] == "best"
@@ -121,7 +152,7 @@ def refuse_given(idle: dict[str, str]) -> None:
     """Refuse options that were given without what they need."""
     context = click.get_current_context()
     for name, needed in idle.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if context.get_parameter_source(name) is COMMANDLINE:
             raise click.UsageError(f"{_dashed(name)} needs {needed}")
 
 
