@@ -21,6 +21,8 @@ def obeys(labels, scheme, whole=True):
     """Whether labels are legal, read from left to right; `whole`: nothing follows, so that nothing may be left open."""
     if scheme is None:
         return True
+    if scheme == "IOB1":
+        return obeys_iob1(labels)
     last, single = {"BIO": (None, None), "BILOU": ("L", "U"), "BIOES": ("E", "S")}[scheme]
     entity = None  # type of the entity that may or must go on
     for label in labels:
@@ -36,6 +38,29 @@ def obeys(labels, scheme, whole=True):
         else:
             return False
     return entity is None or scheme == "BIO" or not whole
+
+
+def obeys_iob1(labels):
+    """B only where the token before belongs to an entity of the same type; I and O anywhere."""
+    before = None  # type of the entity that the token before belongs to
+    for label in labels:
+        prefix, _, kind = str(label).partition("-")
+        if prefix not in ("B", "I", "O") or (prefix == "B" and before != kind):
+            return False
+        before = None if prefix == "O" else kind
+    return True
+
+
+def converted(labels, scheme):
+    """Labels of BIO or IOB1 in one of these schemes: where an entity begins, B in BIO; in IOB1 only if it must."""
+    found, before = [], None
+    for label in labels:
+        prefix, _, kind = str(label).partition("-")
+        if prefix == "B" or (prefix == "I" and before != kind):
+            label = ("B" if scheme == "BIO" or before == kind else "I") + label[1:]
+        found.append(label)
+        before = kind if prefix in ("B", "I") else None
+    return found
 
 
 # -- entities ---------------------------------------------------------------------------------------------------------
@@ -133,7 +158,9 @@ class NaiveTagger:
         self.labels = sorted(labels)
         self.rule, self.beta, self.C, self.eta0 = rule, beta, C, eta0
         self.order, self.beam, self.update, self.k = order, beam, update, k_best
-        self.candidates = ["BIO", "BILOU", "BIOES"] if scheme == "auto" else None  # what all sequences have obeyed
+        schemes = ["BIO", "BILOU", "BIOES", "IOB1"]
+        self.candidates = schemes if scheme == "auto" else None  # what all sequences have obeyed
+        self.seen = set(labels)  # for IOB1: `labels` are those of BIO
         self.scheme = None if scheme == "auto" else scheme
         self.w = {}
         self.after = []  # the hypothesis in force after each sequence
@@ -148,7 +175,13 @@ class NaiveTagger:
         return dot(w, phi(x, y, self.order, whole))
 
     def legal(self, y, whole=True):
+        if self.scheme == "IOB1":  # BIO inside; outside no label that was never seen
+            return obeys(y, "BIO", whole) and {*converted(y, "IOB1")} <= self.seen
         return obeys(y, self.scheme, whole)
+
+    def shown(self, y):
+        """Labels as the user has them."""
+        return tuple(converted(y, "IOB1")) if self.scheme == "IOB1" else y
 
     def sorted(self, scored, ties, most=None):
         """Labellings by falling score; of equals the one first whose `ties` is smaller. `most` of them matter."""
@@ -184,7 +217,7 @@ class NaiveTagger:
 
     def k_best(self, x, k, readout="last"):
         """The k best labellings and their scores."""
-        return self.ranked(getattr(self, readout)(), x)[:k]
+        return [(score, self.shown(y)) for score, y in self.ranked(getattr(self, readout)(), x)[:k]]
 
     def violation(self, x, gold, cost=None):
         """Beginnings of gold and of its rival that a beam's step is made from: both empty if the best one is gold."""
@@ -222,10 +255,17 @@ class NaiveTagger:
     def learn(self, x, labels):
         """Receive a sequence, predict, receive its labels, update. A label exists from its first sequence on."""
         self.labels, gold = sorted({*self.labels, *labels}), tuple(labels)
+        self.seen |= {*labels}
         if self.candidates is not None:
             self.candidates = [scheme for scheme in self.candidates if obeys(gold, scheme)]
             begins = any(str(label).partition("-")[0] in ("B", "U", "S") for label in self.labels)
+            begins = begins or self.candidates == ["IOB1"]
             self.scheme = self.candidates[0] if begins and self.candidates else None
+        if self.scheme == "IOB1":
+            gold = tuple(converted(gold, "BIO"))
+            both = [prefix + label[1:] for label in self.labels if label[0] in "BI" for prefix in "BI"]
+            self.labels = sorted({*self.labels, *both})
+            self.seen |= {label for label in both if label[0] == "I"}
         predicted = self.best(self.w, x)
         self.mistakes.append(predicted != gold)
         self.wrong_tokens += hamming(gold, predicted)
@@ -287,4 +327,4 @@ class NaiveTagger:
 
     def predict(self, X, readout="last"):
         w = getattr(self, readout)()
-        return [list(self.best(w, x)) for x in X]
+        return [list(self.shown(self.best(w, x))) for x in X]

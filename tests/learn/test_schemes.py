@@ -32,7 +32,7 @@ def test_legal_sequences_are_those_of_the_definition(scheme):
 @given(st.lists(st.lists(st.sampled_from(LABELS), max_size=4), max_size=4))
 def test_the_first_scheme_that_all_obey_is_recognised(sequences):
     legal = [s for s in SCHEMES if all(naive_sequences.obeys(y, s) for y in sequences)]
-    begins = any(label[0] in "BUS" for y in sequences for label in y)
+    begins = any(label[0] in "BIUS" for y in sequences for label in y)
     codes, labels, bounds = coded(sequences)
     assert recognised(codes, bounds, labels) == (legal[0] if legal and begins else None)
 
@@ -45,7 +45,10 @@ def test_the_first_scheme_that_all_obey_is_recognised(sequences):
         ([["S", "O", "B", "I", "E"]], "BIOES"),
         ([["B-X", "I-Y"]], None),
         ([["B-X", "L-X"], ["S-X"]], None),
-        ([["I-X", "O"]], None),  # nothing begins
+        ([["I-X", "O"]], "IOB1"),
+        ([["I-X", "B-X", "I-Y"], ["O"]], "IOB1"),
+        ([["I-X", "O", "B-X"]], None),
+        ([["I-X", "O"], ["B-X", "O"]], None),
         ([["O", "O"]], None),
         ([["B", "NN"]], None),
         ([], None),
@@ -57,8 +60,8 @@ def test_what_is_recognised(sequences, scheme):
 
 
 def test_schemes_that_are_not_known_are_refused():
-    with pytest.raises(ValueError, match="scheme must be one of 'BIO', 'BILOU', 'BIOES', got 'IOB1'"):
-        allowed(["O"], "IOB1")
+    with pytest.raises(ValueError, match="scheme must be one of 'BIO', 'BILOU', 'BIOES', 'IOB1', got 'IOE1'"):
+        allowed(["O"], "IOE1")
 
 
 def test_labels_need_not_be_text():

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
-from perceptrons.data import DataError, source
+from perceptrons.data import DataError, cache, source
 from perceptrons.data.svmlight import SvmlightSource
 from perceptrons.learn import stream as streaming
 from perceptrons.learn.holdout import chosen
@@ -250,7 +250,8 @@ def test_a_summary_counts_rows_of_classes(data):
     assert found.counts == dict(enumerate(np.bincount(y.astype(int)).tolist()))
 
 
-def test_memory_is_bounded_by_batches_not_by_the_file(tmp_path):
+def test_memory_is_bounded_by_batches_not_by_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "MEMORY", 1 << 17)
     X, y = rows(2, n=2000)
     text = written(tmp_path / "rows.svm", X, y).read_bytes()
     block, peaks = 1 << 15, []
@@ -317,9 +318,10 @@ def test_features_of_tables_are_never_mixed_up(tmp_path):
 
 def test_a_stream_from_the_copy_of_a_table_knows_its_columns(tmp_path):
     path = jobs(tmp_path / "jobs.csv", ["nurse", "smith", "baker"])
-    Perceptron().fit(source(path, target="y"))  # leaves a copy
+    Perceptron().fit(source(path, target="y", cache=tmp_path))  # leaves a copy
     before = sorted(tmp_path.iterdir())
-    model = Perceptron().partial_fit(source(path, target="y"))
+    assert len(before) == 2
+    model = Perceptron().partial_fit(source(path, target="y", cache=tmp_path))
     assert model.encoding_.columns == ["age", "job"] and len(model.feature_names_in_) == model.n_features_in_ == 4
     model.partial_fit(source(path, like=model.encoding_))
     assert model.n_seen_ == 120 and sorted(tmp_path.iterdir()) == before  # one pass makes no copy

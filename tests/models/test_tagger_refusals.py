@@ -58,7 +58,7 @@ def test_settings_that_shape_the_model_cannot_change():
     [
         ({"order": 3}, "order"),
         ({"beam": 0}, "beam"),
-        ({"scheme": "IOB1"}, "scheme"),
+        ({"scheme": "IOE1"}, "scheme"),
         ({"k_best": 2}, "k_best"),
         ({"k_best": 2, "rule": "pa", "beam": 3}, "k_best and beam"),
         ({"readout": "voted"}, "readout"),

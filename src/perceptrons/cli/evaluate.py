@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading
+from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.confusion import Confusion, tables
 from perceptrons.cli.telling.report import no_better
 from perceptrons.data import Source
@@ -36,6 +37,7 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
         confusion = compared(saved, source, bar)
     finally:
         bar.clear()
+    guesses.lacked(source)
     summary: dict[str, Any] = {"model": model, "data": source.name, **confusion.summary()}
     summary["warning"] = None
     if summary["error"] >= summary["error_of_most_frequent_class"]:

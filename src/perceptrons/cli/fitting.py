@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import click
 import numpy as np
+from click.core import ParameterSource
 
 from perceptrons import rules
 from perceptrons.cli import output, reading, training
@@ -16,9 +18,12 @@ from perceptrons.cli.telling.report import how_text
 from perceptrons.cli.telling.tuning import TellingTuning
 from perceptrons.data import Rows, Source
 from perceptrons.data.cache import Cached
+from perceptrons.data.table.encoding import Encoding
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.fit import InMemory, Passes, Run
 from perceptrons.learn.labels import Array
+from perceptrons.learn.linear.defaults import for_columns
+from perceptrons.learn.linear.heaviest import with_heaviest_words
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.scaling import with_means
@@ -48,6 +53,28 @@ class Result:
     compared_on: str  # which rows these are
     baseline: Baseline | None  # on the same rows, or on those learned from; None if no pass has ended
     tuning: Tuned | None = None  # how the options were chosen, with --tune
+
+
+def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
+    """The options with defaults for a table with these columns, where the user chose nothing."""
+    context, usual = click.get_current_context(silent=True), for_columns(encoding)
+    if given["estimator"] != "perceptron" or not usual:
+        return given
+    own = context is not None and context.get_parameter_source("rule") is not ParameterSource.DEFAULT
+    usual = {"intercept_scaling": usual["intercept_scaling"]} if own else usual
+    asked = {name: given[name] for name in usual if name != "rule" and given[name] is not None}
+    return {**given, **usual, **asked}
+
+
+def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
+    """What is known about the columns of a source before it is read; without a source, about those of --text."""
+    look = getattr(source, "look", None)
+    if look is not None:
+        look()
+    encoding = None if source is None else source.encoding
+    if given["text"] and (encoding is None or not encoding.columns):
+        return Encoding(None, "str", [], [], [], given["text"])
+    return encoding
 
 
 def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Result:
@@ -148,6 +175,7 @@ def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
             n_features=rows.n_features,
             n_classes=n_classes,
             fit_intercept=not given["no_intercept"],
+            intercept_scaling=given["intercept_scaling"] or 1.0,
             dense=rows.indices is None,
         )
 
@@ -173,7 +201,9 @@ def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
         assert isinstance(rule, rules.PA1)
         return found | {"C": rule.C, "average": READOUTS[given["readout"]].sums}
     found |= {"rule": rule, "readout": given["readout"]}
-    return found | ({name: given[name] for name in OF_KERNELS} if given["estimator"] == "kernel" else {})
+    if given["estimator"] == "kernel":
+        return found | {name: given[name] for name in OF_KERNELS}
+    return found | {"intercept_scaling": given["intercept_scaling"] or 1.0}
 
 
 def by_label(class_weight: Any, classes: Array) -> Any:
@@ -211,14 +241,15 @@ def confusions(task: Task) -> tuple[Confusion | None, Confusion | None]:
 def is_quick(source: Source) -> bool:
     """Whether a source can be read once more in little time: there is a parsed copy, or it is small."""
     if isinstance(source, Cached):
-        return source.table is not None
+        return source.ready
     return not source.is_stream and source.n_bytes is not None and source.n_bytes <= SMALL
 
 
 def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
     """The model in the form that is saved."""
     assert task.source is not None
-    encoding, width = with_means(task.source.encoding, task.learner.scaling), task.n_features
+    encoding = with_heaviest_words(with_means(task.source.encoding, task.learner.scaling), task.learner)
+    width = task.n_features
     named = encoding.feature_names[:width] if encoding is not None and encoding.named else None
     report = {
         "n_iter": run.n_iter,

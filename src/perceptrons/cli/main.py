@@ -35,6 +35,9 @@ OPTIONS = {  # command-line spelling of settings of sources
     r"\bwith target\b": "with --target",
     r"\bmissing='mean'": "--missing mean",
     r"\bcategorical=\['([^']*)'\]": r"--categorical '\1'",
+    r"\bna=\['([^']*)'\]": r"--na '\1'",
+    r"\bencoding='([^']*)'": r"--encoding \1",
+    r"\bheader=True\b": "--header",
     r"\bquotes=False\b": "--no-quotes",
     r"\bzero_based=False\b": "--one-based",
 }

@@ -11,6 +11,7 @@ import click
 
 from perceptrons.data import Source, source
 from perceptrons.data.source import FORMATS, SCALES
+from perceptrons.data.table.settings import WEIGHTINGS
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import Saved, read
 
@@ -39,6 +40,7 @@ def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, f
         raise click.BadParameter(f"{what}, got {text!r}") from None
 
 
+IDLE = ("text", "categorical", "numeric", "features", "drop", "missing", "hash_bits")  # options about columns
 DIALECT = ("delimiter", "header", "quotes", "decimal", "encoding", "na")  # options about CSV files
 ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 READING = [
@@ -70,13 +72,14 @@ LIKE_MODEL = [*READING, MISSING]  # the model knows everything else about column
 ENCODING = [
     click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from.  [default: all]"),
     click.option("--drop", callback=names, metavar="A,B,…", help="Tables: columns to ignore."),
-    click.option(
-        "--categorical", callback=names, metavar="A,B,…", help="Columns of categories.  [default: columns of strings]"
-    ),
+    click.option("--numeric", callback=names, metavar="A,B,…", help="Columns of numbers.  [default: guessed]"),
+    click.option("--categorical", callback=names, metavar="A,B,…", help="Columns of categories.  [default: guessed]"),
     click.option(
         "--hash-bits", type=click.IntRange(1, 28), metavar="BITS", help="Hash categories into 2^BITS features."
     ),
-    click.option("--text", callback=names, metavar="A,B,…", help="Columns of text, whose words are hashed."),
+    click.option(
+        "--text", callback=names, metavar="A,B,…", help="Columns of text, whose words are hashed.  [default: guessed]"
+    ),
     click.option(
         "--ngrams", type=click.IntRange(1, 8), default=1, help="Text: maximum number of consecutive words in a feature."
     ),
@@ -86,6 +89,12 @@ ENCODING = [
         metavar="BITS",
         default=18,
         help="Text: hash words into 2^BITS features.",
+    ),
+    click.option(
+        "--weighting",
+        type=click.Choice(WEIGHTINGS),
+        default=WEIGHTINGS[0],
+        help="Text: how words count: more if few texts have them (tfidf), all equally, or as often as they occur.",
     ),
     MISSING,
 ]
@@ -99,7 +108,11 @@ SCALING = [
     )
 ]
 CACHING = [
-    click.option("--cache", metavar="FOLDER", help="Folder for the parsed copy.  [default: ~/.cache/perceptrons/rows]"),
+    click.option(
+        "--cache",
+        metavar="FOLDER",
+        help="Folder for a copy of the parsed rows.  [default: up to 64 MB stay in memory; ~/.cache/perceptrons/rows]",
+    ),
     click.option("--no-cache", is_flag=True, help="Parse the files again in every pass."),
 ]
 
@@ -130,7 +143,7 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         settings["zero_based"] = not given["one_based"] and usual.get("zero_based", True)
         if known.get("n_features") is not None:
             settings["n_features"] = known["n_features"]
-        _refuse(given, kind, "target", "delimiter", "text", "categorical", "features", "drop", "missing", "hash_bits")
+        _refuse(given, kind, "target", "delimiter", *IDLE)
     elif kind == "numpy":
         target = usual.get("target") if given.get("target") is None else given["target"]
         if target is not None:
@@ -142,12 +155,16 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         if kind in ("csv", "tsv"):
             told = {name: given[name] if given[name] is not None else usual.get(name) for name in DIALECT}
             settings |= {name: value for name, value in told.items() if value is not None}  # encodings know theirs
-        names = ("missing",) if like is not None else ("missing", "features", "hash_bits", "ngrams", "text_bits")
+        names = (
+            ("missing",)
+            if like is not None
+            else ("missing", "features", "hash_bits", "ngrams", "text_bits", "weighting")
+        )
         settings |= {name: given[name] for name in names}
         if like is not None:
             settings["like"] = like
         else:
-            settings |= {"drop": given["drop"] or (), "text": given["text"] or ()}
+            settings |= {name: given[name] or () for name in ("drop", "text", "numeric")}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
     made: Source = source(list(data), format=kind, cache=cache, scale=given.get("scale", "auto"), **settings)
     return made

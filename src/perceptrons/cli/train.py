@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, train, tuned
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train, tuned
+from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
@@ -38,17 +39,17 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 
 
 GROUPS = {
-    "Common options": ("path", "target", "text", "validation", "tune", "passes", "quiet", "as_json"),
+    "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
     "Learning": (
-        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
-        *("keep", "patience", "tol", "seed", "no_shuffle"),
+        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight"),
+        *("no_intercept", "intercept_scaling", "keep", "patience", "tol", "seed", "no_shuffle"),
     ),
     "Kernel (--estimator kernel)": OF_KERNELS,
     "Reading files": (
         *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
     ),
-    "Columns of tables": ("features", "drop", "categorical", "hash_bits", "missing"),
-    "Text": ("ngrams", "text_bits"),
+    "Columns of tables": ("features", "drop", "numeric", "categorical", "hash_bits", "missing"),
+    "Text": ("weighting", "ngrams", "text_bits"),
     "Model file": ("drop_zeros",),
 }
 
@@ -88,6 +89,12 @@ GROUPS = {
 )
 @click.option("--class-weight", callback=weights, metavar="W", help='Class weights: "balanced", or label=weight,…')
 @click.option("--no-intercept", is_flag=True, help="Learn without a bias.")
+@click.option(
+    "--intercept-scaling",
+    type=click.FloatRange(0, min_open=True),
+    metavar="X",
+    help="Value of the constant feature whose weight is the bias.  [default: 1; 0.1 for tables of text]",
+)
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", help="Kernel function.")
 @click.option(
     "--gamma", metavar="X", default="scale", callback=width, help="Kernel parameter: a number, scale or auto."
@@ -96,7 +103,8 @@ GROUPS = {
 @click.option("--coef0", metavar="X", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
 @click.option("--budget", metavar="N", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
 @reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING)
-def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
+@click.option("--dry-run", is_flag=True, help="Show how the columns would be treated, and stop.")
+def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_run: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
 
     \b
@@ -105,13 +113,19 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
       perceptrons train train.svm -m m.perceptron --passes 1
 
     Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
-    several passes, files are parsed once, and a binary copy is kept (see --cache).
+    several passes, files are parsed once: parsed rows stay in memory, or in a binary copy if they take more than 64 MB
+    (see --cache).
     """
     begun = time.perf_counter()
-    check(given)
+    check(settled(given, columns_of(None, given)))
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
+    if dry_run or not (as_json or quiet):
+        guesses.show(source, only=dry_run)
+    if dry_run:
+        return
     output.spare(path, *source.paths, given["validation"] or "")
+    given = settled(given, columns_of(source, given))
     bar = output.Bar(source, quiet or as_json)
     try:
         found = tuned(source, given, bar, quiet or as_json) if given["tune"] else None
@@ -145,6 +159,10 @@ def check(given: dict[str, Any]) -> None:
     """Refuse options that have no effect, and combinations that do not work."""
     idle = {} if given["estimator"] == "kernel" else dict.fromkeys(OF_KERNELS, "--estimator kernel")
     passive = given["estimator"] == "passive-aggressive"
+    if given["estimator"] != "perceptron":
+        idle["intercept_scaling"] = "--estimator perceptron"
+    elif given["no_intercept"]:
+        idle["intercept_scaling"] = "a bias: leave out --no-intercept"
     if passive:
         idle["rule"] = "--estimator perceptron or kernel: passive-aggressive always uses the rule pa1"
     if given["tune"] and given["estimator"] != "perceptron":

@@ -54,7 +54,13 @@ def options(unit: str) -> list[Any]:
             "--rule",
             type=click.Choice(list(rules.RULES)),
             default="perceptron",
-            help="Rule that decides how far each step goes.",
+            help="Rule that decides how far each step goes."
+            + (
+                "  [default: margin with beta=20 for tables; pa1 with C=2 for text; else perceptron]"
+                if unit == "rows"
+                else ""
+            ),
+            show_default=unit != "rows",
         ),
         *map(_parameter, parameters()),
         click.option(
@@ -101,7 +107,7 @@ def candidates(given: dict[str, Any]) -> list[Candidate]:
         if rules.takes_weights(rule_of(given)):
             chosen += [Candidate(each.rule, "balanced") for each in chosen]
     else:
-        chosen = CANDIDATES
+        chosen = [Candidate(rule_of(given)), *CANDIDATES]  # the default of these rows is the first
     found = []
     for rule, weight in chosen:
         known = {name: given[name] for name in fixed if name in rule._fields}

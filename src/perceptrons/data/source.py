@@ -47,11 +47,14 @@ def source(
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
         By default the format follows from the ending of the name, or from a first line that looks like svmlight.
     cache : bool, str or path, default=True
-        Whether training in several passes keeps a binary copy of the parsed rows: in the folder named here, by default
-        in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``). Only you can read it. If other
-        users can write the folder, the copy is kept in a folder of your own inside it. It is used as long as the files
-        keep their sizes and times, and can be deleted at any time; it is removed when a later copy is made and its
-        files have changed, or nobody has read it for 30 days. With False, files are parsed again in every pass.
+        Whether training in several passes parses files only once. Up to 64 MB of parsed rows stay in memory. More rows
+        are kept in a binary copy in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``); if you
+        name a folder, there is always a copy, in this folder. Only you can read it. If other users can write the
+        folder, the copy is kept in a folder of your own inside it. It is used as long as the files keep their sizes and
+        times, and can be deleted at any time. Copies are removed when a later one is made and their files have changed,
+        nobody has read them for 30 days, or all copies together take more than a tenth of the disk, or more than
+        ``$PERCEPTRONS_CACHE_LIMIT``, such as 20G; those that nobody has read for the longest time go first. If no copy
+        can be written, a warning says so, and files are parsed again in every pass, as with False.
     scale : {"auto", "standard", "none"}, default="auto"
         Whether training brings numbers to one scale, by statistics of the training rows; the model remembers them and
         takes rows as they are. "auto": columns of tables are centred and divided by their standard deviation; features
@@ -59,8 +62,9 @@ def source(
         "standard": all numbers are scaled. Sparse features keep their zeros; categories and words are never scaled.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
-        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`.
-        numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`,
+        `header`, `quotes`, `decimal`, `encoding`, `na`, `like`. What is not given is guessed from the beginning of the
+        first file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------

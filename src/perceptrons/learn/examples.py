@@ -20,6 +20,7 @@ class Examples:
     codes: npt.NDArray[Any]  # unsigned integers
     weight: npt.NDArray[np.float64] | None = None
     first: int = 0  # number of the first row, if these are a part of a larger set
+    numbers: npt.NDArray[np.int64] | None = None  # of all rows, if they are not consecutive
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -38,6 +39,10 @@ class Examples:
     def count(self, order: npt.NDArray[Any]) -> int:
         """Number of these rows whose weight is not 0."""
         return order.size if self.weight is None else int(np.count_nonzero(self.weight[order]))
+
+    def number_of(self, i: int) -> int:
+        """The number of a row in the larger set."""
+        return self.first + i if self.numbers is None else int(self.numbers[i])
 
     def weight_of(self, i: int) -> float:
         """The weight of a row."""

@@ -35,8 +35,9 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
         )
     x = x if learner.scaling is None else _scaled(graph, x, learner.scaling, n_features)
     if isinstance(learner, LinearLearner):
-        products = graph.node("MatMul", x, graph.constant(_two(learner.weights[:-1])))
-        scores = graph.node("Add", products, learner.offset[np.newaxis])
+        weights = _two(learner.weights)
+        products = graph.node("MatMul", x, graph.constant(weights[:-1]))
+        scores = graph.node("Add", products, weights[-1:] * learner.bias)
     else:
         from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
 

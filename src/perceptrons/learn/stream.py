@@ -13,10 +13,11 @@ from perceptrons.core.random import GOLDEN, shuffle
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.cache import Cached
+from perceptrons.data.mixing import mixed_batches
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Passes
-from perceptrons.learn.holdout import chosen
+from perceptrons.learn.holdout import chosen, chosen_of
 from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.scaling import Scaling, Statistics, statistics_of
@@ -65,7 +66,7 @@ class Stream:
     source, and the rows and mistakes of this pass so far. Set before the first pass: `classes`, sorted (other labels
     are an error), and `class_weight`, one number per class.
 
-    Shuffling orders the rows within a batch; from the second pass on, also the batches of a cached source.
+    Shuffling orders the rows within a batch. Once all rows have been read, batches mix the rows of the whole source.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Stream:
         self.centred = True  # whether they may be centred, too
         self.scaling: Scaling | None = None
         self._statistics: Statistics | None = None
+        self._settled = False  # whether all rows were read before the first pass
         self._running = False  # whether the rows are read only once, so that statistics grow from batch to batch
         self._begun: Iterator[Batch] | None = None
 
@@ -100,6 +102,7 @@ class Stream:
         known = None
         if everything or self.source.is_stream:
             known = self.known = summary(self.source, self._observe if self.scales else None)
+            self._settled = True
             self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
         batches = self.source.batches()
         first = next(batches, None)
@@ -197,32 +200,40 @@ class Stream:
     def _examples(
         self, number: int = 0, seed: int | None = None
     ) -> Iterator[tuple[int, Examples, npt.NDArray[np.bool_] | None]]:
-        """All batches with their numbers, and which of their rows are held out."""
-        source, order = self.source, None
-        if seed is not None and number > 0 and isinstance(source, Cached) and source.table is not None:
-            order = np.arange(len(source.table), dtype=np.uint32)
-            shuffle(order[np.newaxis], np.uint64(seed), np.uint64(number))
-            batches, starts = source.batches(order.tolist()), source.starts
-        else:
-            batches, self._begun = self._begun or source.batches(), None
+        """All batches with their numbers, and which of their rows are held out.
+
+        With a seed, and once all rows have been read, batches mix the rows of the whole source.
+        """
+        source = self.source
+        whole = isinstance(source, Cached) and source.ready and len(source.starts) > 2
+        if seed is not None and whole and (number > 0 or self._settled):
+            assert isinstance(source, Cached)
+            for position, (examples, held) in enumerate(mixed_batches(source, seed, number, self._prepared)):
+                yield position, examples, held
+            return
+        batches, self._begun = self._begun or source.batches(), None
         first = 0
-        for position, (rows, y) in enumerate(batches):
-            batch = position if order is None else int(order[position])
-            first = first if order is None else starts[batch]
-            if self.check is not None:
-                self.check()
-            if self.widest is not None and rows.n_features > self.widest:  # or the file has changed since
-                raise ValueError(f"X has {rows.n_features} features, but the model is expecting {self.widest} features")
-            codes = encode(labelled(source, y), self.classes, self.source.name)
-            weight = None if self.class_weight is None else self.class_weight[codes]
-            held = chosen(first, len(rows), self.share, self.seed) if self.share else None
+        for position, batch in enumerate(batches):
             if self._running and self.widest is None and first > 0:
-                self._observe(rows, first)
+                self._observe(batch.rows, first)
                 assert self._statistics is not None
                 self.scaling = self._statistics.scaling(self.centred)
-            scaled = rows if self.scaling is None else self.scaling.apply(rows)
-            yield batch, Examples(scaled, codes, weight, first), held
-            first += len(rows)
+            examples, held = self._prepared(batch, np.arange(first, first + len(batch.rows)))
+            yield position, examples, held
+            first += len(batch.rows)
+
+    def _prepared(self, batch: Batch, numbers: npt.NDArray[np.int64]) -> tuple[Examples, npt.NDArray[np.bool_] | None]:
+        """A batch as examples, and which of its rows are held out; `numbers` are those of its rows in the source."""
+        rows = batch.rows
+        if self.check is not None:
+            self.check()
+        if self.widest is not None and rows.n_features > self.widest:  # or the file has changed since
+            raise ValueError(f"X has {rows.n_features} features, but the model is expecting {self.widest} features")
+        codes = encode(labelled(self.source, batch.y), self.classes, self.source.name)
+        weight = None if self.class_weight is None else self.class_weight[codes]
+        held = chosen_of(numbers, self.share, self.seed) if self.share else None
+        scaled = rows if self.scaling is None else self.scaling.apply(rows)
+        return Examples(scaled, codes, weight, numbers=numbers), held
 
 
 class Watched:

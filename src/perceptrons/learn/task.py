@@ -6,6 +6,7 @@ the same order. No scikit-learn here.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.arrays import Rows, as_rows
-from perceptrons.data.batches import Source
+from perceptrons.data.batches import LeftOut, Source
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Decision, InMemory, Material, Passes, Run, fit
@@ -87,6 +88,14 @@ def _seed_of_held_out(request: Request) -> int:
     return int(request.random.randint(2**31)) if request.share is not None else 0
 
 
+def leave_out(source: Source, share: float | None, random: np.random.RandomState) -> None:
+    """Tell a source which rows will be held out, so that they take no part in its statistics of words."""
+    source.left_out = None
+    if share is not None:
+        seed = int(copy.deepcopy(random).randint(2**31))  # the one that `_seed_of_held_out` will draw
+        source.left_out = LeftOut([share, seed], partial(chosen, share=share, seed=seed))
+
+
 def _seeded(request: Request, learner: ClassLearner) -> Passes:
     """Set the initial hypothesis; return the passes with the seed for shuffling."""
     if request.start is not None:
@@ -157,6 +166,7 @@ def from_rows(
 
 def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
     """Set up training on a source that is read into memory, for learners that need all rows."""
+    leave_out(source, request.share if beside is None else None, request.random)
     X, y = source.arrays()
     check_features(source, request.agrees(source.encoding))
     rows = as_rows(X, None, source.name)
@@ -173,8 +183,9 @@ def from_whole_source(request: Request, source: Source, beside: Beside | None = 
 def from_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
     """Set up training of a linear model on a source, batch by batch."""
     often = request.passes.max_iter > 1 or request.share is not None
-    seed = _seed_of_held_out(request)
     share = request.share if beside is None else None
+    leave_out(source, share, request.random)
+    seed = _seed_of_held_out(request)
     stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch)
     stream.scales = request.learned is None and source.scale != "none"
     stream.centred = request.centred

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons.data import Rows, Source
+from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.labels import Array
-from perceptrons.learn.scaling import Scaling, Statistics, statistics_of, with_means
+from perceptrons.learn.linear.heaviest import with_heaviest_words
+from perceptrons.learn.scaling import Statistics, statistics_of, with_means
 from perceptrons.learn.stream import check_features, fitting, labelled, summary
 
 if TYPE_CHECKING:
@@ -25,10 +27,10 @@ def refuse_labels(y: Any, sample_weight: Any) -> None:
         raise ValueError("sample_weight cannot be used with a source: use class_weight, or pass arrays")
 
 
-def note_features(model: Classifier, source: Source, n_features: int, scaling: Scaling | None) -> None:
+def note_features(model: Classifier, source: Source, n_features: int, learner: ClassLearner) -> None:
     """Set the features of the model, once all rows have been seen."""
     model.n_features_in_ = n_features
-    encoding = with_means(source.encoding, scaling)
+    encoding = with_heaviest_words(with_means(source.encoding, learner.scaling), learner)
     if encoding is not None and encoding.named:  # cut off the names from a batch that Ctrl-C interrupted
         model.feature_names_in_ = np.array(encoding.feature_names[:n_features], dtype=object)
     else:
@@ -67,13 +69,14 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
     if not first:
         trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
+    source.left_out = None
     made = source.again(often=first and not model._streams)
     width = None if first and model._streams else summary(made).n_features if first else model.n_features_in_
     statistics: Statistics | None = None
 
     def keep() -> None:
         if first:
-            note_features(trial, made, trial.n_features_in_, trial._learner.scaling)
+            note_features(trial, made, trial.n_features_in_, trial._learner)
         trial.mistakes_, trial._n_rows = np.array([mistakes]), n_rows
         model._guard.change(lambda: model.__dict__.update(vars(trial)))
 

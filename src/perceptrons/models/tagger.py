@@ -23,7 +23,7 @@ from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
-from perceptrons.learn.sequence.schemes import Break
+from perceptrons.learn.sequence.schemes import SCHEMES, Break
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.metrics.entities import EntityReport, entity_report
 from perceptrons.models import tagged
@@ -74,10 +74,11 @@ class SequenceTagger(Online):
         better after a few passes, before training converges.
     order : {0, 1, 2}, default=1
         Number of previous labels that a label depends on.
-    scheme : {"auto", None, "BIO", "BILOU", "BIOES"}, default="auto"
+    scheme : {"auto", None, "BIO", "BILOU", "BIOES", "IOB1"}, default="auto"
         Scheme that says which labels may follow each other. "auto" recognises a scheme that all training labels obey,
         and warns if a few sequences break it.
         Labels that the scheme forbids are never predicted, unless it forbids all labellings of a sequence.
+        Labels in IOB1, as in CoNLL-2003, are learned as BIO and predicted as IOB1.
     beam : int or None, default=None
         Number of beginnings that the search keeps at each token. None: exact search (Viterbi).
     update : {"max_violation", "early"}, default="max_violation"
@@ -108,7 +109,7 @@ class SequenceTagger(Online):
     classes_ : list
         Sorted labels.
     scheme_ : str or None
-        Scheme in use.
+        Scheme in use. With "IOB1", the weights below are those of labels in BIO.
     n_features_, num_attributes_ : int
         Number of distinct features seen.
     attributes_ : list of str
@@ -173,7 +174,7 @@ class SequenceTagger(Online):
         "columns": [None, "array-like"],
         "readout": [str],  # checked by the plan
         "order": [Interval(Integral, 0, 2, closed="both")],
-        "scheme": [StrOptions({"auto", "BIO", "BILOU", "BIOES"}), None],
+        "scheme": [StrOptions({"auto", *SCHEMES}), None],
         "beam": [Interval(Integral, 1, None, closed="left"), None],
         "update": [StrOptions(set(BEAM_UPDATES))],
         "k_best": [Interval(Integral, 1, None, closed="left")],
@@ -260,7 +261,7 @@ class SequenceTagger(Online):
                 corpus, held_out = split(corpus, self.validation_fraction, int(random.randint(2**31)), "sequences")
             learner = tagger.fitted
             seed = int(random.randint(2**31)) if self.shuffle else None
-            watched = None if held_out is None else learner.watch(held_out)
+            watched = None if held_out is None else tagger.watch(held_out)
             run = self._fit_examples(learner, InMemory(corpus), seed, watched)
             if run.learned:
                 self._guard.change(lambda: self._become(tagger, run, corpus.sequences.n_tokens))
@@ -374,12 +375,11 @@ class SequenceTagger(Online):
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be a whole number >= 1, got {k!r}")
         tagger = self._ready()
-        examples = tagger.vocabulary.sequences(self._given(tagger, X), grow=False)
-        codes, scores = tagger.fitted.k_best(examples, int(k))
-        lists = [cut(tagger.labels, line, examples.bounds) for line in codes]
+        codes, scores, bounds = tagger.k_best(self._given(tagger, X), int(k))
+        lists = [cut(tagger.labels, line, bounds) for line in codes]
         return [
             [(lists[j][i], float(score)) for j, score in enumerate(scores[i]) if score > -np.inf]
-            for i in range(examples.n_sequences)
+            for i in range(len(scores))
         ]
 
     @reading
@@ -389,7 +389,7 @@ class SequenceTagger(Online):
         Parameters
         ----------
         X, y
-            As for `fit`.
+            As for `fit`. Labels in BIO are read as IOB1 if the model predicts IOB1, and the other way round.
 
         Returns
         -------
@@ -397,7 +397,7 @@ class SequenceTagger(Online):
         """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))
-        right = self._labels(X, y)(bounds).among(tagger.labels)
+        right = tagger.own(self._labels(X, y)(bounds), bounds).among(tagger.labels)
         if not len(codes):
             raise ValueError("X has no tokens: there is nothing to score")
         return float(np.mean(right == codes))
@@ -409,7 +409,7 @@ class SequenceTagger(Online):
         Parameters
         ----------
         X, y
-            As for `fit`.
+            As for `score`.
 
         Returns
         -------
@@ -418,7 +418,7 @@ class SequenceTagger(Online):
         """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))
-        labels = self._labels(X, y)(bounds)
+        labels = tagger.own(self._labels(X, y)(bounds), bounds)
         return entity_report(labels.codes, labels.names, codes, tagger.labels, bounds)
 
     # -- reports ------------------------------------------------------------------------------------------------------
@@ -427,13 +427,13 @@ class SequenceTagger(Online):
     @reading
     def classes_(self) -> list[Any]:
         """Sorted labels."""
-        return list(self._ready().labels)
+        return list(self._ready().classes)
 
     @property
     @reading
     def scheme_(self) -> str | None:
         """Scheme in use, or None."""
-        return self._ready().fitted.scheme
+        return self._ready().scheme
 
     @property
     @reading

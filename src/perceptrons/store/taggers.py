@@ -10,6 +10,7 @@ import numpy as np
 from perceptrons import __version__
 from perceptrons.data.token.vocabulary import from_state
 from perceptrons.learn.readouts import OVER_STRUCTURES, READOUTS
+from perceptrons.learn.sequence.iob1 import IOB1, beginnings, closed
 from perceptrons.learn.sequence.learner import WEIGHTS, SequenceLearner, links_of, n_links, padded
 from perceptrons.learn.sequence.schemes import SCHEMES
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
@@ -78,6 +79,7 @@ def packed(saved: SavedTagger, drop_zeros: bool) -> tuple[dict[str, Any], Tensor
         "labels": {"number": len(learner.labels), **labels},
         "plan": {name: to_json(value, name) for name, value in plan._asdict().items()},
         "scheme": learner.scheme,
+        "touching": sorted(learner.touching),
         "candidates": list(tagger.candidates),
         "counts": pack_totals(learner.totals),
         "vocabulary": {"state": meta, "lists": list(lists), "arrays": list(others)},
@@ -169,8 +171,9 @@ def unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> SavedTa
     tagger = Tagger(_vocabulary(settings.part("vocabulary"), tensors), _plan(settings.part("plan")))
     memory.take(_size(tagger, len(names), params, tensors))
     tagger.candidates = tuple(_schemes(settings.any("candidates")))
-    scheme = settings.any("scheme")
-    tagger.learner = _learner(tagger, names, scheme if scheme is None else _schemes([scheme])[0], settings, tensors)
+    tagger.learner = _learner(tagger, names, settings, tensors)
+    tagger.learner.constrain(*_constraint(settings, names))
+    _check_weights(tagger.learner)
     saved = SavedTagger(params, tagger)
     saved.report = unpack_facts(settings, "report", REPORT)
     for name, kind in LISTS.items():
@@ -234,9 +237,19 @@ def _size(tagger: Tagger, n_labels: int, params: dict[str, Any], tensors: Tensor
     return 8 * width * (weights + groups) + pages + lists
 
 
-def _learner(
-    tagger: Tagger, labels: list[Any], scheme: str | None, settings: Settings, tensors: Tensors
-) -> SequenceLearner:
+def _constraint(settings: Settings, labels: list[Any]) -> tuple[str | None, frozenset[str]]:
+    """Restore the scheme of labels, and for IOB1 the labels B-X that may be predicted."""
+    given = settings.any("scheme")
+    scheme = given if given is None else _schemes([given])[0]
+    touching = texts_of(settings, "touching") if "touching" in settings.found else []  # files of older versions lack it
+    if scheme == IOB1 and not (all(isinstance(label, str) for label in labels) and closed(labels) == labels):
+        raise ValueError("labels in IOB1 must have B and I for each type")
+    if not beginnings(labels) >= set(touching) or (touching and scheme != IOB1):
+        raise ValueError(f"touching must have labels of IOB1 with the prefix B, got {touching!r}"[:200])
+    return scheme, frozenset(touching)
+
+
+def _learner(tagger: Tagger, labels: list[Any], settings: Settings, tensors: Tensors) -> SequenceLearner:
     """Restore the learner, and check rows and positions, which compiled code trusts."""
     plan, averaged = tagger.plan, READOUTS[tagger.plan.readout].sums
     rows = take(tensors, "rows", "u4", (tagger.vocabulary.n_features,)).copy()
@@ -260,12 +273,14 @@ def _learner(
     unpack_totals(settings, state.totals)
     state.course.used_rows = used
     learner.state = state
-    learner.constrain(scheme)
     tagger.adopt(learner)
+    return learner
+
+
+def _check_weights(learner: SequenceLearner) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(learner.reading()[0]).all():
             raise ValueError("its weights exceed the range of floats")
-    return learner
 
 
 def _floats(tensors: Tensors, name: str, length: int) -> Array:

@@ -31,7 +31,8 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
 
     If labels mark entities, such as B-NP and I-NP, an entity is right if its first token, its last token and its type
     are right, as in conlleval. Precision is the share of predicted entities that are right, recall the share of
-    entities that are found, F1 the harmonic mean of both.
+    entities that are found, F1 the harmonic mean of both. Labels in BIO are read as IOB1 if MODEL predicts IOB1, and
+    the other way round.
 
     \b
       perceptrons tag evaluate chunks.tagger test.txt
@@ -50,8 +51,8 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
 def compared(saved: SavedTagger, text: reading.Text) -> dict[str, Any]:
     """All facts, for --json."""
     tagger = saved.tagger
-    gold, names = text.labels(text.tokens.bounds)
     predicted, bounds = tagger.predict(text.tokens)
+    gold, names = tagger.own(text.labels(bounds), bounds)
     known = [str(label) for label in tagger.labels]
     report = entity_report(gold, names, predicted, known, bounds)
     numbers = {label: number for number, label in enumerate(known)}
@@ -75,7 +76,7 @@ def compared(saved: SavedTagger, text: reading.Text) -> dict[str, Any]:
         "sentence_accuracy": report.sequence_accuracy,
         "unknown_words": _unknown(saved, text, wrong),
         "unknown_labels": strangers,
-        "scheme": tagger.fitted.scheme or recognised(gold, bounds, names),
+        "scheme": tagger.scheme or recognised(gold, bounds, names),
         "micro": asdict(report.micro),
         "macro": asdict(report.macro),
         "weighted": asdict(report.weighted),

@@ -11,6 +11,7 @@ from perceptrons.cli.inspect import facts_of
 from perceptrons.cli.tagging.report import how
 from perceptrons.cli.telling.report import size
 from perceptrons.data.token.vocabulary import TemplateVocabulary
+from perceptrons.learn.sequence.iob1 import IOB1
 from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.shown import aligned
 from perceptrons.store.taggers import SavedTagger
@@ -25,8 +26,8 @@ def describe(saved: SavedTagger, path: str, top: int) -> dict[str, Any]:
     return {
         **facts_of(saved, learner, path),
         "plan": {name: to_json(value, name) for name, value in tagger.plan._asdict().items()},
-        "labels": [output.label(label) for label in tagger.labels],
-        "scheme": learner.scheme,
+        "labels": [output.label(label) for label in tagger.classes],
+        "scheme": tagger.scheme,
         "reading": None if saved.reading is None else saved.reading._asdict(),
         "features": vocabulary.n_features,
         "features_with_weights": len(np.unique(features)),
@@ -98,7 +99,8 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
         lines = [[each["template"], f"{each['features']:,}", f"{each['with_weights']:,}"] for each in templates]
         output.table(["template", "features", "with weights"], lines)
     output.say()
-    output.say("strongest features of each label")
+    inside = " (the labels of IOB1 are learned as BIO)" if summary["scheme"] == IOB1 else ""
+    output.say(f"strongest features of each label{inside}")
     listed_ones = [
         ("" if at else entry["label"], short(each["feature"]), each["weight"])
         for entry in summary["strongest"][:SHOWN]
@@ -106,8 +108,9 @@ def show(saved: SavedTagger, summary: dict[str, Any]) -> None:
     ]
     lines = _with_weights(listed_ones)
     output.table(["label", "feature".ljust(LONGEST // 2), "weight"], lines, left=2)
-    if len(labels) > SHOWN:
-        output.say(f"… and {len(labels) - SHOWN:,} more labels; --json has all")
+    hidden = len(summary["strongest"]) - SHOWN
+    if hidden > 0:
+        output.say(f"… and {hidden:,} more labels; --json has all")
     if summary["transitions"]:
         output.say()
         output.say("strongest transitions")

@@ -123,8 +123,7 @@ def pieces(tagger: Tagger, tokens: Tokens, column: int | None, k: int | None, as
             yield with_labels(lines, labels, column)
             return
     else:
-        examples = tagger.vocabulary.sequences(tokens, grow=False)
-        found, scores = tagger.fitted.k_best(examples, k)
+        found, scores, _ = tagger.k_best(tokens, k)
     words = _column(tokens)
     for i, (begin, end) in enumerate(pairwise(tokens.bounds.tolist())):
         if k is None:

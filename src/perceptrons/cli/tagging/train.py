@@ -20,8 +20,8 @@ from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Passes, Run, fit
 from perceptrons.learn.holdout import split
 from perceptrons.learn.readouts import OVER_STRUCTURES
-from perceptrons.learn.sequence.learner import Corpus, SequenceLearner
-from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys
+from perceptrons.learn.sequence.learner import Corpus
+from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys, recognised
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
@@ -65,7 +65,8 @@ GROUPS = {
     "--scheme",
     type=click.Choice(["auto", "none", *SCHEMES]),
     default="auto",
-    help="Which labels may follow each other; auto: the scheme that all training labels obey.",
+    help="Which labels may follow each other; auto: the scheme that all training labels obey. "
+    "IOB1 is learned as BIO and written back as IOB1.",
 )
 @click.option("--beam", type=click.IntRange(1), help="Number of partial labellings to keep.  [default: exact search]")
 @click.option(
@@ -117,13 +118,13 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     params, silent = params_of(given, features, share), quiet or as_json
     if not silent:
         heading(tagger, text.name, corpus, apart, params)
-    run, seconds = trained(tagger.fitted, corpus, held_out, given, seed, silent)
+    run, seconds = trained(tagger, corpus, held_out, given, seed, silent)
     saved = SavedTagger(params, tagger, report_of(run, corpus), text.reading)
     facts = {"sentences": len(corpus), "tokens": corpus.sequences.n_tokens}
     saved.trained = training.noted(text.paths, time.perf_counter() - begun, **facts)
     with output.naming(path):
         write(saved, path, drop_zeros=given["drop_zeros"])
-    wrong = run.afterwards(tagger.fitted.watch(corpus)) if as_json or not quiet else None
+    wrong = run.afterwards(tagger.watch(corpus)) if as_json or not quiet else None
     result = Result(saved, text.name, run, wrong, apart)
     summary = describe(result, path, seconds, time.perf_counter() - begun)
     if as_json:
@@ -134,7 +135,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
 
 
 def trained(
-    learner: SequenceLearner,
+    tagger: Tagger,
     corpus: Corpus,
     held_out: Corpus | None,
     given: dict[str, Any],
@@ -142,11 +143,12 @@ def trained(
     quiet: bool,
 ) -> tuple[Run, float]:
     """Train; returns the run and the seconds that passes took, without compilation."""
+    learner = tagger.fitted
     learner.warm_up(corpus, held_out)
     progress = Progress(corpus, given["passes"], held_out is not None, quiet)
     best = training.keeps_best(given)
     passes = Passes(given["passes"], seed=seed, patience=given["patience"], keep_best=best)
-    watched = None if held_out is None else learner.watch(held_out)
+    watched = None if held_out is None else tagger.watch(held_out)
     try:
         run = fit(learner, InMemory(corpus), passes, held_out=watched, report=progress)
     finally:
@@ -198,10 +200,11 @@ def check_scheme(text: reading.Text, scheme: str) -> None:
         number = int(np.argmin(legal))
         shown = " ".join(names[code] for code in codes[int(bounds[number]) : int(bounds[number + 1])].tolist())
         where = reading.line_of(text, number)
-        raise DataError(
-            f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240]
-            + "; correct them, or use --scheme none"
+        found = recognised(codes, bounds, names)
+        remedy = (
+            "correct them, or use --scheme none" if found is None else f"all labels are {found}: use --scheme {found}"
         )
+        raise DataError(f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240] + f"; {remedy}")
 
 
 def warn_of(text: reading.Text, given_up: Break | None) -> None:

@@ -3,6 +3,8 @@
 The hash is MurmurHash3_x86_32 with seed 0 (Austin Appleby, public domain:
 https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp), which scikit-learn's FeatureHasher uses too.
 Strings are stored as in Arrow: the bytes of all strings in one array, and the offsets where strings begin and end.
+Words that are hashed can be noted in a table: arrays `hashes`, `counts`, `begins` and `sizes` with an entry for each
+slot, the `letters` that begins and sizes refer to, and `used`, the number of words and of letters.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from perceptrons.core.parse.bits import U
 
 W = np.uint32
 ONE = U(1)
+LONGEST = U(64)  # bytes of a word that is noted
+MOST = W(0xFFFFFFFF)
+COUNTS, BINARY, LOGS = range(3)  # how words are weighed
 GAPS = tuple(U(gap) for gap in (88573, 29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1))  # Knuth: (3^k − 1) / 2
 
 
@@ -76,9 +81,68 @@ def hash_strings(text, offsets, mask):
     return hashes
 
 
+@register_jitable()
+def note(word, line, begin, end, hashes, counts, begins, sizes, letters, used):
+    """Count a word, given by its hash and by line[begin:end], in a table; updates the table in place.
+
+    The table is open: a word is in the first free slot from its hash on. Half of the slots stay free. Once they are
+    full, or the room for letters is, new words are not noted. `used` has the number of words, and of letters.
+    """
+    size, last = end - begin, U(hashes.size) - ONE
+    if hashes.size == 0 or size > LONGEST:
+        return
+    slot = U(word) & last
+    while counts[slot] > W(0):
+        if hashes[slot] == word:
+            counts[slot] += W(counts[slot] < MOST)
+            return
+        slot = (slot + ONE) & last
+    if U(2) * used[0] > last or used[1] + size > U(letters.size):
+        return
+    hashes[slot], counts[slot], begins[slot], sizes[slot] = word, W(1), used[1], size
+    for i in range(size):
+        letters[used[1] + i] = line[begin + i]
+    used[0] += ONE
+    used[1] += size
+
+
 @Compiled
-def hash_words(text, offsets, ngrams, mask, first):
-    """Hash the words of each string to CSR arrays (see `perceptrons.data.table.text`); `first` is the first feature."""
+def merge_words(hashes, counts, begins, sizes, letters, used, more, more_counts, more_begins, more_sizes, more_letters):
+    """Add the words of one table to another, which is updated in place."""
+    last = U(hashes.size) - ONE
+    for at in range(U(more.size)):
+        if more_counts[at] > W(0):
+            begin = U(more_begins[at])
+            note(more[at], more_letters, begin, begin + U(more_sizes[at]), hashes, counts, begins, sizes, letters, used)
+            slot = U(more[at]) & last
+            while counts[slot] > W(0) and hashes[slot] != more[at]:
+                slot = (slot + ONE) & last
+            if counts[slot] > W(0):  # it has been noted once more
+                counts[slot] = W(min(U(counts[slot]) + U(more_counts[at]) - ONE, U(MOST)))
+
+
+@Compiled
+def join_words(letters, begins, sizes):
+    """The letters of words, each followed by a line feed."""
+    total = U(begins.size)
+    for i in range(U(begins.size)):
+        total += U(sizes[i])
+    out, at = np.empty(total, dtype=np.uint8), U(0)
+    for i in range(U(begins.size)):
+        for k in range(U(sizes[i])):
+            out[at] = letters[U(begins[i]) + k]
+            at += ONE
+        out[at] = 10
+        at += ONE
+    return out
+
+
+@Compiled
+def hash_words(text, offsets, ngrams, mask, first, weighting, hashes, tally, begins_of, sizes, letters, used):
+    """Hash the words of each string to CSR arrays (see `perceptrons.data.table.text`); `first` is the first feature.
+
+    weighting: COUNTS, BINARY or LOGS. Words are noted in the table that the last arguments make up, if it has slots.
+    """
     n = U(offsets.size) - ONE
     words, longest = U(0), U(0)
     for i in range(n):
@@ -96,42 +160,98 @@ def hash_words(text, offsets, ngrams, mask, first):
     begins, ends = np.empty(longest + ONE, dtype=np.uint64), np.empty(longest + ONE, dtype=np.uint64)
     end = U(0)
     for i in range(n):
-        count, size, inside = U(0), U(0), False
-        for at in range(U(offsets[i]), U(offsets[i + ONE])):
-            byte = text[at]
-            if in_word(byte):
-                if not inside:
-                    begins[count] = size
-                    inside = True
-                line[size] = byte | np.uint8(32) if byte >= 65 and byte <= 90 else byte
-                size += ONE
-            elif inside:
-                ends[count] = size
-                line[size] = 32
-                size += ONE
-                count += ONE
-                inside = False
-        if inside:
-            ends[count] = size
-            count += ONE
+        count = split(text, U(offsets[i]), U(offsets[i + ONE]), line, begins, ends)
         begin = end
         for length in range(U(ngrams)):
-            for word in range(count - min(count, length)):
-                indices[end] = murmur3(line, begins[word], ends[word + length]) & mask
+            for at in range(count - min(count, length)):
+                word = murmur3(line, begins[at], ends[at + length])
+                note(word, line, begins[at], ends[at + length], hashes, tally, begins_of, sizes, letters, used)
+                indices[end] = word & mask
                 end += ONE
         sort(indices, begin, end)
-        kept, length = begin, 0.0  # count equal features
+        end = count_equal(indices, values, begin, end)
+        weigh_counts(values, begin, end, weighting)
         for at in range(begin, end):
-            if kept > begin and indices[kept - ONE] == indices[at]:
-                values[kept - ONE] += 1.0
-            else:
-                indices[kept], values[kept] = indices[at], 1.0
-                kept += ONE
-        for at in range(begin, kept):
-            length += values[at] * values[at]
-        for at in range(begin, kept):
-            values[at] /= np.sqrt(length)
             indices[at] += first
-        end = kept
         indptr[i + ONE] = end
     return values[:end].copy(), indices[:end].copy(), indptr
+
+
+@register_jitable()
+def split(text, begin, end, line, begins, ends):
+    """Write the words of text[begin:end] into line, in lower case; returns their number. Fills begins and ends."""
+    count, size, inside = U(0), U(0), False
+    for at in range(begin, end):
+        byte = text[at]
+        if in_word(byte):
+            if not inside:
+                begins[count] = size
+                inside = True
+            line[size] = byte | np.uint8(32) if byte >= 65 and byte <= 90 else byte
+            size += ONE
+        elif inside:
+            ends[count] = size
+            line[size] = 32
+            size += ONE
+            count += ONE
+            inside = False
+    if inside:
+        ends[count] = size
+        count += ONE
+    return count
+
+
+@register_jitable()
+def count_equal(indices, values, begin, end):
+    """Join equal neighbours in indices[begin:end] and count them in values; returns where they end now."""
+    kept = begin
+    for at in range(begin, end):
+        if kept > begin and indices[kept - ONE] == indices[at]:
+            values[kept - ONE] += 1.0
+        else:
+            indices[kept], values[kept] = indices[at], 1.0
+            kept += ONE
+    return kept
+
+
+@register_jitable()
+def weigh_counts(values, begin, end, weighting):
+    """Replace the counts in values[begin:end] by their weights, of length 1 in all."""
+    length = 0.0
+    for at in range(begin, end):
+        if weighting == BINARY:
+            values[at] = 1.0
+        elif weighting == LOGS and values[at] > 1.0:
+            values[at] = 1.0 + np.log(values[at])
+        length += values[at] * values[at]
+    for at in range(begin, end):
+        values[at] /= np.sqrt(length)
+
+
+@Compiled
+def weigh_rare(values, indices, indptr, first, bits, left_out, grow, frequencies, rows):
+    """Weigh words by their rarity: x ← x·log((n + 1)/(d + ½)), then divide by the length of the text.
+
+    n is the number of rows so far, this one included, and d the number of those that have the word. Changes values in
+    place and, with `grow`, frequencies (d by feature) and rows (n), except for rows that are left out. Features before
+    `first` are no words; from there on, each column of text has 2^bits.
+    """
+    for i in range(U(indptr.size) - ONE):
+        at, end = indptr[i], indptr[i + ONE]
+        while at < end and U(indices[at]) < first:
+            at += ONE
+        if grow and not left_out[i]:
+            rows[0] += ONE
+            for k in range(at, end):
+                d = U(indices[k]) - first
+                if frequencies[d] < MOST:
+                    frequencies[d] += W(1)
+        log_n = np.log(rows[0] + 1.0)
+        while at < end:
+            column, begin, length = (U(indices[at]) - first) >> bits, at, 0.0
+            while at < end and (U(indices[at]) - first) >> bits == column:
+                values[at] *= log_n - np.log(frequencies[U(indices[at]) - first] + 0.5)
+                length += values[at] * values[at]
+                at += ONE
+            for k in range(begin, at):
+                values[k] /= np.sqrt(length)

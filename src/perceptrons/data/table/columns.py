@@ -14,8 +14,11 @@ from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.encoding import MISSING, Encoding
+from perceptrons.data.table.lexicon import Lexicon
+from perceptrons.data.table.noted_words import NotedWords
 from perceptrons.data.table.settings import MEAN
-from perceptrons.data.table.text import Csr, hashes, word_rows
+from perceptrons.data.table.text import TFIDF, Csr, hashes, word_rows
+from perceptrons.data.table.values import is_view, nulls_of, values_of
 
 SHARED = 4  # a dictionary of texts may take SHARED times the longest row
 
@@ -31,6 +34,19 @@ class Piece(NamedTuple):
     categories: list[list[str]]  # in the order in which they occur
     missing: dict[str, int]  # number of missing cells of each column that has any
     y: npt.NDArray[Any] | None
+    words: list[NotedWords]  # the words behind hashes, for each column of text; empty if they are not noted
+
+    def weigh(
+        self, encoding: Encoding, lexicon: Lexicon, left_out: npt.NDArray[np.bool_] | None, *, grow: bool
+    ) -> None:
+        """Weigh words by their rarity; with `grow`, count them first, except in rows that are left out."""
+        if encoding.texts and encoding.weighting == TFIDF:
+            assert self.hashed is not None
+            where = encoding.begin_text, encoding.text_bits, len(encoding.texts)
+            lexicon.weigh(self.hashed, *where, left_out, grow=grow)
+        if self.words:
+            lexicon.note(self.words)
+        lexicon.seen += len(self.X) if grow else 0
 
     def rows(self, encoding: Encoding, *, grow: bool) -> Rows:
         """Make the rows for a pass; with `grow`, new categories are added to the encoding."""
@@ -49,7 +65,14 @@ class Piece(NamedTuple):
         return Rows(*arrays, encoding.n_features, sq_norm)
 
 
-def encode(table: Any, encoding: Encoding, target: str | None, means: dict[str, float] | None = None) -> list[Piece]:
+def encode(
+    table: Any,
+    encoding: Encoding,
+    target: str | None,
+    means: dict[str, float] | None = None,
+    *,
+    notes_words: bool = False,
+) -> list[Piece]:
     """Convert a table to pieces.
 
     Parameters
@@ -60,6 +83,8 @@ def encode(table: Any, encoding: Encoding, target: str | None, means: dict[str, 
         The column of labels.
     means : dict of str to float, optional
         What replaces missing numbers if missing="mean". By default sparse rows have no entry for them.
+    notes_words : bool
+        Whether to note the words behind hashes.
 
     Returns
     -------
@@ -83,14 +108,15 @@ def encode(table: Any, encoding: Encoding, target: str | None, means: dict[str, 
         if flaws:
             first = min(flaws, key=lambda flaw: flaw.row)
             raise Flaw(begin + first.row, first.column, first.what)
-        hashed = _hashed(categories, texts, encoding) if encoding.n_hashed or texts else None
+        noted = [NotedWords.for_piece(column.nbytes) for column in texts] if notes_words else []
+        hashed = _hashed(categories, texts, encoding, noted) if encoding.n_hashed or texts else None
         names, onehot = ([], []) if encoding.n_hashed else (list(encoding.categories), categories)
         codes, words = [codes for codes, _ in onehot], [column.to_pylist() for _, column in onehot]
         if encoding.indicates:  # the feature "age=missing"
             names += list(absent)
             codes += [mask.astype(np.int64) - 1 for mask in absent.values()]
             words += [[MISSING] for _ in absent]
-        pieces.append(Piece(X, sq_norm, hashed, names, codes, words, missing, y))
+        pieces.append(Piece(X, sq_norm, hashed, names, codes, words, missing, y, noted))
     return pieces
 
 
@@ -116,13 +142,6 @@ def _rows_at_once(table: Any, encoding: Encoding, target: str | None) -> int:
         if longest and (name in encoding.texts if coded else is_view(column.type)):
             rows = max(1, min(rows, files.LONGEST // longest))
     return rows
-
-
-def is_view(type: Any) -> bool:
-    """Whether an Arrow type is text whose values may share memory."""
-    import pyarrow as pa
-
-    return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(type))  # not in older versions
 
 
 def _sizes(column: Any) -> npt.NDArray[Any] | None:
@@ -183,34 +202,6 @@ def _numbers(
 def _as(column: Any, type: Any) -> Any:
     """Cast a column to a type; a column that has the type needs no import for casting."""
     return column if column.type == type else column.cast(type, safe=False)
-
-
-def values_of(column: Any, dtype: Any) -> npt.NDArray[Any]:
-    """View the numbers of a column without nulls. (The column's `to_numpy` would import pandas.)"""
-    size = np.dtype(dtype).itemsize
-    return np.frombuffer(column.buffers()[1], dtype=dtype, count=len(column), offset=column.offset * size)
-
-
-def floats_of(column: Any) -> npt.NDArray[np.float64]:
-    """The numbers of a column of any numeric type, NaN for missing ones."""
-    import pyarrow as pa
-
-    column = column.combine_chunks()
-    if pa.types.is_null(column.type):
-        return np.full(len(column), np.nan)
-    if not (pa.types.is_integer(column.type) or pa.types.is_float64(column.type)):
-        column = column.cast(pa.float64(), safe=False)
-    values = values_of(column, column.type.to_pandas_dtype()).astype(np.float64)
-    if column.null_count:
-        values[nulls_of(column)] = np.nan
-    return values
-
-
-def nulls_of(column: Any) -> npt.NDArray[np.bool_]:
-    """Tell which cells of an array are null. (Arrow's own way would import much.)"""
-    bits = np.frombuffer(column.buffers()[0], dtype=np.uint8)
-    valid = np.unpackbits(bits, bitorder="little")[column.offset : column.offset + len(column)]
-    return np.logical_not(valid)
 
 
 def _categories(
@@ -293,8 +284,8 @@ def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray
     return np.asarray(y, dtype=None if type == "str" else type)
 
 
-def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding) -> Csr:
-    """The hashed features, of categories and words."""
+def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding, noted: list[NotedWords]) -> Csr:
+    """The hashed features, of categories and words; words are noted if there are tables for them."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -307,9 +298,9 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
             full = compute.binary_join_element_wise(begin, words, pa.scalar("", pa.large_string()))
             features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes]
         parts.append(ones(features))
-    first += encoding.n_hashed
     for t, column in enumerate(texts):
-        parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, first + (t << encoding.text_bits)))
+        begin, table = encoding.begin_text + (t << encoding.text_bits), noted[t] if noted else None
+        parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, begin, encoding.weighting, table))
     return _side_by_side(parts)
 
 

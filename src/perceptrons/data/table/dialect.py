@@ -14,26 +14,10 @@ from perceptrons.data.files import DataError
 ALL = np.iinfo(np.int64).max
 BLANKS = tuple(" " * n for n in range(1, 9))
 # What Arrow takes for missing numbers, and what else people write.
-USUAL = [
-    "#N/A",
-    "#N/A N/A",
-    "#NA",
-    "-1.#IND",
-    "-1.#QNAN",
-    "-NaN",
-    "-nan",
-    "1.#IND",
-    "1.#QNAN",
-    "N/A",
-    "NA",
-    "NULL",
-    "NaN",
-    "n/a",
-    "nan",
-    "null",
-]
+USUAL = ["#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL"]
+USUAL += ["NaN", "n/a", "nan", "null"]
 FURTHER = ["?", "-", "--", ".", "None", "none", "Null", "<NA>", "na", "#DIV/0!", "#VALUE!", "#REF!"]
-UNKNOWN = "?"  # a missing category, unless it is said what stands for missing values
+UNKNOWN = "?"  # a missing category
 
 
 @dataclass(frozen=True)
@@ -52,9 +36,9 @@ class CsvDialect:
         The decimal point of numbers.
     encoding : str, optional
         The encoding of the text. By default blocks that are not UTF-8 are read as Windows-1252.
-    na : tuple of str, optional
-        What stands for a missing cell besides an empty one. By default "?" in all columns, and "NA", "-" and the like
-        in columns of numbers.
+    na : tuple of str
+        What stands for a missing cell, besides an empty one and "?", and besides "NA", "-" and the like in columns of
+        numbers.
     """
 
     delimiter: str = ","
@@ -62,7 +46,7 @@ class CsvDialect:
     quotes: bool = True
     decimal: str = "."
     encoding: str | None = None
-    na: tuple[str, ...] | None = None
+    na: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse a dialect in which no file can be written."""
@@ -81,13 +65,13 @@ class CsvDialect:
     @property
     def missing_numbers(self) -> list[str]:
         """The cells that are missing numbers."""
-        marks = (*USUAL, *(FURTHER if self.na is None else self.na))
+        marks = (*USUAL, *FURTHER, *self.na)
         return ["", *BLANKS, *marks, *(f" {mark}" for mark in marks)]
 
     @property
     def missing_words(self) -> list[str]:
         """The cells that are missing categories or labels, besides empty ones."""
-        return [UNKNOWN] if self.na is None else list(self.na)
+        return [UNKNOWN, *self.na]
 
     def walk(self, text: Any, stop: int) -> tuple[int, int, int]:
         """Skip up to `stop` records: how many were complete, where the next begins, and the line feeds before it."""
@@ -107,13 +91,13 @@ class CsvDialect:
         if type(state) is not dict or not set(state) <= {field.name for field in fields(cls)}:
             raise ValueError("a dialect must have the parts " + ", ".join(field.name for field in fields(cls)))
         kinds: dict[str, set[type]] = {"delimiter": {str}, "header": {bool}, "quotes": {bool}, "decimal": {str}}
-        kinds |= {"encoding": {str, type(None)}, "na": {list, tuple, type(None)}}
+        kinds |= {"encoding": {str, type(None)}, "na": {list, tuple}}
         for name, value in state.items():
             if type(value) not in kinds[name]:
                 raise ValueError(f"{name} of a dialect has the wrong type: {value!r:.60}")
-        na = state.get("na")
-        if na is not None and not all(type(mark) is str for mark in na):
+        na = state.get("na", ())
+        if not all(type(mark) is str for mark in na):
             raise ValueError("na of a dialect must hold strings")
-        found = cls(**{**state, "na": None if na is None else tuple(na)})
+        found = cls(**{**state, "na": tuple(na)})
         found.check()
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perceptrons.core.parse.columns import NONE
 from perceptrons.data.table.dialect import CsvDialect
+from perceptrons.data.table.lexicon import STATE, Lexicon
 from perceptrons.data.table.settings import MEAN, Fill
 from perceptrons.data.table.states import check_state
 
@@ -47,6 +48,10 @@ class Encoding:
         What replaces missing numbers with missing="mean", when a model reads new rows; by default 0.
     dialect : CsvDialect, optional
         How the CSV files were written.
+    weighting : {"counts", "binary", "tfidf"}
+        How words are weighed. Files of earlier versions do not say: they count.
+    lexicon : Lexicon
+        The words of training rows.
 
     Examples
     --------
@@ -71,6 +76,8 @@ class Encoding:
     sparse: bool = False
     means: dict[str, float] = field(default_factory=dict)
     dialect: CsvDialect | None = None
+    weighting: str = "counts"
+    lexicon: Lexicon = field(default_factory=Lexicon, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self._known: dict[str, dict[str, int]] = {name: {} for name in [*self.categories, *self.numbers]}
@@ -93,9 +100,14 @@ class Encoding:
         return 1 << self.hash_bits if self.hash_bits is not None and self.categories else 0
 
     @property
+    def begin_text(self) -> int:
+        """The number of the first feature of words."""
+        return len(self.numbers) + self.n_hashed
+
+    @property
     def begin_onehot(self) -> int:
         """The number of the first one-hot feature."""
-        return len(self.numbers) + self.n_hashed + (len(self.texts) << self.text_bits)
+        return self.begin_text + (len(self.texts) << self.text_bits)
 
     @property
     def n_features(self) -> int:
@@ -124,7 +136,8 @@ class Encoding:
         bool
         """
         mine, theirs = (
-            (each.numbers, each.n_hashed, each.texts, each.ngrams, each.text_bits) for each in (self, other)
+            (each.numbers, each.n_hashed, each.texts, each.ngrams, each.text_bits, each.weighting)
+            for each in (self, other)
         )
         return mine == theirs and other.seen == self.seen[: len(other.seen)]
 
@@ -138,7 +151,8 @@ class Encoding:
         Returns
         -------
         str
-            "age" for a number, "job=teacher" for a category; "hash[731]" or "message[731]" for a hashed feature.
+            "age" for a number, "job=teacher" for a category, "message: free" for a word. A hashed feature whose word
+            is not known is "hash[731]" or "message[731]".
         """
         if j < len(self.numbers):
             return self.numbers[j]
@@ -148,7 +162,21 @@ class Encoding:
         if j < self.n_hashed:
             return f"hash[{j}]"
         column, bucket = divmod(j - self.n_hashed, 1 << self.text_bits)
-        return f"{self.texts[column]}[{bucket}]"
+        word = self.lexicon.words.get(j - self.n_hashed)
+        return f"{self.texts[column]}[{bucket}]" if word is None else f"{self.texts[column]}: {word}"
+
+    def with_words_of(self, features: npt.NDArray[Any]) -> Encoding:
+        """A copy that knows the words of only these features, for a model file.
+
+        Parameters
+        ----------
+        features : ndarray of int
+
+        Returns
+        -------
+        Encoding
+        """
+        return replace(self, lexicon=self.lexicon.only(features - self.begin_text, self.text_bits))
 
     def fill(self, column: str) -> float | None:
         """The number that replaces missing values of a column.
@@ -169,6 +197,19 @@ class Encoding:
     def indicates(self) -> bool:
         """Whether a feature of its own marks missing numbers."""
         return self.missing == MEAN and not self.dense
+
+    def knows(self, column: str, category: str) -> bool:
+        """Tell whether a category has a feature.
+
+        Parameters
+        ----------
+        column, category : str
+
+        Returns
+        -------
+        bool
+        """
+        return category in self._known[column]
 
     def number(
         self,
@@ -214,8 +255,13 @@ class Encoding:
             found[:, c] = np.append(features, NONE)[code]
         return found
 
-    def state(self) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    def state(self, *, words: bool = True) -> tuple[dict[str, Any], dict[str, list[str]]]:
         """Convert the encoding to plain data.
+
+        Parameters
+        ----------
+        words : bool, default=True
+            Whether the words behind hashes are included; rows do not depend on them.
 
         Returns
         -------
@@ -224,9 +270,10 @@ class Encoding:
         lists : dict of list of str
             Lists that may be long.
         """
-        meta = asdict(self)
-        del meta["seen"]
-        return meta, {"column": [column for column, _ in self.seen], "category": [word for _, word in self.seen]}
+        meta = asdict(replace(self, seen=[], lexicon=Lexicon()))
+        del meta["seen"], meta["lexicon"]
+        seen = {"column": [column for column, _ in self.seen], "category": [word for _, word in self.seen]}
+        return meta, seen | (self.lexicon.state(self.text_bits, words=words) if self.texts else {})
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], lists: dict[str, list[str]]) -> Encoding:
@@ -246,8 +293,11 @@ class Encoding:
         ValueError
             If no encoding has this state.
         """
-        check_state(meta, lists, set(cls.__dataclass_fields__) - {"seen"})
+        check_state(meta, lists, set(cls.__dataclass_fields__) - {"seen", "lexicon"})
         meta = dict(meta)
         if meta.get("dialect") is not None:
             meta["dialect"] = CsvDialect.from_state(meta["dialect"])
-        return cls(**meta, seen=list(zip(lists["column"], lists["category"], strict=True)))
+        found = cls(**meta, seen=list(zip(lists["column"], lists["category"], strict=True)))
+        if set(STATE) <= set(lists):
+            found.lexicon = Lexicon.from_state(lists, found.begin_onehot - found.begin_text)
+        return found

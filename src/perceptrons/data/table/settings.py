@@ -10,6 +10,7 @@ from perceptrons.data.files import DataError
 
 MEAN = "mean"
 SCALES = ("none", "standard")
+WEIGHTINGS = ("tfidf", "binary", "counts")
 Fill = float | dict[str, float] | str | None  # None: missing values are refused
 
 
@@ -27,11 +28,19 @@ class Settings(NamedTuple):
     missing: Fill = MEAN
     scale: str = "standard"
     numeric: Sequence[str] = ()
+    weighting: str = "tfidf"
 
     @property
     def marked(self) -> list[str]:
         """The columns that the user marked as categories."""
         return [] if self.categorical == "auto" else list(self.categorical)
+
+    @property
+    def named(self) -> list[str]:
+        """All columns that the user names."""
+        fills = self.missing if isinstance(self.missing, dict) else ()
+        found = [*(self.features or ()), *self.drop, *self.marked, *self.text, *self.numeric, *fills]
+        return found if self.target is None else [self.target, *found]
 
     def check(self) -> None:
         """Refuse settings that are wrong for every table."""
@@ -47,5 +56,7 @@ class Settings(NamedTuple):
                     raise DataError(f"missing must be 'mean', 'error' or a number, got {fill!r}")
             elif fill is not None and not isfinite(fill):
                 raise DataError(f"missing must be a finite number, got {fill}")
+        if self.weighting not in WEIGHTINGS:
+            raise DataError(f"weighting must be one of {', '.join(WEIGHTINGS)}, got {self.weighting!r}")
         if self.scale not in SCALES:
             raise DataError(f"scale must be one of {', '.join(SCALES)}, got {self.scale!r}")

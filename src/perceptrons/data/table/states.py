@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+from perceptrons.data.table.lexicon import STATE
 from perceptrons.data.table.settings import Settings
 
 LISTS = ("numbers", "categories", "flags", "texts")
@@ -26,13 +27,15 @@ def check_state(meta: dict[str, Any], lists: dict[str, list[str]], known: set[st
     ValueError
     """
     needed = {"target", "label", *LISTS}
-    if not needed <= set(meta) <= known or set(lists) != {"column", "category"}:
+    seen = {"column", "category"}
+    if not needed <= set(meta) <= known or set(lists) not in (seen, {*seen, *STATE}):
         raise ValueError(f"the parts of an encoding must be {', '.join(sorted(known))}")
     for name, names in [*((name, meta[name]) for name in LISTS), *lists.items()]:
         if type(names) is not list or not all(type(each) is str for each in names):
             raise ValueError(f"{name} must be a list of names, got {names!r}"[:200])
-    columns, seen = meta["numbers"] + meta["categories"] + meta["texts"], [*zip(*lists.values(), strict=True)]
-    if len(set(columns)) < len(columns) or len(set(seen)) < len(seen):
+    columns, pairs = meta["numbers"] + meta["categories"] + meta["texts"], (lists["column"], lists["category"])
+    both = [*zip(*pairs, strict=True)]
+    if len(set(columns)) < len(columns) or len(set(both)) < len(both):
         raise ValueError("columns and categories must be different")
     if not set(meta["flags"]) <= set(meta["categories"]):
         raise ValueError("flags must be among the columns with categories")
@@ -53,10 +56,10 @@ def _check_settings(meta: dict[str, Any]) -> None:
     numbers = {name: meta[name] for name in ("hash_bits", "ngrams", "text_bits") if name in meta}
     if numbers.get("hash_bits") is None:
         numbers.pop("hash_bits", None)
-    missing, scale = meta.get("missing"), meta.get("scale", "none")
+    missing, scale, weighting = meta.get("missing"), meta.get("scale", "none"), meta.get("weighting", "counts")
     fills = missing.values() if isinstance(missing, dict) else [missing]
     if not {*map(type, numbers.values())} <= {int} or not {*map(type, fills)} <= {int, float, str, type(None)}:
         raise ValueError("hash_bits, ngrams and text_bits must be whole numbers, and missing a number")
-    if type(scale) is not str or type(meta.get("sparse", False)) is not bool:
-        raise ValueError("scale must be a word, and sparse true or false")
-    Settings(**numbers, missing=missing, scale=scale).check()
+    if not {type(scale), type(weighting)} <= {str} or type(meta.get("sparse", False)) is not bool:
+        raise ValueError("scale and weighting must be words, and sparse true or false")
+    Settings(**numbers, missing=missing, scale=scale, weighting=weighting).check()

@@ -54,11 +54,6 @@ class LinearLearner(ClassLearner):
     def current(self) -> Floats:
         return self.state["w"]
 
-    @property
-    def offset(self) -> Floats:
-        """The offset b of scores, one for each weight vector, by the readout."""
-        return np.asarray(self.weights[-1:].ravel() * self.bias)
-
     def per_unit(self, weights: Floats) -> tuple[Floats, Floats]:
         """Weights and offsets for rows as users have them, not scaled. `weights`: a hypothesis of this learner."""
         w, offset = weights[:-1], np.asarray(weights[-1:].ravel() * self.bias)
@@ -138,7 +133,7 @@ class LinearLearner(ClassLearner):
             row = int(course.overflow) - 1
             scores = self.scores(examples.rows.take(np.array([row])), self.current)[0]
             told = int(examples.codes[row]), examples.rows.sq_norm[row] + self.bias**2, examples.weight_of(row)
-            raise self.step_error(f"at row {examples.first + row}", scores, *told)
+            raise self.step_error(f"at row {examples.number_of(row)}", scores, *told)
 
     def _slices(self, examples: Examples, order: Order) -> Iterator[Order]:
         """Parts of a pass, one per call."""

@@ -20,7 +20,7 @@ from perceptrons.data.files import DataError
 from perceptrons.data.token.sequences import Sequences, spans
 from perceptrons.learn.learner import EPSILON, Learner, Order, overflow, words_of_structures
 from perceptrons.learn.readouts import READOUTS
-from perceptrons.learn.sequence.schemes import allowed
+from perceptrons.learn.sequence.iob1 import allowed_in
 from perceptrons.learn.sequence.weights import Pages, Positions, entries, fill, whole, zeros
 from perceptrons.learn.state import FIXED, Floats, Kind, State
 from perceptrons.rules import Margin, demands
@@ -80,6 +80,7 @@ class SequenceLearner(Learner[Corpus]):
         self.labels, self.markov = labels, markov
         self.readout = READOUTS[readout]()
         self.scheme: str | None = None
+        self.touching: frozenset[Any] = frozenset()  # for IOB1: see `allowed_in`
         self.state = State()
         self.course.used_rows, self.course.used_lines = 1 + n_links(markov, self.width), 1
         self.state.hold("rows", np.zeros(n_features, dtype=np.uint32), FIXED)
@@ -175,13 +176,13 @@ class SequenceLearner(Learner[Corpus]):
         state = state.with_arrays(rows=rows)
         state.course.used_rows += shift
         vars(self).update(labels=labels, state=state)
-        self.constrain(self.scheme)
+        self.constrain(self.scheme, self.touching)
 
     # -- allowed transitions ------------------------------------------------------------------------------------------
 
-    def constrain(self, scheme: str | None) -> None:
-        """Allow only the transitions of a label scheme; None allows all."""
-        self.scheme, self._read = scheme, None
+    def constrain(self, scheme: str | None, touching: frozenset[Any] = frozenset()) -> None:
+        """Allow only the transitions of a label scheme; None allows all. For `touching` see `allowed_in`."""
+        self.scheme, self.touching, self._read = scheme, touching, None
         self.links = self._links(self.state["w"], self.pages)
 
     def _links(self, w: Floats, pages: Pages) -> Floats:
@@ -193,7 +194,7 @@ class SequenceLearner(Learner[Corpus]):
             mask[:size, :size] = 0.0
             mask[width:, :size] = 0.0
         else:
-            start, follows, stop = allowed([str(label) for label in self.labels], self.scheme)
+            start, follows, stop = allowed_in([str(label) for label in self.labels], self.scheme, self.touching)
             mask[:size, :size][follows] = 0.0
             mask[width, :size][start] = 0.0
             mask[width + 1, :size][stop] = 0.0
@@ -259,12 +260,12 @@ class SequenceLearner(Learner[Corpus]):
     def snapshot(self) -> Any:
         copied = self.state.copy(slice(self.lines))
         pages = None if self.pages is None else self.pages[: self.used].copy()
-        return self.labels, self.scheme, copied.with_arrays(pages=pages)
+        return self.labels, (self.scheme, self.touching), copied.with_arrays(pages=pages)
 
     def restore(self, snapshot: Any) -> None:
-        self.labels, scheme, copied = snapshot
+        self.labels, constraint, copied = snapshot
         self.state = copied.copy(slice(0)).with_arrays(**self._enlarged(copied, len(copied["rows"])))
-        self.constrain(scheme)
+        self.constrain(*constraint)
 
     # -- the readout --------------------------------------------------------------------------------------------------
 

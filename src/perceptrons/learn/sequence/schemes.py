@@ -1,7 +1,8 @@
 """Label schemes for spans of tokens: which labels may begin a sequence, follow each other, and end a sequence.
 
 BIO (IOB2): an entity is B-type, then I-type. BILOU: B, then I, then L for its last token, and U for an entity of one
-token. BIOES is BILOU with E for L and S for U. O is outside of any entity.
+token. BIOES is BILOU with E for L and S for U. IOB1: an entity is I-type throughout, but begins with B-type if the
+token before belongs to another entity of its type. O is outside of any entity.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint32]
 Bounds = npt.NDArray[np.uint64]
 
-LAST_AND_SINGLE = {"BIO": ("", ""), "BILOU": ("L", "U"), "BIOES": ("E", "S")}
+LAST_AND_SINGLE = {"BIO": ("", ""), "BILOU": ("L", "U"), "BIOES": ("E", "S"), "IOB1": ("", "")}
 SCHEMES = tuple(LAST_AND_SINGLE)
 
 
@@ -54,10 +55,11 @@ def allowed(labels: Sequence[Any], scheme: str) -> Allowed:
     prefixes, types = _columns(labels)
     member = np.isin(prefixes, [prefix for prefix in ("B", "I", "O", last, single) if prefix])
     inside = np.isin(prefixes, ["B", "I"])  # the entity may continue after it
-    goes_on = np.isin(prefixes, [prefix for prefix in ("I", last) if prefix])  # the entity began before it
+    # The entity, or in IOB1 one of its type, began before it.
+    goes_on = np.isin(prefixes, ["B"] if scheme == "IOB1" else [prefix for prefix in ("I", last) if prefix])
     same = inside[:, None] & (types[:, None] == types)
-    # In BIO an entity may end anywhere; in the other schemes its last label marks the end.
-    elsewhere = np.ones_like(inside) if scheme == "BIO" else ~inside
+    # In BIO and IOB1 an entity may end anywhere; in the other schemes its last label marks the end.
+    elsewhere = ~inside if last else np.ones_like(inside)
     transition = np.where(goes_on, same, elsewhere[:, None])
     return Allowed(member & ~goes_on, member[:, None] & member & transition, member & elsewhere)
 
@@ -105,12 +107,12 @@ def _breaks(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) ->
 
 
 def recognised(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> str | None:
-    """The first scheme that all sequences obey; None without a label that begins an entity.
+    """The first scheme that all sequences obey; None without a label that can begin an entity.
 
     >>> recognised(np.array([1, 0, 2], dtype=np.uint32), np.array([0, 3], dtype=np.uint64), ["B-LOC", "O", "L-LOC"])
     'BILOU'
     """
-    if not any(parts(label)[0] in ("B", "U", "S") for label in labels):
+    if not any(parts(label)[0] in ("B", "I", "U", "S") for label in labels):
         return None
     return next((scheme for scheme in SCHEMES if obeys(codes, bounds, labels, scheme).all()), None)
 
@@ -118,10 +120,10 @@ def recognised(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> str | Non
 def nearly(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> Break | None:
     """Where labels break the scheme that the most sequences obey; None if they obey it, or if no scheme is meant.
 
-    A scheme is meant if some label begins an entity, and if all labels belong to the scheme or half of the sequences
+    A scheme is meant if some label can begin an entity, and if all labels belong to the scheme or half of the sequences
     obey it.
     """
-    if not any(parts(label)[0] in ("B", "U", "S") for label in labels):
+    if not any(parts(label)[0] in ("B", "I", "U", "S") for label in labels):
         return None
     legal = {scheme: obeys(codes, bounds, labels, scheme) for scheme in SCHEMES}
     scheme = max(SCHEMES, key=lambda each: int(legal[each].sum()))

@@ -12,9 +12,11 @@ from perceptrons import rules
 from perceptrons.data.files import DataError
 from perceptrons.data.token.sequences import Sequences
 from perceptrons.learn.readouts import OVER_STRUCTURES
+from perceptrons.learn.sequence.iob1 import IOB1, beginnings, closed, decoded, encoded
 from perceptrons.learn.sequence.labels import Labels, in_order
 from perceptrons.learn.sequence.learner import Codes, Corpus, SequenceLearner
 from perceptrons.learn.sequence.schemes import SCHEMES, Break, first_break, nearly, obeys, parts, recognised
+from perceptrons.learn.state import Floats
 
 BEAM_UPDATES = ("max_violation", "early")  # where to step, with a beam
 MODERATE = 1e-30, 1e30  # with feature values in this range, no sum can overflow
@@ -52,7 +54,10 @@ class Plan(NamedTuple):
 
 
 class Tagger:
-    """A map from tokens to labels: a vocabulary of features and, after training, a learner."""
+    """A map from tokens to labels: a vocabulary of features and, after training, a learner.
+
+    Labels come in and go out in the user's scheme. For IOB1, the learner sees BIO: `_inside` and `_outside` convert.
+    """
 
     def __init__(self, vocabulary: Any, plan: Plan) -> None:
         self.vocabulary, self.plan = vocabulary, plan.check()
@@ -62,7 +67,44 @@ class Tagger:
 
     @property
     def labels(self) -> list[Any]:
+        """Labels by code, in training and in predictions; for IOB1, some may never be predicted."""
         return self.learner.labels if self.learner is not None else []
+
+    @property
+    def classes(self) -> list[Any]:
+        """Labels that may be predicted."""
+        if self.scheme != IOB1:
+            return self.labels
+        never = beginnings(self.labels) - self.fitted.touching
+        return [label for label in self.labels if label not in never]
+
+    @property
+    def scheme(self) -> str | None:
+        """The scheme in use."""
+        return self.learner.scheme if self.learner is not None else None
+
+    # -- the codec ----------------------------------------------------------------------------------------------------
+
+    def own(self, labels: Labels, bounds: npt.NDArray[np.uint64]) -> Labels:
+        """Right labels in the scheme of this tagger, if they are in IOB1 or BIO and the tagger in the other one."""
+        if self.scheme == IOB1:
+            inside = encoded(labels, bounds)
+            return Labels(decoded(inside.codes, bounds, inside.names), inside.names)
+        if self.scheme == "BIO" and recognised(labels.codes, bounds, labels.names) == IOB1:
+            return encoded(labels, bounds)
+        return labels
+
+    def _inside(self, labels: Labels, bounds: npt.NDArray[np.uint64]) -> Labels:
+        """Labels in the form that the learner learns."""
+        return encoded(labels, bounds) if self.scheme == IOB1 else labels
+
+    def _outside(self, codes: Codes, bounds: npt.NDArray[np.uint64]) -> Codes:
+        """Labels that the learner found, in the user's form."""
+        return decoded(codes, bounds, self.labels) if self.scheme == IOB1 else codes
+
+    def _constrain(self, learner: SequenceLearner, scheme: str | None, labels: Sequence[Any]) -> None:
+        """Make a learner search by a scheme; `labels` are those that training has had so far."""
+        learner.constrain(scheme, beginnings(labels) if scheme == IOB1 else frozenset())
 
     def new_learner(self, labels: list[Any]) -> SequenceLearner:
         """An untrained learner."""
@@ -86,9 +128,11 @@ class Tagger:
             number = int(np.argmin(legal))
             broken = labels.codes[int(bounds[number]) : int(bounds[number + 1])]
             text = " ".join(str(labels.names[code]) for code in broken)
-            raise DataError(
-                f"sequence {number} does not obey scheme={scheme!r}: {text}"[:300] + "; correct it, or set scheme=None"
+            found = recognised(labels.codes, bounds, labels.names)
+            remedy = (
+                "correct it, or set scheme=None" if found is None else f"the labels are {found}: set scheme={found!r}"
             )
+            raise DataError(f"sequence {number} does not obey scheme={scheme!r}: {text}"[:300] + f"; {remedy}")
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -96,25 +140,32 @@ class Tagger:
         """Make a corpus of X with labels y, and a new learner for it."""
         sequences = self.vocabulary.sequences(X, grow=True)
         labels = y(sequences.bounds)
-        corpus = Corpus(sequences, labels.codes)
-        corpus.check("X")
+        Corpus(sequences, labels.codes).check("X")
         self._check_scheme(labels, sequences.bounds)
-        learner = self.new_learner(labels.names)
         scheme = self.plan.scheme
         if scheme == "auto":
             scheme = recognised(labels.codes, sequences.bounds, labels.names)
             self.given_up = nearly(labels.codes, sequences.bounds, labels.names) if scheme is None else None
         self.candidates = (scheme,) if scheme is not None else ()
-        learner.constrain(scheme)
+        inside = encoded(labels, sequences.bounds) if scheme == IOB1 else labels
+        learner = self.new_learner(inside.names)
+        self._constrain(learner, scheme, labels.names)
         self.learner = learner
-        return corpus
+        return Corpus(sequences, inside.codes)
 
     def held_out(self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels]) -> Corpus:
         """Make a corpus to measure errors on; labels that the learner does not know count as errors."""
         sequences = self.vocabulary.sequences(X, grow=False)
-        corpus = Corpus(sequences, y(sequences.bounds).among(self.labels))
+        labels = self._inside(self.own(y(sequences.bounds), sequences.bounds), sequences.bounds)
+        corpus = Corpus(sequences, labels.among(self.labels))
         corpus.check("held-out sequences")
         return corpus
+
+    def watch(self, corpus: Corpus) -> Callable[[], float]:
+        """A function that returns the share of tokens that the tagger currently labels wrong."""
+        sequences, bounds = corpus.sequences, corpus.sequences.bounds
+        right = self._outside(corpus.codes, bounds)
+        return lambda: float(np.mean(self._outside(self.fitted.predict(sequences), bounds) != right))
 
     def learn_once(
         self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels], announced: Sequence[Any], plan: Plan
@@ -130,7 +181,7 @@ class Tagger:
             sequences = self.vocabulary.sequences(X, grow=True)
             labels = y(sequences.bounds)
             self._check_scheme(labels, sequences.bounds)
-            names = in_order([*announced, *labels.names], sequences.bounds, [], "y", self.labels)
+            names = in_order([*announced, *labels.names], sequences.bounds, [], "y", self.classes)
             self.plan = plan
             learner = self.new_learner(sorted(set(announced))) if known is None else known
             if known is not None and self._may_overflow(known, sequences.values):
@@ -163,7 +214,7 @@ class Tagger:
     ) -> int:
         """Learn up to the next new label or change of scheme, adapt the learner, continue."""
         count, bounds = examples.n_sequences, examples.bounds
-        since = dict.fromkeys([*self.labels, *announced], -1)  # the first sequence with each label
+        since = dict.fromkeys([*self.classes, *announced], -1)  # the first sequence with each label
         tokens = np.full(len(labels.names), examples.n_tokens)
         tokens[labels.codes[::-1]] = np.arange(examples.n_tokens)[::-1]
         for name, token in zip(labels.names, tokens.tolist(), strict=True):
@@ -173,20 +224,23 @@ class Tagger:
             legal = obeys(labels.codes, bounds, labels.names, scheme)
             until[scheme] = count if legal.all() else int(np.argmin(legal))
         undecided, in_use = bool(self.candidates), learner.scheme
+        inside = encoded(labels, bounds) if self.plan.scheme == IOB1 or IOB1 in self.candidates else labels
         cuts = sorted({0, *(at for at in [*since.values(), *until.values()] if 0 <= at < count)})
         wrong = 0
         for begin, end in zip(cuts, [*cuts[1:], count], strict=True):
             current = [name for name in known if since[name] <= begin]
-            if current != self.labels:
-                learner.add_labels(current)
             self.candidates = tuple(each for each in self.candidates if until[each] > begin)
             in_force = self._in_force(current)
             in_use = in_force or in_use
-            if in_force != learner.scheme:
-                learner.constrain(in_force)
+            inner = closed(current) if in_force == IOB1 else sorted({*current, *self.labels})
+            if inner != self.labels:
+                learner.add_labels(inner)
+            if in_force != learner.scheme or in_force == IOB1:
+                self._constrain(learner, in_force, current)
             tokens_of = slice(int(bounds[begin]), int(bounds[end]))
             codes = np.zeros(examples.n_tokens, dtype=np.uint32)
-            codes[tokens_of] = Labels(labels.codes[tokens_of], labels.names).among(current)
+            learned = inside if in_force == IOB1 else labels
+            codes[tokens_of] = Labels(learned.codes[tokens_of], learned.names).among(inner)
             part = examples._replace(bounds=bounds[begin : end + 1])
             wrong += learner.learn(part, codes, np.arange(end - begin, dtype=np.uint32))
         self.given_up = None
@@ -208,7 +262,8 @@ class Tagger:
     def _in_force(self, labels: list[Any]) -> str | None:
         if self.plan.scheme != "auto":
             return self.plan.scheme
-        marked = any(parts(label)[0] in ("B", "U", "S") for label in labels)
+        # Only sequences with entities in IOB1 leave it alone among the candidates.
+        marked = self.candidates == (IOB1,) or any(parts(label)[0] in ("B", "U", "S") for label in labels)
         return self.candidates[0] if marked and self.candidates else None
 
     # -- prediction ---------------------------------------------------------------------------------------------------
@@ -216,7 +271,13 @@ class Tagger:
     def predict(self, X: Any) -> tuple[Codes, npt.NDArray[np.uint64]]:
         """Numbers of labels, and where sequences begin and end."""
         sequences = self.vocabulary.sequences(X, grow=False)
-        return self.fitted.predict(sequences), sequences.bounds
+        return self._outside(self.fitted.predict(sequences), sequences.bounds), sequences.bounds
+
+    def k_best(self, X: Any, k: int) -> tuple[Codes, Floats, npt.NDArray[np.uint64]]:
+        """The k best labellings as (k, tokens), their scores as (sequences, k), and where sequences begin and end."""
+        sequences = self.vocabulary.sequences(X, grow=False)
+        codes, scores = self.fitted.k_best(sequences, k)
+        return np.stack([self._outside(line, sequences.bounds) for line in codes]), scores, sequences.bounds
 
     @property
     def fitted(self) -> SequenceLearner:
