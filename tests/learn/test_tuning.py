@@ -1,5 +1,7 @@
 """Candidates side by side learn what each of them learns alone."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -50,21 +52,23 @@ def test_each_candidate_has_the_errors_that_it_has_alone(rows, share, monkeypatc
     assert found.best.error == best == found.best.errors[found.best.passes - 1]
 
 
-def test_cross_validation_holds_out_each_row_once(rows):
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_cross_validation_holds_out_each_row_once(rows, repeats, monkeypatch):
+    monkeypatch.setattr(tuning, "REPEATS", repeats)
     X, y, data = rows
     candidate = Candidate(PA1(0.5))
     found = tune(lambda: request(passes=2, shuffle=False), data(), [candidate, Candidate(Plain())], make)
     assert found.by == f"{FOLDS}-fold cross-validation" and found.contest.n_measured == len(y)
     contest = found.contest
-    fold = folds_by_definition(len(y), contest.seed)
-    assert np.bincount(fold, minlength=FOLDS).tolist() == [len(y) // FOLDS] * FOLDS
     wrong = 0
-    for number in range(FOLDS):
+    for repeat, number in product(range(repeats), range(FOLDS)):
+        fold = folds_by_definition(len(y), contest.seed + repeat)
+        assert np.bincount(fold, minlength=FOLDS).tolist() == [len(y) // FOLDS] * FOLDS
         alone = Perceptron(rule=candidate.rule, max_iter=2, tol=None, shuffle=False, readout="averaged")
         with pytest.warns(ConvergenceWarning):
             alone.fit(X[fold != number], y[fold != number])
         wrong += int((alone.predict(X[fold == number]) != y[fold == number]).sum())
-    assert contest.contenders[0].errors[1] == pytest.approx(wrong / len(y))
+    assert contest.contenders[0].errors[1] == pytest.approx(wrong / len(y) / repeats)
 
 
 def folds_by_definition(n, seed):

@@ -41,16 +41,15 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 GROUPS = {
     "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
     "Learning": (
-        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
-        "intercept_scaling",
-        *("keep", "patience", "tol", "seed", "no_shuffle"),
+        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight"),
+        *("no_intercept", "intercept_scaling", "keep", "patience", "tol", "seed", "no_shuffle"),
     ),
     "Kernel (--estimator kernel)": OF_KERNELS,
     "Reading files": (
         *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
     ),
     "Columns of tables": ("features", "drop", "numeric", "categorical", "hash_bits", "missing"),
-    "Text": ("ngrams", "text_bits", "weighting"),
+    "Text": ("weighting", "ngrams", "text_bits"),
     "Model file": ("drop_zeros",),
 }
 
@@ -93,6 +92,7 @@ GROUPS = {
 @click.option(
     "--intercept-scaling",
     type=click.FloatRange(0, min_open=True),
+    metavar="X",
     help="Value of the constant feature whose weight is the bias.  [default: 1; 0.1 for tables of text]",
 )
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", help="Kernel function.")

@@ -107,7 +107,7 @@ def candidates(given: dict[str, Any]) -> list[Candidate]:
         if rules.takes_weights(rule_of(given)):
             chosen += [Candidate(each.rule, "balanced") for each in chosen]
     else:
-        chosen = [Candidate(rule_of(given)), *CANDIDATES]  # the default first: of equals, it wins
+        chosen = [Candidate(rule_of(given)), *CANDIDATES]  # the default of these rows is the first
     found = []
     for rule, weight in chosen:
         known = {name: given[name] for name in fixed if name in rule._fields}

@@ -27,6 +27,7 @@ from perceptrons.learn.task import Beside, Request, Task, from_source
 from perceptrons.rules import PA1, PA2, Margin, resolve
 
 FOLDS = 5  # of cross-validation; of many rows, one fold is held out
+REPEATS, MOST = 10, 4000  # cross-validation of few rows is repeated, with other folds: at most this often, up to this many rows
 FEW = 1 << 22  # values that are few enough for cross-validation, times the number of weight vectors
 ROOM = 1 << 30  # bytes for the weights of all models together
 LOST = 2.0  # a candidate is dropped when its error is this many standard errors above the smallest one
@@ -99,7 +100,7 @@ class Contest(LinearLearner):
         self.per_row = rows.values.size / max(1, len(rows))
         self._make: Callable[[Candidate], Any] = lambda candidate: make(candidate)(rows, n)
         self.folds = 0  # number of folds that are held out; 0: rows outside of these, or online errors
-        self.seed, self.n_measured = 0, 0
+        self.seed, self.n_measured = 0, 0  # n_measured: number of different rows that errors are about
 
     def enter(self, stream: Stream, folds: bool, seed: int) -> None:
         """Make the models. `folds`: whether rows are held out here."""
@@ -109,7 +110,8 @@ class Contest(LinearLearner):
         if folds:
             assert known is not None
             few = self.per_row * known.n_rows * vectors <= FEW and FOLDS * size * len(self.contenders) <= ROOM
-            self.folds, self.seed = FOLDS if few else 1, seed
+            again = max(1, min(MOST // known.n_rows, ROOM // (FOLDS * size * len(self.contenders))))
+            self.folds, self.seed = FOLDS * min(again, REPEATS) if few else 1, seed
         for each in self.contenders:
             number = max(1, self.folds)
             each.learners = [self._make(each.candidate) for _ in range(number)]
@@ -118,11 +120,15 @@ class Contest(LinearLearner):
                 assert known is not None
                 each.weight = weights_of_classes("balanced", stream.classes, known.counts, each.candidate.rule)
 
-    def fold_of(self, examples: Examples) -> Array:
-        """The fold of each row: runs of FOLDS rows have one row in each fold, in an order that depends on the seed."""
+    def held(self, examples: Examples, fold: int) -> Array:
+        """Which rows are in a fold. Runs of FOLDS rows have one row in each of the folds 0 to 4, 5 to 9, …
+
+        The place of that row depends on the seed and the number of the run.
+        """
         number = examples.row_numbers.astype(np.uint64)
-        turn = mixed((number // np.uint64(FOLDS) + np.uint64(1)) * GOLDEN + np.uint64(self.seed)) >> np.uint64(32)
-        return np.asarray((number + turn) % np.uint64(FOLDS))
+        seed = np.uint64(self.seed + fold // FOLDS)
+        turn = mixed((number // np.uint64(FOLDS) + np.uint64(1)) * GOLDEN + seed) >> np.uint64(32)
+        return np.asarray((number + turn) % np.uint64(FOLDS) == np.uint64(fold % FOLDS))
 
     # -- learning ---------------------------------------------------------------------------------------------
 
@@ -130,8 +136,7 @@ class Contest(LinearLearner):
         """Let every model learn; return the mistakes of the candidate that made the fewest."""
         orders = [order]
         if self.folds:
-            fold = self.fold_of(examples)[order]
-            orders = [order[fold != number] for number in range(self.folds)]
+            orders = [order[~self.held(examples, fold)[order]] for fold in range(self.folds)]
         fewest = len(order)
         for each in (each for each in self.contenders if not each.dropped):
             own = examples if each.weight is None else replace(examples, weight=each.weight[examples.codes])
@@ -172,9 +177,8 @@ class Contest(LinearLearner):
         clean = any(0 in each.mistakes and each.learns for each in self.contenders)
         left = [[count == 0 for count in each.mistakes] for each in self.contenders]  # no mistake on any row so far
         for examples, held in stream.parts() if self.folds or stream.share or (clean and not online) else ():
-            fold = self.fold_of(examples) if self.folds else None
             for number in range(max(1, self.folds)):
-                apart = held if fold is None else fold == number
+                apart = self.held(examples, number) if self.folds else held
                 if apart is not None:
                     total += self._count(examples.take(apart), number, wrong)
                 if clean:
@@ -184,8 +188,8 @@ class Contest(LinearLearner):
                 each.errors.append(float(count / max(1, total)))
                 each.settled = [before or now for before, now in zip(each.settled, right, strict=True)]
             each.mistakes = [0] * len(each.mistakes)
-        self.n_measured = total
-        self._drop(total)
+        self.n_measured = total // max(1, self.folds // FOLDS)
+        self._drop(self.n_measured)
         return self.best.error
 
     def _count(self, examples: Examples, number: int, wrong: Floats) -> int:
@@ -257,8 +261,9 @@ def tune(
         contest.enter(stream, folds=not online and watched is None, seed=task.passes.seed or 0)
         other = watched if isinstance(watched, Watched) else None
         task.held_out = partial(contest.measure, stream, other, online)
-        ways = {0: "held-out rows", 1: "a held-out fifth of the rows", FOLDS: f"{FOLDS}-fold cross-validation"}
-        return task, contest, "the online error" if online else ways[contest.folds]
+        ways = {0: "held-out rows", 1: "a held-out fifth of the rows"}
+        way = ways.get(contest.folds, f"{FOLDS}-fold cross-validation")
+        return task, contest, "the online error" if online else way
 
     task, contest, by = contest_of(request(), False)
     try:
