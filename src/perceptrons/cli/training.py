@@ -29,16 +29,17 @@ def _parameters() -> list[str]:
     return list(dict.fromkeys(name for rule in rules.RULES.values() for name in rule._fields))
 
 
-def _parameter(name: str) -> Any:
-    """The option for a parameter of rules; the rule supplies the default."""
+def _parameter(name: str, default: float | None = None) -> Any:
+    """The option for a parameter of rules; without a default, the rule supplies it."""
     told = "; ".join(f"{rule}: {kind.parameters[name]}" for rule, kind in _users(name).items())
-    defaults = {kind._field_defaults.get(name) for kind in _users(name).values()}
+    defaults = {kind._field_defaults.get(name) if default is None else default for kind in _users(name).values()}
     shown = f"  [default: {defaults.pop():g}]" if len(defaults) == 1 and None not in defaults else ""
-    return click.option(_dashed(name), name, type=float, help=f"For rule {told}.{shown}")
+    help = f"For rule {told}.{shown}"
+    return click.option(_dashed(name), name, type=float, default=default, show_default=False, help=help)
 
 
-def options(unit: str) -> list[Any]:
-    """Options for training on examples, which are called `unit`."""
+def options(unit: str, rule: str = "perceptron", **parameters: float) -> list[Any]:
+    """Options for training on examples, which are called `unit`; the default rule and parameters of rules."""
     return [
         click.option(
             *("-m", "--model", "path"),
@@ -50,10 +51,10 @@ def options(unit: str) -> list[Any]:
         click.option(
             "--rule",
             type=click.Choice(list(rules.RULES)),
-            default="perceptron",
+            default=rule,
             help="Rule that decides how far each step goes.",
         ),
-        *map(_parameter, _parameters()),
+        *(_parameter(name, parameters.get(name)) for name in _parameters()),
         click.option("--passes", type=click.IntRange(1), default=10, help="Maximum number of passes over the data."),
         click.option(
             "--validation",
