@@ -237,3 +237,23 @@ class Naive:
             return np.array([self.classes[int(np.argmax(row))] for row in self.votes(X)])
         w = getattr(self, readout)()
         return np.array([self.guess(w, x) for x in augmented(X, self.fit_intercept)])
+
+
+def standardised(X, learned=None):
+    """Columns of X as z = (x − mean)/(standard deviation), both over the rows `learned`; constant columns become 0."""
+    X = np.asarray(X, dtype=float)
+    known = X if learned is None else X[learned]
+    mean = [sum(column) / len(known) for column in known.T.tolist()]
+    spread = [
+        (sum((x - m) ** 2 for x in column) / len(known)) ** 0.5
+        for column, m in zip(known.T.tolist(), mean, strict=True)
+    ]
+    return np.array(
+        [[(x - m) / s if s > 0 else 0.0 for x, m, s in zip(row, mean, spread, strict=True)] for row in X.tolist()]
+    )
+
+
+def root_mean_squares(X):
+    """√(mean of x²) over the values of each column that are not 0; 1 for a column of zeros."""
+    columns = [[x for x in column if x != 0] for column in np.asarray(X, dtype=float).T.tolist()]
+    return np.array([(sum(x * x for x in column) / len(column)) ** 0.5 if column else 1.0 for column in columns])

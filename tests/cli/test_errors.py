@@ -49,11 +49,17 @@ def test_what_to_do_is_told_by_options(tmp_path, run):
     table = tmp_path / "a.csv"
     train = ["train", table, "-m", tmp_path / "m", "--target", "y"]
     table.write_text("a,y\n1,0\n,1\n")
-    assert refused(run(*train), f"{table}:3: column 'a'", "with --missing 0")
+    assert refused(run(*train, "--missing", "error", "--quiet"), f"{table}:3: column 'a'", "with --missing mean")
     table.write_text("a,y\n" + "1,0\n" * 500 + "u,1\n")
-    assert refused(run(*train), f"{table}:502: column 'a'", "with --categorical 'a'")
+    assert refused(run(*train), f"{table}:502: column 'a'", "with --na 'u'", "with --categorical 'a'")
     table.write_text('a,y\n1,0\n",1\n')
-    assert refused(run(*train), f"{table}:3", "pass --no-quotes")
+    assert refused(run(*train, "--quotes", "--quiet"), f"{table}:3", "pass --no-quotes")
+    table.write_text("1,2\n3,4\n")
+    assert refused(run(*train), "pass --header")
+    table.write_bytes(b"a,y\nM\xfcller,1\n")
+    assert refused(run(*train, "--encoding", "utf-8"), "with --encoding latin-1")
+    table.write_text("a,y\n" + "".join(f"{i % 7},{i}\n" for i in range(500)))
+    assert refused(run(*train), "too many for classes", "pass --categorical 'y'")
     (tmp_path / "a.svm").write_text("1 0:1\n")
     assert refused(run("certify", tmp_path / "a.svm", "--one-based"), "with --one-based")
 

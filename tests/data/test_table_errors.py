@@ -15,8 +15,9 @@ from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.tables import TableSource
 
 
-def error(tmp_path, *contents, format="csv", target="y", **settings):
+def error(tmp_path, *contents, format="csv", target="y", missing="error", **settings):
     """The message, with names of files but not of their folder."""
+    settings |= {} if "like" in settings else {"missing": missing}
     paths = []
     for number, content in enumerate(contents):
         paths.append(str(tmp_path / f"{number}.{format}"))
@@ -29,7 +30,7 @@ def error(tmp_path, *contents, format="csv", target="y", **settings):
     return str(caught.value).replace(f"{tmp_path}/", "")
 
 
-MISSING = "the value is missing: remove the row, drop the column, or put {} in its place with missing=0"
+MISSING = "the value is missing: remove the row, drop the column, or put {} in its place with missing='mean'"
 GOOD = "1,u,0\n" * 40
 
 CELLS = {
@@ -43,23 +44,69 @@ CELLS = {
     f"a,c,y\n{GOOD}1,v\n": "0.csv:42: the row has 2 columns, expected 3: 1,v",
     f"a,c,y\n{GOOD}1,v,0,9\n": "0.csv:42: the row has 4 columns, expected 3: 1,v,0,9",
     f"a,c,y\n1\n{GOOD}": "0.csv:2: the row has 1 columns, expected 3: 1",
-    f"a,c,y\n{GOOD}1,".encode()
-    + b"\xff,0\n": "0.csv:42: column 'c': the text is not UTF-8: convert the file, for instance with iconv",
-    "a,c,y\n1,u,0\n".encode("utf-16"): "0.csv is UTF-16, expected UTF-8: convert it, for instance with iconv",
-    b"a\xff,y\n": "0.csv:1: the header is not UTF-8: convert the file, for instance with iconv",
-    'a,c,y\n1,u,0\n1,"u,0\n1,v,1\n': "0.csv:3: the row that begins here ends inside a quoted cell: close the quote, or "
-    "pass quotes=False if quotes have no special meaning",
-    "a,a,y\n1,u,0\n": "0.csv has more than one column 'a': rename one of them",
     "y\n1\n": "0.csv has no columns of features besides the labels 'y'",
     "\n\n": "0.csv is empty: expected a line with column names",
-    "day,y\n2020-01-01,1\n": "0.csv: column 'day' holds date32[day], which cannot be a feature: drop it, or treat "
+    "day,y\n2020-01-01,1\n": "0.csv has no columns of features besides the labels 'y'. Column 'day' holds dates: treat "
     "its values as categories with categorical=['day']",
-    "a,c,y\n1,u,0\n.5e3,u,0\n-2,v,1\n ?,v,1\n,u,0\n": "0.csv:5: column 'a': expected a number as in most rows, got "
-    "' ?': correct it, or treat all values as categories with categorical=['a']",
-    "a;y\n1;2\n": "0.csv has no column 'y'. Its columns are 'a;y'. Perhaps its delimiter is ';'?",
+    "a,c,y\n1,u,0\n.5e3,u,0\n-2,v,1\n ?,v,1\n,u,0\n": "0.csv:5: column 'a': " + MISSING.format("a number"),
+    "a,c,y\n1,u,0\n.5e3,u,0\n-2,v,1\n q,v,1\n,u,0\n": "0.csv:5: column 'a': expected a number as in most rows, got "
+    "' q': correct it, count it as missing with na=['q'], or treat all values as categories with categorical=['a']",
     "a,label\n1,2\n": "0.csv has no column 'y'. Its columns are 'a', 'label'.",
     "a,Y1\n1,2\n": "0.csv has no column 'y'. Its columns are 'a', 'Y1'.",
 }
+
+
+# What is read if nothing is said about it.
+TOLD = [
+    (
+        f"a,c,y\n{GOOD}1,".encode() + b"\xff,0\n",
+        {"encoding": "utf-8"},
+        "0.csv:42: column 'c': the text is not UTF-8: name its encoding with encoding='latin-1', for instance",
+    ),
+    (
+        b"a\xff,y\n1,2\n",
+        {"encoding": "utf-8"},
+        "0.csv:1: the header is not UTF-8: name its encoding with encoding='latin-1', for instance",
+    ),
+    (
+        b"a,c,y\n1,\xff,0\n",
+        {"encoding": "ascii"},
+        "0.csv: the text is not ascii: 'ascii' codec can't decode byte 0xff "
+        "in position 8: ordinal not in range(128). Name its encoding with encoding='latin-1', for instance",
+    ),
+    (
+        'a,c,y\n1,u,0\n1,"u,0\n1,v,1\n',
+        {"quotes": True},
+        "0.csv:3: the row that begins here ends inside a quoted cell: "
+        "close the quote, or pass quotes=False if quotes have no special meaning",
+    ),
+    ("a;y\n1;2\n", {"delimiter": ","}, "0.csv has no column 'y'. Its columns are 'a;y'. Perhaps its delimiter is ';'?"),
+    (
+        "1,2\n3,4\n",
+        {},
+        "0.csv has no column 'y'. Its columns are '0', '1'. If its first line has the names of the "
+        "columns, pass header=True.",
+    ),
+    ("a,y\n1 apple,0\n2,1\n", {"numeric": ["a"]}, "0.csv:2: column 'a': expected a number, got '1 apple'"),
+]
+
+
+@pytest.mark.parametrize("block", [64, 1 << 22])
+@pytest.mark.parametrize("content, settings, message", TOLD)
+def test_what_is_told_is_not_guessed(tmp_path, monkeypatch, block, content, settings, message):
+    for name in ("BEGINNING", "BLOCK"):
+        monkeypatch.setattr(csv_blocks, name, block)
+    assert error(tmp_path, content, **settings) == message
+
+
+def test_numbers_that_are_hardly_classes(tmp_path):
+    content = "a,y\n" + "".join(f"{i % 7},{i}\n" for i in range(500))
+    assert error(tmp_path, content) == (
+        "0.csv: column 'y' has 500 different numbers in the first 500 rows, too many for classes: name another column "
+        "with target, or group the numbers; if each number is a class, pass categorical=['y']"
+    )
+    source = TableSource([str(tmp_path / "0.csv")], format="csv", target="y", categorical=["y"])
+    assert [label for batch in source.batches() for label in batch.y.tolist()] == list(range(500))
 
 
 @pytest.mark.parametrize("block", [64, 1 << 22])

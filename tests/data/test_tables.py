@@ -160,7 +160,8 @@ def test_quotes_and_line_feeds_in_values(tmp_path, small, pairs, delimiter, end,
     rows = [{"c": f"v{c}", "y": f"l{y}"} for c, y in pairs]
     quoting = csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
     content = text_of(rows, delimiter=delimiter, lineterminator=end, quoting=quoting)
-    source = TableSource(write(tmp_path / "a.csv", content), format="csv", target="y", delimiter=delimiter)
+    paths = write(tmp_path / "a.csv", content)
+    source = TableSource(paths, format="csv", target="y", delimiter=delimiter, quotes=True)
     found, y = named(source)
     assert y == [row["y"] for row in rows]
     assert found == [{f"c={row['c']}": 1.0} for row in rows]

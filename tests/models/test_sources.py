@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
-from perceptrons.data import DataError, source
+from perceptrons.data import DataError, cache, source
 from perceptrons.data.svmlight import SvmlightSource
 from perceptrons.learn import stream as streaming
 from perceptrons.learn.holdout import chosen
@@ -250,7 +250,8 @@ def test_a_summary_counts_rows_of_classes(data):
     assert found.counts == dict(enumerate(np.bincount(y.astype(int)).tolist()))
 
 
-def test_memory_is_bounded_by_batches_not_by_the_file(tmp_path):
+def test_memory_is_bounded_by_batches_not_by_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "MEMORY", 1 << 17)
     X, y = rows(2, n=2000)
     text = written(tmp_path / "rows.svm", X, y).read_bytes()
     block, peaks = 1 << 15, []
@@ -317,9 +318,10 @@ def test_features_of_tables_are_never_mixed_up(tmp_path):
 
 def test_a_stream_from_the_copy_of_a_table_knows_its_columns(tmp_path):
     path = jobs(tmp_path / "jobs.csv", ["nurse", "smith", "baker"])
-    Perceptron().fit(source(path, target="y"))  # leaves a copy
+    Perceptron().fit(source(path, target="y", cache=tmp_path))  # leaves a copy
     before = sorted(tmp_path.iterdir())
-    model = Perceptron().partial_fit(source(path, target="y"))
+    assert len(before) == 2
+    model = Perceptron().partial_fit(source(path, target="y", cache=tmp_path))
     assert model.encoding_.columns == ["age", "job"] and len(model.feature_names_in_) == model.n_features_in_ == 4
     model.partial_fit(source(path, like=model.encoding_))
     assert model.n_seen_ == 120 and sorted(tmp_path.iterdir()) == before  # one pass makes no copy
@@ -391,10 +393,17 @@ def test_weights_of_classes_that_turn_up_late_or_count_for_nothing(tmp_path):
         model.fit(source(two))
 
 
-def test_labels_to_validate_on_that_are_no_classes(data, tmp_path):
-    strange = written(tmp_path / "strange.svm", data[1][:1], [7.0])
-    with pytest.raises(ValueError, match=r"label 7.0 at row 0 of .*strange.svm is not one of the classes"):
-        Perceptron().fit(source(data[0]), X_val=source(strange))
+@pytest.mark.parametrize("readout", ["averaged", "pocket"])
+def test_labels_to_validate_on_that_training_has_not_seen_count_as_wrong(data, tmp_path, readout):
+    path, X, y = data
+    known = written(tmp_path / "known.svm", X[:30], y[:30])
+    strange = written(tmp_path / "strange.svm", X[:40], [*y[:30], *[7.0] * 10])
+    fit = {"max_iter": 2, "readout": readout, "early_stopping": False}
+    with pytest.warns(UserWarning, match=r"10 rows have labels in .*strange.svm that training has not seen \(7.0\)"):
+        model = Perceptron(**fit).fit(source(path), X_val=source(strange))
+    other = Perceptron(**fit).fit(source(path), X_val=source(known))
+    expected = [(30 * error + 10) / 40 for error in other.validation_errors_]
+    np.testing.assert_allclose(model.validation_errors_, expected)
 
 
 def test_a_file_that_changes_between_passes(tmp_path, monkeypatch):

@@ -7,7 +7,8 @@ import os
 import click
 
 from perceptrons.cli import output, reading
-from perceptrons.cli.report import size
+from perceptrons.cli.telling.report import size
+from perceptrons.store.saved import Saved
 
 
 @click.command("export")
@@ -22,8 +23,10 @@ from perceptrons.cli.report import size
 def command(model: str, path: str) -> None:
     """Write MODEL as an ONNX file, for programs without Python.
 
-    The graph takes X, float32 of shape (rows, features), and returns label and scores, like predict. Voted models and
-    taggers cannot be exported.
+    The graph takes X, float32 of shape (rows, features), and returns label and scores, like predict. For a model of
+    tables, it takes each column as an input of shape (rows, 1): numbers are double, categories text. If words or
+    categories were hashed, it takes the encoded features, because ONNX cannot hash. Voted models and taggers cannot be
+    exported.
 
     \b
       perceptrons export spam.perceptron --onnx spam.onnx
@@ -35,9 +38,17 @@ def command(model: str, path: str) -> None:
     with output.naming(path):
         export_onnx(saved, path)
     output.say(f"onnx: {path} ({size(os.path.getsize(path))})")
-    output.say(f"takes X of {saved.n_features:,} features" + _names(saved.encoding is not None))
+    output.say(_inputs(saved))
 
 
-def _names(encoded: bool) -> str:
-    """Explain the features of models of tables: the graph does not encode columns."""
-    return ": encoded columns of tables, named as in `perceptrons inspect`" if encoded else ""
+def _inputs(saved: Saved) -> str:
+    """What the graph takes."""
+    from perceptrons.store.onnx import takes_columns
+
+    if not takes_columns(saved):
+        named = ": encoded columns of tables, named as in `perceptrons inspect`" if saved.encoding is not None else ""
+        return f"takes X of {saved.n_features:,} features{named}"
+    encoding = saved.encoding
+    kinds = [(encoding.numbers, "double"), ([c for c in encoding.categories if c not in encoding.flags], "text")]
+    parts = [f"{output.listed(names, 8)} ({kind})" for names, kind in [*kinds, (encoding.flags, "bool")] if names]
+    return f"takes one input per column: {'; '.join(parts)}"

@@ -6,19 +6,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import click
 import numpy as np
+from click.core import ParameterSource
 
 from perceptrons import rules
 from perceptrons.cli import output, reading, training
+from perceptrons.cli.telling.confusion import Baseline, Confusion, baseline
+from perceptrons.cli.telling.passes import Telling
+from perceptrons.cli.telling.report import how_text
+from perceptrons.cli.telling.tuning import TellingTuning
 from perceptrons.data import Rows, Source
 from perceptrons.data.cache import Cached
+from perceptrons.data.table.encoding import Encoding
 from perceptrons.learn.classes import ClassLearner
-from perceptrons.learn.fit import AnyLearner, InMemory, Passes, Run
+from perceptrons.learn.fit import InMemory, Passes, Run
 from perceptrons.learn.labels import Array
+from perceptrons.learn.linear.defaults import for_columns
+from perceptrons.learn.linear.heaviest import with_heaviest_words
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
-from perceptrons.learn.stream import Stream
-from perceptrons.learn.task import Request, Task, from_whole_source, train_on_source
+from perceptrons.learn.scaling import with_means
+from perceptrons.learn.stream import Stream, Watched
+from perceptrons.learn.task import Beside, Request, Task, from_whole_source, train_on_source
+from perceptrons.learn.tuning import Tuned, tune
 from perceptrons.store.saved import Saved
 
 ESTIMATORS = {
@@ -26,7 +37,9 @@ ESTIMATORS = {
     "passive-aggressive": "PassiveAggressiveClassifier",
     "kernel": "KernelPerceptron",
 }
+LOADED = 1 << 29  # bytes of weights that any file may ask for when it is loaded
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget")  # options of the kernel estimator only
+SMALL = 1 << 24  # bytes of files that are parsed once more after training, to show how good the model is
 
 
 @dataclass
@@ -37,16 +50,82 @@ class Result:
     run: Run
     n_rows: int  # rows learned from in each pass
     training: float | None  # error of the final model on those rows, if it is cheap to compute
+    confusion: Confusion | None  # of the final model on held-out rows, else on those it has learned from
+    compared_on: str  # which rows these are
+    baseline: Baseline | None  # on the same rows, or on those learned from; None if no pass has ended
+    tuning: Tuned | None = None  # how the options were chosen, with --tune
 
 
-def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
+def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
+    """The options with defaults for a table with these columns, where the user chose nothing."""
+    usual = for_columns(encoding) if given["estimator"] == "perceptron" else {}
+    context = click.get_current_context(silent=True)
+
+    def chosen(name: str) -> bool:
+        return context is not None and context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+    if chosen("rule"):  # what else is known of rules belongs to the default one
+        usual = {name: value for name, value in usual.items() if name not in training.parameters()}
+    return {**given, **{name: value for name, value in usual.items() if not chosen(name)}}
+
+
+def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
+    """What is known about the columns of a source before it is read; without a source, about those of --text."""
+    look = getattr(source, "look", None)
+    if look is not None:
+        look()
+    encoding = None if source is None else source.encoding
+    if given["text"] and (encoding is None or not encoding.columns):
+        return Encoding(None, "str", [], [], [], given["text"])
+    return encoding
+
+
+def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Result:
     """Train the model that the options describe."""
-    share = reading.share_of(given["validation"])
-    beside = None
-    if given["validation"] is not None and share is None:
+    request, beside = request_of(given, bar), beside_of(given)
+    telling = Telling(how_text(ESTIMATORS[given["estimator"]], params(given, None)), given, bar, quiet)
+    if given["estimator"] == "kernel" or READOUTS[given["readout"]].weighs_all_rows:
+        task = from_whole_source(request(), source, beside)
+        run = task.told(telling)
+    else:
+        task, run = train_on_source(request, source, beside, telling)
+    if not run.learned:  # keep an older model file
+        run.resume_interrupt()
+    telling.end(task, run)
+    learned, held_out = run.afterwards(lambda: confusions(task)) or (None, None)
+    found = learned if held_out is None else held_out
+    labels = [output.label(label) for label in task.classes.tolist()]
+    counts = task.material.counts if isinstance(task.material, Stream) else None
+    expected = baseline(labels, counts.tolist()) if found is None and counts is not None else None
+    return Result(
+        saved(task, run, given),
+        run,
+        task.material.n_rows,
+        None if learned is None else learned.wrong / learned.n_rows,
+        found,
+        "training rows" if held_out is None else "held-out rows",
+        expected if found is None else found.baseline,
+    )
 
-        def beside(read: Source) -> Source:
-            return reading.opened([given["validation"]], given, like=read.encoding)
+
+def tuned(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Tuned:
+    """Let candidates learn side by side. Rule, parameters and class weights that were given stay."""
+    telling = TellingTuning(given, bar, quiet)
+    found = tune(
+        request_of(given, bar),
+        source,
+        training.candidates(given),
+        lambda candidate: new_learner({**given, **training.options_of(candidate.rule)}),
+        beside_of(given),
+        telling,
+    )
+    found.run.resume_interrupt()
+    telling.end(found)
+    return found
+
+
+def request_of(given: dict[str, Any], bar: output.Bar) -> Callable[[], Request]:
+    """A function that makes the request for a training."""
 
     def request() -> Request:
         return Request(
@@ -54,9 +133,10 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
             _passes(given),
             np.random.RandomState(given["seed"]),
             shuffle=not given["no_shuffle"],
-            share=share,
+            share=reading.share_of(given["validation"]),
             class_weight=lambda classes: by_label(given["class_weight"], classes),
             reads_all=given["class_weight"] is not None,
+            centred=not given["no_intercept"],
             watch=watch,
         )
 
@@ -64,26 +144,22 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar) -> Result:
         bar.source = read
         bar(rows, mistakes)
 
-    def report(learner: AnyLearner, run: Run) -> None:
-        bar.begin(f"pass {run.n_iter + 1}")
+    return request
 
-    bar.begin("pass 1")
-    if given["estimator"] == "kernel" or READOUTS[given["readout"]].weighs_all_rows:
-        task = from_whole_source(request(), source, beside)
-        run = task.run(report)
-    else:
-        task, run = train_on_source(request, source, beside, report)
-    if not run.learned:  # keep an older model file
-        run.resume_interrupt()
-    error = run.afterwards(lambda: training_error(task))
-    return Result(saved(task, run, given), run, task.material.n_rows, error)
+
+def beside_of(given: dict[str, Any]) -> Beside | None:
+    """The source of held-out rows, if --validation names a file."""
+    if given["validation"] is None or reading.share_of(given["validation"]) is not None:
+        return None
+    return lambda read: reading.opened([given["validation"]], given, like=read.encoding)
 
 
 def _passes(given: dict[str, Any]) -> Passes:
     """How passes are made: as the estimator with the same `params` makes them."""
     least = given["patience"] or 5
     stall = None if given["budget"] is None else least
-    passes = Passes(given["passes"], given["tol"] or None, patience=given["patience"], stall=stall, least=least)
+    best = training.keeps_best(given)
+    passes = Passes(given["passes"], given["tol"] or None, None, given["patience"], best, stall, least=least)
     return passes.by_loss() if given["estimator"] == "passive-aggressive" else passes
 
 
@@ -102,6 +178,7 @@ def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
             n_features=rows.n_features,
             n_classes=n_classes,
             fit_intercept=not given["no_intercept"],
+            intercept_scaling=given["intercept_scaling"] or 1.0,
             dense=rows.indices is None,
         )
 
@@ -127,7 +204,9 @@ def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
         assert isinstance(rule, rules.PA1)
         return found | {"C": rule.C, "average": READOUTS[given["readout"]].sums}
     found |= {"rule": rule, "readout": given["readout"]}
-    return found | ({name: given[name] for name in OF_KERNELS} if given["estimator"] == "kernel" else {})
+    if given["estimator"] == "kernel":
+        return found | {name: given[name] for name in OF_KERNELS}
+    return found | {"intercept_scaling": given["intercept_scaling"] or 1.0}
 
 
 def by_label(class_weight: Any, classes: Array) -> Any:
@@ -138,23 +217,50 @@ def by_label(class_weight: Any, classes: Array) -> Any:
     return {spelled.get(name, name): weight for name, weight in class_weight.items()}
 
 
-def training_error(task: Task) -> float | None:
-    """The readout's error on the rows learned from; None if the file would have to be parsed again."""
-    learner, material = task.learner, task.material
+def confusions(task: Task) -> tuple[Confusion | None, Confusion | None]:
+    """Compare predictions with labels: of the rows learned from, if they are quickly read; and of held-out rows."""
+    learner, material, classes = task.learner, task.material, task.classes.tolist()
+    learned, held_out = Confusion(classes), Confusion(classes)
     if isinstance(material, Stream):
         assert isinstance(learner, LinearLearner)
-        cached = isinstance(material.source, Cached) and material.source.table is not None
-        return material.error(learner, held_out=False) if cached else None
-    assert isinstance(material, InMemory)
-    examples = material.examples
-    learned = examples if examples.weight is None else examples.take(examples.weight > 0)
-    return float(learner.wrong(learned)) / len(learned)
+        again = material.share or is_quick(material.source)
+        for codes, guesses, held in material.predictions(learner) if again else ():
+            learned.count(codes if held is None else codes[~held], guesses if held is None else guesses[~held])
+            if held is not None:
+                held_out.count(codes[held], guesses[held])
+        if isinstance(task.held_out, Watched):
+            for codes, guesses in task.held_out.predictions():
+                held_out.count(codes, guesses)
+    else:
+        assert isinstance(material, InMemory)
+        examples = material.examples
+        learned_from = examples if examples.weight is None else examples.take(examples.weight > 0)
+        learned.count(learned_from.codes, learner.predict(learner.decide(learned_from.rows)))
+        if task.kept is not None:
+            held_out.count(task.kept.codes, learner.predict(learner.decide(task.kept.rows)))
+    return learned if learned.n_rows else None, held_out if held_out.n_rows else None
+
+
+def is_quick(source: Source) -> bool:
+    """Whether a source can be read once more in little time: its rows are kept, or it is small."""
+    if isinstance(source, Cached):
+        return source.ready
+    return not source.is_stream and source.n_bytes is not None and source.n_bytes <= SMALL
+
+
+def has_many_zeros(model: Saved) -> bool:
+    """Whether most weights are 0, as those of hashed words are, so that the file is better written without them."""
+    if model.encoding is None or not model.encoding.texts or not isinstance(model.learner, LinearLearner):
+        return False
+    state = model.learner.state
+    return sum(state[name].nbytes for name in state) <= LOADED
 
 
 def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
     """The model in the form that is saved."""
     assert task.source is not None
-    encoding, width = task.source.encoding, task.n_features
+    encoding = with_heaviest_words(with_means(task.source.encoding, task.learner.scaling), task.learner)
+    width = task.n_features
     named = encoding.feature_names[:width] if encoding is not None and encoding.named else None
     report = {
         "n_iter": run.n_iter,

@@ -10,7 +10,8 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import WHY, chosen, finite, proved, rule_text, settings, size
+from perceptrons.cli.telling.report import WHY, chosen, finite, proved, settings, size
+from perceptrons.cli.telling.tuning import rule_text
 from perceptrons.learn.fit import AnyLearner
 from perceptrons.learn.linear.heaviest import heaviest
 from perceptrons.learn.linear.heaviest import name_of as known_name
@@ -34,7 +35,9 @@ LONGEST = 48  # characters of a feature's name in a table
 def command(model: str, top: int, as_json: bool) -> None:
     """Show what MODEL is, how it was trained, and which features have the largest weights.
 
-    With two classes, a positive weight speaks for the second; with three or more, each class has its own weights.
+    With two classes, a positive weight speaks for the second; with three or more, each class has its own weights. If
+    training scaled the features, weights are listed per unit of a column and per spread, its standard deviation; the
+    latter can be compared with each other.
     Kernel models have support rows instead of weights. Taggers have weights for each label and for each pair of
     consecutive labels.
 
@@ -114,10 +117,11 @@ def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
     weights = learner.current if learner.readout.by_vote else learner.weights
     if not np.isfinite(weights).all():
         raise ValueError("the weights of the readout exceed the range of floats")
-    table, bias = weights[:-1].reshape(saved.n_features, -1), weights[-1:].reshape(-1)
+    raw, bias = learner.per_unit(weights)
+    table = weights[:-1].reshape(saved.n_features, -1)
     largest = [
-        [{"feature": j, "name": name_of(saved, j), "weight": float(weight[j])} for j in heaviest(weight, top)]
-        for weight in table.T
+        [_feature(saved, j, float(one[j]), float(scaled[j])) for j in heaviest(scaled, top)]
+        for scaled, one in zip(table.T, raw.reshape(saved.n_features, -1).T, strict=True)
     ]
     two = len(saved.classes) == 2
     labels = [output.label(label) for label in saved.classes.tolist()][-len(largest) :]
@@ -132,6 +136,12 @@ def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
         "heaviest": found,
         "other_class": output.label(saved.classes.tolist()[0]) if two else None,
     }
+
+
+def _feature(saved: Saved, j: int, weight: float, scaled: float) -> dict[str, Any]:
+    """The weight of a feature: per unit, and per spread if features were scaled."""
+    told = {"feature": j, "name": name_of(saved, j), "weight": weight}
+    return told if saved.learner.scaling is None else {**told, "per_spread": scaled}
 
 
 def name_of(saved: Saved, j: int) -> str:
@@ -244,10 +254,14 @@ def _features(summary: dict[str, Any]) -> None:
             output.heading(f"class {entry['class']}")
         weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]
         names = [*(short(each["name"]) for each in entry["features"]), "(intercept)"]
-        lines = [list(line) for line in zip(names, aligned(weights), strict=True)]
+        scaled = [each["per_spread"] for each in entry["features"] if "per_spread" in each]
+        columns, head = [aligned(weights)], ["per unit" if scaled else "weight"]
+        if scaled:
+            columns, head = [*columns, [*aligned(scaled), ""]], [*head, "per spread"]
         if other is not None:
-            lines = [[*line, _speaks(w, other, entry["class"])] for line, w in zip(lines, weights, strict=True)]
-        output.table(["feature", "weight", *(["speaks for"] if other is not None else [])], lines)
+            columns.append([_speaks(w, other, entry["class"]) for w in weights])
+            head.append("speaks for")
+        output.table(["feature", *head], [list(line) for line in zip(names, *columns, strict=True)])
     if len(found) > SHOWN:
         output.say()
         output.say(f"… and {len(found) - SHOWN:,} more classes; --json has all")

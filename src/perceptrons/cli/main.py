@@ -23,6 +23,7 @@ VERBS = {
     "predict": "Predict labels or scores for rows.",
     "evaluate": "Compare predictions with labels.",
     "certify": "Prove that the classes can be separated, or that they cannot.",
+    "explain": "Show what each feature contributes to the score of a row.",
     "plot": "Draw a model: boundary, mistakes, margins, proof.",
     "inspect": "Show what a model file holds.",
     "export": "Write a model as an ONNX file.",
@@ -32,8 +33,11 @@ VERBS = {
 NO, TROUBLE, UNDECIDED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141  # exit codes beside 0
 OPTIONS = {  # command-line spelling of settings of sources
     r"\bwith target\b": "with --target",
-    r"\bmissing=0\b": "--missing 0",
+    r"\bmissing='mean'": "--missing mean",
     r"\bcategorical=\['([^']*)'\]": r"--categorical '\1'",
+    r"\bna=\['([^']*)'\]": r"--na '\1'",
+    r"\bencoding='([^']*)'": r"--encoding \1",
+    r"\bheader=True\b": "--header",
     r"\bquotes=False\b": "--no-quotes",
     r"\bzero_based=False\b": "--one-based",
 }

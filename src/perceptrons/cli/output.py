@@ -108,6 +108,11 @@ def say(*parts: Any, err: bool = False) -> None:
     click.echo(joined(*parts), err=err)
 
 
+def warn(text: str) -> None:
+    """Print a warning as a part of a report."""
+    say(style(f"Warning: {text}", fg="yellow"))
+
+
 def redraw(line: str) -> None:
     """Write over the last line on standard error."""
     click.echo("\r\x1b[2K" + shown(line), nl=False, err=True)
@@ -145,11 +150,20 @@ def table(head: Sequence[str], lines: Sequence[Sequence[Any]], left: int = 1) ->
     cells = [[shown(cell) for cell in line] for line in [head, *lines]]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
     for number, line in enumerate(cells):
-        text = "  ".join(
-            cell.ljust(width) if column < left else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
+        text = in_columns(line, widths, left)
         say(style(text, dim=True) if number == 0 else text)
+
+
+def in_columns(cells: Sequence[str], widths: Sequence[int], left: int = 0) -> str:
+    """Format a line of a table.
+
+    >>> in_columns(["a", "5"], [3, 4], left=1)
+    'a       5'
+    """
+    return "  ".join(
+        cell.ljust(width) if column < left else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ).rstrip()
 
 
 def count(n: int, what: str) -> str:
@@ -196,14 +210,16 @@ def doing() -> Iterator[Callable[[str], None]]:
 class Bar:
     """A line of progress on standard error, if that is a terminal: position, speed, mistakes, time left."""
 
+    more, pace = 0, 0.0  # number of passes after this one, and how long one takes, if known
+
     def __init__(self, source: Any, quiet: bool = False) -> None:
         self.source, self.shown = source, not quiet and sys.stderr.isatty()
         self.drawn, self.next = False, time.perf_counter() + 3 * EVERY  # short work needs no bar
         self.begin("")
 
-    def begin(self, title: str) -> None:
-        """Start a new bar."""
-        self.title, self.begun = title, time.perf_counter()
+    def begin(self, title: str, more: int = 0, pace: float = 0.0) -> None:
+        """Start a new bar. With `more` of the same length to follow, the time left is that of all."""
+        self.title, self.begun, self.more, self.pace = title, time.perf_counter(), more, pace
 
     def __call__(self, rows: int, mistakes: float | None = None) -> None:
         """Show the state after this many rows."""
@@ -220,7 +236,9 @@ class Bar:
         if mistakes is not None and rows:
             parts.append(f"{int(mistakes):,} mistakes ({percent(mistakes / rows)})")
         if self.source.n_bytes and share > 0:
-            parts.append(f"{seconds(spent * (1 - share) / share)} left")
+            whole = spent / share
+            left = max(0.0, max(whole, self.pace) - spent) + self.more * (self.pace or whole)
+            parts.append(f"{seconds(left)} left" + (" for all passes" if self.more else ""))
         redraw("  ".join(parts))
         self.drawn = True
 

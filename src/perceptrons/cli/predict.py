@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading
+from perceptrons.cli.telling import guesses
 from perceptrons.data import Source
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
@@ -55,6 +56,7 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
                 bar(done)
     finally:
         bar.clear()
+    guesses.lacked(source)
     if path is not None and not as_json:
         output.say(f"{'scores' if scores else 'labels'} of {output.count(done, 'row')} written to {path}", err=True)
 
@@ -69,7 +71,7 @@ def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator
     if scores and not as_json and len(classes) > 2:
         yield "\t".join(map(str, classes)) + "\n", 0
     for rows, _ in source.batches():
-        found = saved.learner.decide(fitting(rows, saved.n_features))
+        found = saved.learner.decide(saved.learner.scaled(fitting(rows, saved.n_features)))
         n_rows += len(rows)
         yield write(classes, found, saved.learner.predict(found).tolist), len(rows)
     if n_rows == 0:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from perceptrons.data import Source, source
-from perceptrons.data.source import FORMATS
+from perceptrons.data.source import FORMATS, SCALES
+from perceptrons.data.table.settings import WEIGHTINGS
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import Saved, read
 
@@ -25,41 +26,64 @@ def names(context: Any, parameter: Any, text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, float] | None:
-    """Parse a number, or numbers by column: 0, or age=40,income=0."""
-    if text is None:
-        return None
+def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, float] | str | None:
+    """Parse mean, error, a number, or numbers by column: 0, or age=40,income=0."""
+    if text in (None, "mean", "error"):
+        return text
+    assert text is not None
     try:
         if "=" not in text:
             return float(text)
         return {name.strip(): float(number) for name, number in (part.rsplit("=", 1) for part in text.split(","))}
     except ValueError:
-        raise click.BadParameter(f"expected a number, or column=number,…, got {text!r}") from None
+        what = "expected mean, error, a number, or column=number,…"
+        raise click.BadParameter(f"{what}, got {text!r}") from None
 
 
+IDLE = ("text", "categorical", "numeric", "features", "drop", "missing", "hash_bits")  # options about columns
+DIALECT = ("delimiter", "header", "quotes", "decimal", "encoding", "na")  # options about CSV files
 ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 READING = [
     click.option("--format", type=click.Choice(FORMATS), help="File format.  [default: detected]"),
     click.option("--target", metavar="COLUMN", help="Column with the labels. Models remember theirs."),
     click.option("--one-based", is_flag=True, help="svmlight: indices start at 1."),
-    click.option("--delimiter", metavar="CHAR", help="CSV: character between cells."),
-    click.option("--no-header", is_flag=True, help="CSV: the first line is data; columns are called 0, 1, …"),
-    click.option("--no-quotes", is_flag=True, help='CSV: treat " as an ordinary character.'),
+    click.option("--delimiter", metavar="CHAR", help="CSV: character between cells.  [default: guessed]"),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="CSV: whether the first line has column names; otherwise they are 0, 1, …  [default: guessed]",
+    ),
+    click.option(
+        "--quotes/--no-quotes",
+        default=None,
+        help='CSV: whether " at the start of a cell is a quote.  [default: guessed]',
+    ),
+    click.option("--decimal", type=click.Choice([".", ","]), help="CSV: decimal point.  [default: guessed]"),
+    click.option("--encoding", metavar="NAME", help="CSV: encoding, such as latin-1.  [default: guessed]"),
+    click.option("--na", callback=names, metavar="A,B,…", help="CSV: cells that count as missing, such as '?'."),
 ]
 MISSING = click.option(
-    "--missing", callback=fills, metavar="NUMBER", help="Value for missing cells; or column=number,…"
+    "--missing",
+    callback=fills,
+    metavar="HOW",
+    help="Missing cells: mean, error, a number, or column=number,…  [default: mean]",
 )
 LIKE_MODEL = [*READING, MISSING]  # the model knows everything else about columns
 ENCODING = [
     click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from.  [default: all]"),
     click.option("--drop", callback=names, metavar="A,B,…", help="Tables: columns to ignore."),
-    click.option(
-        "--categorical", callback=names, metavar="A,B,…", help="Columns of categories.  [default: columns of strings]"
-    ),
+    click.option("--numeric", callback=names, metavar="A,B,…", help="Columns of numbers.  [default: guessed]"),
+    click.option("--categorical", callback=names, metavar="A,B,…", help="Columns of categories.  [default: guessed]"),
     click.option(
         "--hash-bits", type=click.IntRange(1, 28), metavar="BITS", help="Hash categories into 2^BITS features."
     ),
-    click.option("--text", callback=names, metavar="A,B,…", help="Columns of text, whose words are hashed."),
+    click.option(
+        "--text",
+        callback=names,
+        metavar="A,B,…",
+        help="Columns of text, whose words are hashed. Tables with text are learned in 5 passes of the rule pa1 with "
+        "C=2, unless told otherwise.  [default: guessed]",
+    ),
     click.option(
         "--ngrams", type=click.IntRange(1, 8), default=1, help="Text: maximum number of consecutive words in a feature."
     ),
@@ -70,10 +94,29 @@ ENCODING = [
         default=18,
         help="Text: hash words into 2^BITS features.",
     ),
+    click.option(
+        "--weighting",
+        type=click.Choice(WEIGHTINGS),
+        default=WEIGHTINGS[0],
+        help="Text: how words count: more if few texts have them (tfidf), all equally, or as often as they occur.",
+    ),
     MISSING,
 ]
+SCALING = [
+    click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        default="auto",
+        help="Bring numbers to one scale. auto: columns of tables, and features of svmlight and NumPy files if their "
+        "sizes are far apart; standard: always; none: never.",
+    )
+]
 CACHING = [
-    click.option("--cache", metavar="FOLDER", help="Folder for the parsed copy.  [default: ~/.cache/perceptrons/rows]"),
+    click.option(
+        "--cache",
+        metavar="FOLDER",
+        help="Folder for a copy of the parsed rows.  [default: up to 64 MB stay in memory; ~/.cache/perceptrons/rows]",
+    ),
     click.option("--no-cache", is_flag=True, help="Parse the files again in every pass."),
 ]
 
@@ -104,7 +147,7 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         settings["zero_based"] = not given["one_based"] and usual.get("zero_based", True)
         if known.get("n_features") is not None:
             settings["n_features"] = known["n_features"]
-        _refuse(given, kind, "target", "delimiter", "text", "categorical", "features", "drop", "missing", "hash_bits")
+        _refuse(given, kind, "target", "delimiter", *IDLE)
     elif kind == "numpy":
         target = usual.get("target") if given.get("target") is None else given["target"]
         if target is not None:
@@ -114,17 +157,20 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
     else:
         settings["target"] = given["target"]
         if kind in ("csv", "tsv"):
-            settings["delimiter"] = given["delimiter"] or usual.get("delimiter")
-            settings["header"] = not given["no_header"] and usual.get("header", True)
-            settings["quotes"] = not given["no_quotes"] and usual.get("quotes", True)
-        names = ("missing",) if like is not None else ("missing", "features", "hash_bits", "ngrams", "text_bits")
+            told = {name: given[name] if given[name] is not None else usual.get(name) for name in DIALECT}
+            settings |= {name: value for name, value in told.items() if value is not None}  # encodings know theirs
+        names = (
+            ("missing",)
+            if like is not None
+            else ("missing", "features", "hash_bits", "ngrams", "text_bits", "weighting")
+        )
         settings |= {name: given[name] for name in names}
         if like is not None:
             settings["like"] = like
         else:
-            settings |= {"drop": given["drop"] or (), "text": given["text"] or ()}
+            settings |= {name: given[name] or () for name in ("drop", "text", "numeric")}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
-    made: Source = source(list(data), format=kind, cache=cache, **settings)
+    made: Source = source(list(data), format=kind, cache=cache, scale=given.get("scale", "auto"), **settings)
     return made
 
 
@@ -206,9 +252,6 @@ def known_of(made: Source, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "format": kind(made),
         "zero_based": not given["one_based"],
-        "delimiter": given["delimiter"],
-        "header": not given["no_header"],
-        "quotes": not given["no_quotes"],
         "target": given["target"],
     }
 

@@ -8,9 +8,12 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, train
-from perceptrons.cli.report import describe, show
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, has_many_zeros, settled, train, tuned
+from perceptrons.cli.telling import guesses
+from perceptrons.cli.telling.groups import Grouped
+from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
+from perceptrons.learn.tuning import Tuned
 from perceptrons.store.saved import write
 
 KERNELS = ["rbf", "poly", "linear", "sigmoid", "cosine", "laplacian"]
@@ -35,8 +38,27 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
         raise click.BadParameter(f"expected a number, scale or auto, got {text!r}") from None
 
 
+GROUPS = {
+    "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
+    "Learning": (
+        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
+        "intercept_scaling",
+        *("keep", "patience", "tol", "seed", "no_shuffle"),
+    ),
+    "Kernel (--estimator kernel)": OF_KERNELS,
+    "Reading files": (
+        *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
+    ),
+    "Columns of tables": ("features", "drop", "numeric", "categorical", "hash_bits", "missing"),
+    "Text": ("ngrams", "text_bits", "weighting"),
+    "Model file": ("drop_zeros",),
+}
+
+
 @click.command(
     "train",
+    cls=Grouped,
+    groups=GROUPS,
     epilog="DATA: svmlight, CSV, TSV, Parquet, Arrow or NumPy files, plain or compressed (gzip, bzip2, zstd); "
     "patterns such as '*.csv'; - for standard input.",
 )
@@ -54,44 +76,70 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 )
 @reading.options(training.options("rows"))
 @click.option(
+    "--tune",
+    is_flag=True,
+    help="Choose rule, its parameters, class weights and the number of passes (at most --passes): by the held-out "
+    "error, by cross-validation without --validation, or by the online error with --passes 1. Then train on all rows.",
+)
+@click.option(
     "--tol",
     type=click.FloatRange(0),
-    help="Stop when the margin is proved to be below TOL times the length of the longest row; passive-aggressive: when "
-    "the mean loss has not fallen by TOL for 5 passes (or --patience).  [default: never]",
+    metavar="X",
+    help="Stop when the margin is proved to be below X times the length of the longest row; passive-aggressive: when "
+    "the mean loss has not fallen by X for 5 passes (or --patience).  [default: never]",
 )
 @click.option("--class-weight", callback=weights, metavar="W", help='Class weights: "balanced", or label=weight,…')
 @click.option("--no-intercept", is_flag=True, help="Learn without a bias.")
+@click.option(
+    "--intercept-scaling",
+    type=click.FloatRange(0, min_open=True),
+    help="Value of the constant feature whose weight is the bias.  [default: 1; 0.1 for tables of text]",
+)
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", help="Kernel function.")
-@click.option("--gamma", default="scale", callback=width, help="Kernel parameter: a number, scale or auto.")
-@click.option("--degree", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
-@click.option("--coef0", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
-@click.option("--budget", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
-@reading.options(reading.READING, reading.ENCODING, reading.CACHING)
-def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
+@click.option(
+    "--gamma", metavar="X", default="scale", callback=width, help="Kernel parameter: a number, scale or auto."
+)
+@click.option("--degree", metavar="N", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
+@click.option("--coef0", metavar="X", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
+@click.option("--budget", metavar="N", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
+@reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING)
+@click.option("--dry-run", is_flag=True, help="Show how the columns would be treated, and stop.")
+def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_run: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
 
-    Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
-    several passes, files are parsed once, and a binary copy is kept (see --cache).
-
     \b
-      perceptrons train train.svm --model m.perceptron --passes 1
-      perceptrons train mail.csv --target label --text subject,body --model spam.perceptron --validation 0.1
+      perceptrons train adult.csv --target income -m m.perceptron --validation 0.1
+      perceptrons train mail.csv --target label --text subject,body -m spam.perceptron
+      perceptrons train train.svm -m m.perceptron --passes 1
+
+    Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
+    several passes, files are parsed once: parsed rows stay in memory, or in a binary copy if they take more than 64 MB
+    (see --cache).
     """
     begun = time.perf_counter()
-    check(given)
+    check(settled(given, columns_of(None, given)))
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
+    if dry_run or not (as_json or quiet):
+        guesses.show(source, only=dry_run)
+    if dry_run:
+        return
     output.spare(path, *source.paths, given["validation"] or "")
+    given = settled(given, columns_of(source, given))
     bar = output.Bar(source, quiet or as_json)
     try:
-        result = train(source, given, bar)
+        found = tuned(source, given, bar, quiet or as_json) if given["tune"] else None
+        if found is not None:
+            given |= chosen(found, given)
+        result = train(source, given, bar, quiet or as_json)
+        result.tuning = found
     finally:
         bar.clear()
     learning = time.perf_counter() - begun
     known = reading.known_of(source, given)
     result.saved.trained = training.noted(source.paths, learning, source=known, rows=result.n_rows)
     with output.naming(path):
-        write(result.saved, path, drop_zeros=given["drop_zeros"])
+        write(result.saved, path, drop_zeros=given["drop_zeros"] or has_many_zeros(result.saved))
     summary = describe(result, source, path, learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
@@ -100,12 +148,32 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     result.run.resume_interrupt()
 
 
+def chosen(found: Tuned, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the best candidate."""
+    rule, weight = found.best.candidate
+    passes = {"passes": found.best.passes, "class_weight": given["class_weight"] or weight}
+    return {**training.options_of(rule), **passes}
+
+
 def check(given: dict[str, Any]) -> None:
     """Refuse options that have no effect, and combinations that do not work."""
     idle = {} if given["estimator"] == "kernel" else dict.fromkeys(OF_KERNELS, "--estimator kernel")
     passive = given["estimator"] == "passive-aggressive"
+    if given["estimator"] != "perceptron":
+        idle["intercept_scaling"] = "--estimator perceptron"
+    elif given["no_intercept"]:
+        idle["intercept_scaling"] = "a bias: leave out --no-intercept"
     if passive:
         idle["rule"] = "--estimator perceptron or kernel: passive-aggressive always uses the rule pa1"
+    if given["tune"] and given["estimator"] != "perceptron":
+        raise click.UsageError(
+            f"--tune needs --estimator perceptron, which has all rules: it chooses among linear models, "
+            f"not {given['estimator']}"
+        )
+    if given["tune"] and READOUTS[given["readout"] or "averaged"].weighs_all_rows:
+        raise click.UsageError(f"--tune reads rows batch by batch, but --readout {given['readout']} needs all at once")
+    if given["tune"]:
+        idle["patience"] = "a training without --tune, which tries all numbers of passes"
     training.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")
     if passive and given["readout"] in READOUTS and not READOUTS[given["readout"]].over_structures:
         raise click.UsageError(f"--readout {given['readout']} needs --estimator perceptron or kernel")

@@ -13,6 +13,9 @@ from click.core import ParameterSource
 from perceptrons import __version__, rules
 from perceptrons.cli import output
 from perceptrons.data.files import STDIN
+from perceptrons.learn.tuning import CANDIDATES, Candidate
+
+COMMANDLINE = ParameterSource.COMMANDLINE
 
 
 def _dashed(name: str) -> str:
@@ -24,7 +27,7 @@ def _users(parameter: str) -> dict[str, Any]:
     return {name: rule for name, rule in rules.RULES.items() if parameter in rule._fields}
 
 
-def _parameters() -> list[str]:
+def parameters() -> list[str]:
     """The names of all parameters of rules."""
     return list(dict.fromkeys(name for rule in rules.RULES.values() for name in rule._fields))
 
@@ -35,10 +38,10 @@ def _parameter(name: str, default: float | None = None) -> Any:
     defaults = {kind._field_defaults.get(name) if default is None else default for kind in _users(name).values()}
     shown = f"  [default: {defaults.pop():g}]" if len(defaults) == 1 and None not in defaults else ""
     help = f"For rule {told}.{shown}"
-    return click.option(_dashed(name), name, type=float, default=default, show_default=False, help=help)
+    return click.option(_dashed(name), name, type=float, metavar="X", default=default, show_default=False, help=help)
 
 
-def options(unit: str, rule: str = "perceptron", **parameters: float) -> list[Any]:
+def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]:
     """Options for training on examples, which are called `unit`; the default rule and parameters of rules."""
     return [
         click.option(
@@ -52,10 +55,18 @@ def options(unit: str, rule: str = "perceptron", **parameters: float) -> list[An
             "--rule",
             type=click.Choice(list(rules.RULES)),
             default=rule,
-            help="Rule that decides how far each step goes.",
+            help="Rule that decides how far each step goes."
+            + (
+                "  [default: margin with beta=20 for tables; pa1 with C=2 for text; else perceptron]"
+                if unit == "rows"
+                else ""
+            ),
+            show_default=unit != "rows",
         ),
-        *(_parameter(name, parameters.get(name)) for name in _parameters()),
-        click.option("--passes", type=click.IntRange(1), default=10, help="Maximum number of passes over the data."),
+        *(_parameter(name, defaults.get(name)) for name in parameters()),
+        click.option(
+            "--passes", type=click.IntRange(1), metavar="N", default=10, help="Maximum number of passes over the data."
+        ),
         click.option(
             "--validation",
             metavar="SHARE|FILE",
@@ -64,10 +75,16 @@ def options(unit: str, rule: str = "perceptron", **parameters: float) -> list[An
         click.option(
             "--patience",
             type=click.IntRange(1),
-            help="Stop after this many passes without a smaller held-out error, and keep the best.  "
-            "[default: keep the last]",
+            metavar="N",
+            help="Stop after this many passes without a smaller held-out error.  [default: make all passes]",
         ),
-        click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed for shuffling."),
+        click.option(
+            "--keep",
+            type=click.Choice(["best", "last"]),
+            default="best",
+            help="With --validation: keep the pass with the smallest held-out error, or the last one.",
+        ),
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", default=0, help="Seed for shuffling."),
         click.option("--no-shuffle", is_flag=True, help=f"Keep the order of the {unit}."),
         click.option("--drop-zeros", is_flag=True, help="Do not save zero weights: a smaller file, same predictions."),
         click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
@@ -81,25 +98,54 @@ def rule_of(given: dict[str, Any]) -> Any:
     return rules.resolve(make(**{name: given[name] for name in make._fields if given.get(name) is not None}))
 
 
+def candidates(given: dict[str, Any]) -> list[Candidate]:
+    """The candidates of --tune; a rule, its parameters and class weights that were given stay."""
+    context = click.get_current_context()
+    fixed = {name for name in ("rule", *parameters()) if context.get_parameter_source(name) is COMMANDLINE}
+    if "rule" in fixed:
+        rules_left = dict.fromkeys(each.rule for each in CANDIDATES if type(each.rule) is rules.RULES[given["rule"]])
+        chosen = [Candidate(rule) for rule in (rules_left or [rule_of(given)])]
+        if rules.takes_weights(rule_of(given)):
+            chosen += [Candidate(each.rule, "balanced") for each in chosen]
+    else:
+        chosen = [Candidate(rule_of(given)), *CANDIDATES]  # the default first: of equals, it wins
+    found = []
+    for rule, weight in chosen:
+        known = {name: given[name] for name in fixed if name in rule._fields}
+        found.append(Candidate(rule._replace(**known), None if given["class_weight"] is not None else weight))
+    return list(dict.fromkeys(found))
+
+
+def options_of(rule: Any) -> dict[str, Any]:
+    """The options that choose a rule and its parameters."""
+    name = next(name for name, kind in rules.RULES.items() if type(rule) is kind)
+    return {**dict.fromkeys(parameters()), "rule": name, **rule._asdict()}
+
+
+def keeps_best(given: dict[str, Any]) -> bool:
+    """Whether the pass with the smallest held-out error is kept."""
+    return given["validation"] is not None and given["keep"] == "best"
+
+
 def params(given: dict[str, Any], share: float | None) -> dict[str, Any]:
     """Parameters that every estimator has, for one that would learn the same."""
     return {
         "max_iter": given["passes"],
         "shuffle": not given["no_shuffle"],
         "random_state": given["seed"],
-        "early_stopping": given["patience"] is not None,
-        "n_iter_no_change": given["patience"] or 5,
+        "early_stopping": keeps_best(given),  # an estimator that stops early keeps the best pass
+        "n_iter_no_change": given["patience"] or (given["passes"] if keeps_best(given) else 5),
         "validation_fraction": share or 0.1,
     }
 
 
 def check_idle(given: dict[str, Any], idle: dict[str, str], unit: str) -> None:
     """Refuse options that have no effect. `idle`: more of them, with what each needs."""
-    needed = {
-        name: f"--rule {' or '.join(_users(name))}" for name in _parameters() if given["rule"] not in _users(name)
-    }
+    needed = {name: f"--rule {' or '.join(_users(name))}" for name in parameters() if given["rule"] not in _users(name)}
     if given["validation"] is None:
-        needed["patience"] = f"--validation, a share of the {unit} or a file"
+        needed |= dict.fromkeys(("patience", "keep"), f"--validation, a share of the {unit} or a file")
+    elif given["patience"] is not None and given["keep"] == "last":
+        needed["keep"] = "best, or no --patience: early stopping keeps the best pass"
     refuse_given({**needed, **idle})
 
 
@@ -107,7 +153,7 @@ def refuse_given(idle: dict[str, str]) -> None:
     """Refuse options that were given without what they need."""
     context = click.get_current_context()
     for name, needed in idle.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if context.get_parameter_source(name) is COMMANDLINE:
             raise click.UsageError(f"{_dashed(name)} needs {needed}")
 
 

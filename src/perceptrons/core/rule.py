@@ -14,7 +14,7 @@ class How(NamedTuple):
     rule: Any  # formula and parameters of the step
     readout: Any  # which hypothesis is kept: one of `linear.readouts`
     eta: float  # scales every step
-    bias: float  # value of the constant feature: 1, or 0 without a bias
+    bias: float  # value of the constant feature: c, or 0 without a bias
     tie_positive: bool
     give_up: float  # stop when ‖w‖ < give_up·Στ; 0 for never
 

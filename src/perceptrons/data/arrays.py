@@ -168,13 +168,14 @@ class Rows:
         -------
         Rows
         """
-        matrices = [part.matrix() for part in parts]
-        if parts[0].indices is None:
-            arrays: Arrays = readonly(np.vstack(matrices)), None, None
-        else:
-            from scipy.sparse import vstack
-
-            arrays = _csr(vstack(matrices, format="csr"))
+        arrays: Arrays = readonly(np.concatenate([part.values for part in parts])), None, None
+        if parts[0].indptr is not None:
+            ends = np.cumsum([0, *(part.values.size for part in parts)]).astype(np.uint64)
+            pointers = [
+                part.indptr[1:] + end for part, end in zip(parts, ends, strict=False) if part.indptr is not None
+            ]
+            indices = np.concatenate([part.indices for part in parts if part.indices is not None])
+            arrays = arrays[0], readonly(indices), readonly(np.concatenate([ends[:1], *pointers]))
         return Rows(*arrays, parts[0].n_features, np.concatenate([part.sq_norm for part in parts]))
 
     def columns(self) -> Array | None:

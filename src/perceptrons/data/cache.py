@@ -1,97 +1,64 @@
-"""A compact copy of the rows of a source: parsed once, and read in every further pass.
+"""Rows that are parsed once, and read in every further pass: from memory if they are few, otherwise from a copy.
 
-The copy is one file, in a folder that only this user can write; `cache_file` describes its bytes. It is written under
-another name and renamed when complete. It belongs to one state of the source's files, and can be deleted at any time.
+The copy is one file, in a folder that only this user can write; `cache_file` describes its bytes. It gets its name when
+it is complete. It belongs to one state of the source's files, and can be deleted at any time.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
-import re
 import tempfile
 import warnings
-import weakref
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import accumulate, islice
+from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate, chain, islice
 from typing import Any, BinaryIO
 
 from perceptrons import __version__
 from perceptrons.core.jit.private import is_own
-from perceptrons.data import cache_file, files
-from perceptrons.data.atomic import LONGEST, Folder, remove_left_behind, replaced_in
+from perceptrons.data import files
+from perceptrons.data.atomic import LONGEST, POSIX
 from perceptrons.data.batches import Batch, Source, in_order
+from perceptrons.data.cache_copy import Copy
 from perceptrons.data.cache_file import Doubt, Entry
 from perceptrons.data.cache_folder import open_folder
-from perceptrons.data.whole import SHARE, free_space
+from perceptrons.data.cache_limit import limit_given, most_bytes, remove_needless
+from perceptrons.data.cache_writer import AHEAD, Writer
 
-AHEAD = 3  # batches that are read or written while another one is in use
-NAME = r"[^/]*\.[0-9a-f]{16}\.cache"  # of a copy
-
-
-class NoCopy(Exception):
-    """There will be no copy: the files have changed in the meantime, or the disk is full."""
-
-
-class Copy:
-    """An open copy; its rows stay readable even if the file is deleted.
-
-    Parameters
-    ----------
-    file : binary file
-    signature : dict
-        What the source depends on.
-    """
-
-    def __init__(self, file: BinaryIO, signature: dict[str, Any]) -> None:
-        self.table, self.encoding = cache_file.read_contents(file, signature)
-        self.verified: set[int] = set()  # batches that are known to be intact
-        # The width of svmlight files without n_features is that of the widest row.
-        self.narrowest = 1 if signature.get("n_features", 1) is None else self.table[0].features
-        self.file = os.dup(file.fileno())
-        weakref.finalize(self, os.close, self.file)
-
-    def batch(self, number: int) -> Batch | Doubt:
-        """Read a batch, in a worker."""
-        before = self.table[number - 1].features if number else self.narrowest
-        try:
-            found = cache_file.read_batch(
-                self.file, self.table[number], before=before, verified=number in self.verified
-            )
-        except Doubt as doubt:
-            return doubt
-        self.verified.add(number)
-        return found
+MEMORY = 1 << 26  # bytes of rows that are kept in memory; more rows are written to a copy
 
 
 class Cached(Source):
-    """A source that is parsed once, and then read from a copy of its rows.
+    """A source that is parsed once, and then read from memory or from a copy of its rows.
 
-    Once the copy exists, batches can be read in any order.
+    Once it is `ready`, batches can be read in any order.
 
     Parameters
     ----------
     source : Source
     folder : str, optional
-        Where to keep the copy; see `open_folder`. If the user has no folder for caches, or if the rows come from
-        standard input, the copy is a temporary file, which ends with this object.
+        Where to keep the copy; see `open_folder`. Without it, few rows stay in memory, and there is no copy. If the
+        folder cannot be used, or if the rows come from standard input, the copy is a temporary file, which ends with
+        this object. Without space for that either, every pass parses the files.
     """
 
     def __init__(self, source: Source, folder: str | None = None) -> None:
         self.source, self.name, self.n_bytes = source, source.name, source.n_bytes
-        self.encoding = source.encoding
+        self.encoding, self.scale = source.encoding, source.scale
         self.folder, self.paths = folder, source.paths
+        self.memory = MEMORY if folder is None or self.is_stream else 0  # whoever names a folder wants the copy there
         self._signature = {"version": __version__, **source.signature()}
         what = {**self._signature, "files": [path for path, *_ in self._signature["files"]]}
         digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
         self._name = f"{os.path.basename(self.paths[0])[: LONGEST - 23]}.{digest[:16]}.cache"
         self.path = ""  # of the copy, for messages
+        self._held: list[Batch] = []  # all batches, if they stay in memory
         self._copy: Copy | None = None  # once it exists
-        self._no_room = False  # whether the disk was full
+        self._no_room = False  # whether there is no place for a copy
+        self._limit = limit_given()
         self._find()
 
     def signature(self) -> dict[str, Any]:
@@ -106,10 +73,18 @@ class Cached(Source):
         return None if self._copy is None else self._copy.table
 
     @property
+    def ready(self) -> bool:
+        """Whether all batches are in memory or in a copy, so that they can be read in any order."""
+        return bool(self._held) or self._copy is not None
+
+    @property
     def starts(self) -> list[int]:
-        """The number of each batch's first row."""
-        assert self.table is not None
-        return [0, *accumulate(entry.rows for entry in self.table)]
+        """The number of each batch's first row, and the number of all rows; only once this source is ready."""
+        return [0, *accumulate(self._sizes())]
+
+    def _sizes(self) -> list[int]:
+        """The number of rows in each batch."""
+        return [len(batch.rows) for batch in self._held] or [entry.rows for entry in self.table or []]
 
     def batches(self, order: Sequence[int] | None = None) -> Iterator[Batch]:
         """Read all batches.
@@ -117,22 +92,51 @@ class Cached(Source):
         Parameters
         ----------
         order : sequence of int, optional
-            Numbers of the batches; only once the copy exists.
+            Numbers of the batches; only once this source is ready.
 
         Yields
         ------
         Batch
         """
-        return self._made() if self._copy is None else self._read(self._copy, order)
+        if self._copy is not None:
+            return self._read(self._copy, order)
+        if self._held:
+            numbers = range(len(self._held)) if order is None else order
+            return self._told(numbers, (self._held[number] for number in numbers))
+        return self._parsed() if self._no_room else self._made()
+
+    def piece(self, number: int, begin: int, end: int) -> Batch:
+        """Read some rows of a batch, once this source is ready.
+
+        Parameters
+        ----------
+        number : int
+            Number of the batch.
+        begin, end : int
+            The first row, and the row after the last.
+
+        Returns
+        -------
+        Batch
+        """
+        if self._held:
+            rows, y = self._held[number]
+            return Batch(rows.part(begin, end), None if y is None else y[begin:end])
+        assert self._copy is not None
+        found = self._copy.piece(number, begin, end)
+        if isinstance(found, Doubt):
+            raise files.DataError(f"{self.path} is damaged: {found}. Run this again, and it will be made anew")
+        return found
 
     # -- reading ----------------------------------------------------------------------------------------------
 
     def _find(self) -> None:
         """Open the existing copy if it is complete and the files have not changed since."""
-        folder = None if self.is_stream else open_folder(self.folder, make=False)
-        if folder is None:
-            return
-        with contextlib.suppress(OSError, Doubt), folder, folder.read(self._name) as file:
+        with contextlib.suppress(OSError, Doubt), contextlib.ExitStack() as stack:
+            if self.is_stream:
+                return
+            folder = stack.enter_context(open_folder(self.folder, make=False))
+            file = stack.enter_context(folder.read(self._name))
             if not is_own(file.fileno()):
                 return
             self._use(file)
@@ -142,100 +146,115 @@ class Cached(Source):
 
     def _use(self, file: BinaryIO) -> None:
         """Read from this copy from now on, if it is sound."""
+        file.seek(0)
         self._copy = Copy(file, self._signature)
         self.encoding = self.encoding if self._copy.encoding is None else self._copy.encoding
 
     def _read(self, copy: Copy, order: Sequence[int] | None) -> Iterator[Batch]:
         """Read batches of the copy. If it turns out to be damaged, go on with the source, and make a new copy."""
-        for number, batch in enumerate(self._until_damaged(copy, range(len(copy.table)) if order is None else order)):
-            if not isinstance(batch, Doubt):
-                yield batch
-                continue
-            changed = self.is_stream or self.source.signature()["files"] != self._signature["files"]
-            if changed or order is not None:
-                raise files.DataError(f"{self.path} is damaged: {batch}. Run this again, and it will be made anew")
-            self._copy = None
-            with contextlib.closing(self._made()) as anew:
-                yield from islice(anew, number, None)  # the batches of a source are always the same
-            return
-
-    def _until_damaged(self, copy: Copy, order: Sequence[int]) -> Iterator[Batch | Doubt]:
-        """Read batches of the copy, up to the first that is damaged."""
-        total, done = sum(entry.rows for entry in copy.table), 0
-        size = self.n_bytes or os.fstat(copy.file).st_size
+        numbers, done, damage = range(len(copy.table)) if order is None else order, 0, None
         with ThreadPoolExecutor(2) as pool:
-            tasks = (pool.submit(copy.batch, number) for number in order)
-            for number, batch in zip(order, in_order(tasks, AHEAD), strict=True):
-                done += copy.table[number].rows
-                self.bytes_done = int(done / total * size)
-                yield batch
+            tasks = (pool.submit(copy.batch, number) for number in numbers)
+            for batch in self._told(numbers, in_order(tasks, AHEAD)):
                 if isinstance(batch, Doubt):
-                    return
+                    damage = batch
+                    break
+                yield batch
+                done += 1
+        if damage is None:
+            return
+        if order is not None or self.is_stream or not self._unchanged():
+            raise files.DataError(f"{self.path} is damaged: {damage}. Run this again, and it will be made anew")
+        self._copy, self.memory = None, 0
+        with contextlib.closing(self._made()) as anew:
+            yield from islice(anew, done, None)  # the batches of a source are always the same
+
+    def _told(self, numbers: Sequence[int], batches: Iterator[Any]) -> Iterator[Any]:
+        """The same batches; `bytes_done` tells how far they have come."""
+        sizes = self._sizes()
+        total, done = sum(sizes), 0
+        size = self.n_bytes or (0 if self._copy is None else os.fstat(self._copy.file).st_size)
+        for number, batch in zip(numbers, batches, strict=True):
+            done += sizes[number]
+            self.bytes_done = int(done / total * size)
+            yield batch
+
+    def _parsed(self, batches: Iterator[Batch] | None = None) -> Iterator[Batch]:
+        """Parse the files."""
+        for batch in self.source.batches() if batches is None else batches:
+            self.bytes_done, self.encoding = self.source.bytes_done, self.source.encoding
+            yield batch
+
+    def _unchanged(self) -> bool:
+        """Whether the files are still those that the copy is made of."""
+        return self.is_stream or bool(self.source.signature()["files"] == self._signature["files"])
 
     # -- writing ----------------------------------------------------------------------------------------------
 
     def _made(self) -> Generator[Batch, None, None]:
-        """Read the batches of the source and write the copy meanwhile; it is complete after the last batch."""
-        table: list[Entry] = []
-        with contextlib.suppress(NoCopy), self._kept() as file, ThreadPoolExecutor(1) as pool:
-            head = cache_file.header(self._signature)
-            if not self._no_room:
-                with self._if_room():
-                    cache_file.put(file, head)
-            under_way: list[Future[Entry]] = []
-            room = free_space(file.fileno()) // SHARE
-            for batch in self.source.batches():
-                if not self._no_room and table and table[-1].at > room:
-                    with self._if_room():
-                        raise OSError(errno.ENOSPC, "it would take more than half of the free space")
-                if not self._no_room:
-                    under_way.append(pool.submit(cache_file.write_batch, file, batch))
-                if len(under_way) > AHEAD:
-                    with self._if_room():
-                        table.append(under_way.pop(0).result())
-                if self._no_room and under_way:  # give back the disk space
-                    under_way.clear()
-                    pool.submit(file.truncate, 0)
-                self.bytes_done, self.encoding = self.source.bytes_done, self.source.encoding
-                yield batch
-            if not self._no_room:
-                with self._if_room():
-                    table += [task.result() for task in under_way]
-                    cache_file.put(file, cache_file.footer(head, self.encoding, table))
-                    file.flush()
-            if self._no_room or not (self.is_stream or self.source.signature()["files"] == self._signature["files"]):
-                raise NoCopy
-        if self._copy is None and not self._no_room:
-            self._find()
-        if self._copy is not None and self._copy.table == table:
-            self._copy.verified = set(range(len(table)))
+        """Parse the files and keep the batches: in memory, or, if they are too large, in a copy."""
+        batches, held, size = self._parsed(), list[Batch](), 0
+        for batch in batches:
+            held.append(batch)
+            size += batch.n_bytes
+            if size > self.memory:
+                yield from self._copied(held, batches)
+                return
+            yield batch
+        if self._unchanged():
+            self._held = held
 
-    @contextlib.contextmanager
-    def _kept(self) -> Iterator[BinaryIO]:
-        """Open a file for the copy, which is kept if the block ends without an error."""
-        with contextlib.ExitStack() as stack:
-            folder = None if self.is_stream else open_folder(self.folder, make=True)
-            if folder is not None:
-                stack.enter_context(folder)
-                self.path = os.path.join(folder.path, self._name)
-                try:
-                    file = stack.enter_context(replaced_in(folder, self._name, private=True, durable=False))
-                except OSError as error:
-                    if self.folder is not None:
-                        what = f"{self.folder} cannot hold a copy of the rows: {error.strerror or error}"
-                        raise files.DataError(f"{what}. Name another folder for it") from error
-                else:
-                    yield file
-                    remove_stale(folder, self._name)
+    def _copied(self, held: list[Batch], batches: Iterator[Batch]) -> Generator[Batch, None, None]:
+        """Write a copy: first the batches held so far, of which only the last is new; then the others."""
+        known, writer = len(held) - 1, self._writer()
+        try:
+            for number, batch in enumerate(chain(_taken(held), batches)):
+                if writer is not None:
                     with self._if_room():
-                        stack.close()
-                    return
+                        writer.add(batch)
+                if writer is not None and self._no_room:  # give back the disk space
+                    writer.close()
+                    writer = None
+                if number >= known:
+                    yield batch
+            if writer is not None and self._unchanged():
+                with self._if_room():
+                    self._finish(writer)
+        finally:
+            if writer is not None:
+                writer.close()
+        if writer is not None and self._copy is None and not self._no_room:
+            self._find()
+        if writer is not None and self._copy is not None and self._copy.table == writer.table:
+            self._copy.verified = set(range(len(writer.table)))
+
+    def _writer(self) -> Writer | None:
+        """Begin a copy: in the folder, or in a temporary file; None if neither is possible."""
+        if not self.is_stream:
+            try:
+                folder = open_folder(self.folder, make=True)
+                self.path = os.path.join(folder.path, self._name)
+                return Writer(self._signature, folder, self._name)
+            except OSError as error:
+                if self.folder is not None:
+                    what = f"{self.folder} cannot hold a copy of the rows: {error.strerror or error}"
+                    then = "A temporary file holds it for now; name another folder to keep it"
+                    warnings.warn(f"{what}. {then}", stacklevel=2)
+        self.path = "a temporary file"
+        with self._if_room():
             self.path = f"a temporary file in {tempfile.gettempdir()}"
-            file = stack.enter_context(tempfile.TemporaryFile())
-            yield file
+            return Writer(self._signature)
+        return None
+
+    def _finish(self, writer: Writer) -> None:
+        """Complete the copy, and keep it if it is not larger than all copies may be."""
+        writer.finish(self.encoding)
+        if writer.folder is not None and writer.size <= most_bytes(writer.folder, self._limit):
+            writer.keep()
+            remove_needless(writer.folder, self._name, self._limit)
+        elif writer.folder is None or POSIX:  # it ends with this object
             with contextlib.suppress(Doubt):
-                file.seek(0)
-                self._use(file)
+                self._use(writer.file)
 
     @contextlib.contextmanager
     def _if_room(self) -> Iterator[None]:
@@ -253,15 +272,8 @@ class Cached(Source):
             )
 
 
-def remove_stale(folder: Folder, name: str) -> None:
-    """Remove copies that nobody needs, and what killed processes left behind; `name` is the copy in use.
-
-    A process that reads from a removed copy has opened it, so that its rows stay.
-    """
-    remove_left_behind(folder, NAME)
-    with contextlib.suppress(OSError):
-        for other in folder.names():
-            if other != name and re.fullmatch(NAME, other):
-                with contextlib.suppress(OSError), folder.read(other) as file:
-                    if cache_file.is_stale(file):
-                        folder.remove(other)
+def _taken(held: list[Batch]) -> Iterator[Batch]:
+    """Take batches out of a list, so that they do not stay in memory."""
+    held.reverse()
+    while held:
+        yield held.pop()

@@ -13,6 +13,7 @@ import mmap
 import os
 import re
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
@@ -266,22 +267,57 @@ def read_batch(file: int, entry: Entry, *, before: int, verified: bool) -> Batch
     Doubt
         If the batch is damaged.
     """
-    try:
-        content = mmap.mmap(file, entry.size, access=mmap.ACCESS_READ, offset=entry.at)
-    except (OSError, ValueError) as error:
-        raise Doubt("it is too short") from error
+    content = _mapped(file, entry)
     if not verified and hashlib.sha256(content).hexdigest() != entry.digest:
         raise Doubt("a batch does not match its digest")
+    rows, y = _arrays(content, entry)
+    rows = _wide(rows, entry)
+    if not verified:
+        _check_rows(rows, before)
+        _check_labels(y)
+    return Batch(rows, y)
+
+
+def read_piece(file: int, entry: Entry, begin: int, end: int) -> Batch:
+    """Map some rows of a batch that is known to be intact into memory.
+
+    Parameters
+    ----------
+    file : int
+        File descriptor of the copy.
+    entry : Entry
+        The batch's entry in the table of contents.
+    begin, end : int
+        The first row, and the row after the last.
+
+    Returns
+    -------
+    Batch
+    """
+    rows, y = _arrays(_mapped(file, entry), entry)
+    return Batch(_wide(rows.part(begin, end), entry), None if y is None else y[begin:end])
+
+
+def _mapped(file: int, entry: Entry) -> mmap.mmap:
+    try:
+        return mmap.mmap(file, entry.size, access=mmap.ACCESS_READ, offset=entry.at)
+    except (OSError, ValueError) as error:
+        raise Doubt("it is too short") from error
+
+
+def _arrays(content: mmap.mmap, entry: Entry) -> tuple[Rows, Array | None]:
+    """The rows and labels of a batch; values have the type that they have in the file."""
     arrays, at = {}, 0
     for name, (kind, shape) in entry.arrays().items():
         array = np.frombuffer(content, dtype=kind, count=_product(shape), offset=at).reshape(shape)
         arrays[name], at = readonly(array), at + _up(array.nbytes, ALIGNED)
-    values = readonly(arrays["values"].astype(np.dtype(entry.wide), copy=False))
-    rows = Rows(values, arrays.get("indices"), arrays.get("indptr"), entry.features, arrays["sq_norm"])
-    if not verified:
-        _check_rows(rows, before)
-        _check_labels(arrays.get("y"))
-    return Batch(rows, arrays.get("y"))
+    flat = arrays["values"], arrays.get("indices"), arrays.get("indptr")
+    return Rows(*flat, entry.features, arrays["sq_norm"]), arrays.get("y")
+
+
+def _wide(rows: Rows, entry: Entry) -> Rows:
+    """The same rows with values of the type that they have in memory."""
+    return replace(rows, values=readonly(rows.values.astype(np.dtype(entry.wide), copy=False)))
 
 
 def _check_rows(rows: Rows, before: int) -> None:

@@ -7,10 +7,9 @@ from contextlib import suppress
 
 from perceptrons.core.jit.private import is_own
 from perceptrons.data.atomic import POSIX, Folder, check_links
-from perceptrons.data.files import DataError
 
 
-def open_folder(named: str | None, *, make: bool) -> Folder | None:
+def open_folder(named: str | None, *, make: bool) -> Folder:
     """Open the folder for copies.
 
     Parameters
@@ -23,21 +22,14 @@ def open_folder(named: str | None, *, make: bool) -> Folder | None:
 
     Returns
     -------
-    Folder or None
-        None if there is no such folder and it is not to be made, or if the user's folder for caches cannot be used.
+    Folder
 
     Raises
     ------
-    DataError
-        If the folder is to be made, and the one that the user chose cannot be used.
+    OSError
+        If there is no such folder and it is not to be made, or if it cannot be used.
     """
-    try:
-        return _usual(make) if named is None else _chosen(named, make)
-    except OSError as error:
-        if named is None or not make:
-            return None
-        what = error.strerror or error
-        raise DataError(f"{named} cannot hold a copy of the rows: {what}. Name another folder for it") from error
+    return _usual(make) if named is None else _chosen(named, make)
 
 
 def _usual(make: bool) -> Folder:

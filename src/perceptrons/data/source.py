@@ -24,12 +24,18 @@ ENDINGS = {
     ".npy": "numpy",
     ".npz": "numpy",
 }
+SCALES = ("auto", "standard", "none")
 FORMATS = sorted(set(ENDINGS.values()))
 LINE = re.compile(rb"\s*[-+.\deE]+(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
 def source(
-    data: Data, *, format: str | None = None, cache: str | os.PathLike[str] | bool = True, **settings: Any
+    data: Data,
+    *,
+    format: str | None = None,
+    cache: str | os.PathLike[str] | bool = True,
+    scale: str = "auto",
+    **settings: Any,
 ) -> Source:
     """Open examples in files, which may be larger than memory, for `fit`, `partial_fit`, `predict` and `score`.
 
@@ -41,15 +47,24 @@ def source(
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
         By default the format follows from the ending of the name, or from a first line that looks like svmlight.
     cache : bool, str or path, default=True
-        Whether training in several passes keeps a binary copy of the parsed rows: in the folder named here, by default
-        in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``). Only you can read it. If other
-        users can write the folder, the copy is kept in a folder of your own inside it. It is used as long as the files
-        keep their sizes and times, and can be deleted at any time; it is removed when a later copy is made and its
-        files have changed, or nobody has read it for 30 days. With False, files are parsed again in every pass.
+        Whether training in several passes parses files only once. Up to 64 MB of parsed rows stay in memory. More rows
+        are kept in a binary copy in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``); if you
+        name a folder, there is always a copy, in this folder. Only you can read it. If other users can write the
+        folder, the copy is kept in a folder of your own inside it. It is used as long as the files keep their sizes and
+        times, and can be deleted at any time. Copies are removed when a later one is made and their files have changed,
+        nobody has read them for 30 days, or all copies together take more than a tenth of the disk, or more than
+        ``$PERCEPTRONS_CACHE_LIMIT``, such as 20G; those that nobody has read for the longest time go first. If no copy
+        can be written, a warning says so, and files are parsed again in every pass, as with False.
+    scale : {"auto", "standard", "none"}, default="auto"
+        Whether training brings numbers to one scale, by statistics of the training rows; the model remembers them and
+        takes rows as they are. "auto": columns of tables are centred and divided by their standard deviation; features
+        of svmlight and NumPy files are scaled if the largest has more than 100 times the size of the smallest.
+        "standard": all numbers are scaled. Sparse features keep their zeros; categories and words are never scaled.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
-        `categorical`, `hash_bits`, `text`, `ngrams`, `text_bits`, `missing`, `delimiter`, `header`, `quotes`, `like`.
-        numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`,
+        `header`, `quotes`, `decimal`, `encoding`, `na`, `like`. What is not given is guessed from the beginning of the
+        first file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------
@@ -77,13 +92,15 @@ def source(
     found = formats.pop()
     if found not in FORMATS:
         raise DataError(f"format must be one of {', '.join(FORMATS)}, got {found!r}")
-    made = _made(found, paths, settings)
+    if scale not in SCALES:
+        raise DataError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    made = _made(found, paths, settings, scale)
     made.caching = cache if isinstance(cache, bool) else os.fspath(cache)
     made.paths = paths
     return made
 
 
-def _made(format: str, paths: list[str], settings: dict[str, Any]) -> Source:
+def _made(format: str, paths: list[str], settings: dict[str, Any], scale: str) -> Source:
     """Make the source of a format, importing only what it needs."""
     make: Any
     if format == "svmlight":
@@ -94,11 +111,15 @@ def _made(format: str, paths: list[str], settings: dict[str, Any]) -> Source:
         from perceptrons.data.table.tables import TableSource as make
 
         settings = {"format": format, **settings}
+        if settings.get("like") is None:
+            settings["scale"] = "none" if scale == "none" else "standard"
     unknown = sorted(set(settings) - set(make.__init__.__annotations__))
     if unknown:
         known = ", ".join(sorted(set(make.__init__.__annotations__) - {"paths", "return", "format", "block"}))
         raise TypeError(f"a source of format {format} has no setting {unknown[0]!r}: its settings are {known}")
     made: Source = make(paths, **settings)
+    if made.encoding is None:
+        made.scale = scale
     return made
 
 

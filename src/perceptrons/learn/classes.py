@@ -13,6 +13,7 @@ from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import Learner, Order, overflow
 from perceptrons.learn.readouts import READOUTS, Ballot, Readout, Step
+from perceptrons.learn.scaling import Scaling
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
 Array = npt.NDArray[Any]
@@ -21,10 +22,11 @@ Array = npt.NDArray[Any]
 class ClassLearner(Learner[Examples]):
     """A learner of two or more classes. Subclasses add the space: weights of features, or of support rows."""
 
-    bias: float  # value of the constant feature: 1, or 0 without a bias
+    bias: float  # value of the constant feature: c (1 unless a learner sets it), or 0 without a bias
     fixed: dict[str, Any]  # settings that cannot change after learning has begun
     n_classes: int
     burn_in = 0  # number of examples to process before averaging begins
+    scaling: Scaling | None = None  # of features: learning and scores are about rows on this scale
     readout: Readout
 
     def __init__(
@@ -55,7 +57,7 @@ class ClassLearner(Learner[Examples]):
     @property
     def radius(self) -> float:
         """R: the length of the longest row, with the constant feature if there is a bias."""
-        return float(np.sqrt(self.totals.sq_radius + self.bias))
+        return float(np.sqrt(self.totals.sq_radius + self.bias**2))
 
     @property
     def longest_step(self) -> float:
@@ -134,6 +136,10 @@ class ClassLearner(Learner[Examples]):
         return overflow(where, self.rule, float(margin), float(sq_norm) * (1 + several), float(weight))
 
     # -- reading ----------------------------------------------------------------------------------------------
+
+    def scaled(self, rows: Rows) -> Rows:
+        """The rows that this learner learns from and decides, made from rows as users have them."""
+        return rows if self.scaling is None else self.scaling.apply(rows)
 
     def decide(self, rows: Rows) -> Floats:
         """Scores of all rows, one column for two classes; shares of votes for the voted readout."""

@@ -20,6 +20,7 @@ class Examples:
     codes: npt.NDArray[Any]  # unsigned integers
     weight: npt.NDArray[np.float64] | None = None
     first: int = 0  # number of the first row, if these are a part of a larger set
+    numbers: npt.NDArray[np.int64] | None = None  # of all rows, if they are not consecutive
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -39,6 +40,11 @@ class Examples:
         """Number of these rows whose weight is not 0."""
         return order.size if self.weight is None else int(np.count_nonzero(self.weight[order]))
 
+    @property
+    def row_numbers(self) -> npt.NDArray[np.int64]:
+        """The numbers of the rows in the larger set."""
+        return np.arange(self.first, self.first + len(self)) if self.numbers is None else self.numbers
+
     def weight_of(self, i: int) -> float:
         """The weight of a row."""
         return 1.0 if self.weight is None else float(self.weight[i])
@@ -53,7 +59,9 @@ class Examples:
     def take(self, where: npt.NDArray[np.bool_]) -> Examples:
         """Copy some of the examples."""
         weight = None if self.weight is None else self.weight[where]
-        return Examples(self.rows.take(np.flatnonzero(where)), self.codes[where], weight, self.first)
+        return Examples(
+            self.rows.take(np.flatnonzero(where)), self.codes[where], weight, numbers=self.row_numbers[where]
+        )
 
     def split(self, held: npt.NDArray[np.bool_]) -> tuple[Examples, Examples]:
         """The examples to learn from, and those held out. The former are not copied: held-out rows get weight 0."""

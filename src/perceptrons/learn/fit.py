@@ -29,6 +29,7 @@ class Passes(NamedTuple):
     tol: float | None = None  # stop when the margin is proved to be below tol·R; None: never
     seed: int | None = None  # for shuffling each pass; None keeps the order of examples
     patience: int | None = None  # stop after this many passes without a smaller held-out error; keep the best
+    keep_best: bool = False  # keep the pass with the smallest held-out error without patience, too
     stall: int | None = None  # stop after this many passes without fewer mistakes; None: never
     one_by_one: bool = False  # whether `report` must be called after every pass
     least: int = 1  # no proof that the examples cannot be separated ends training before this many passes
@@ -84,7 +85,7 @@ class Run:
     # "max_iter" or "stream".
     stop: str = "interrupted"
     verdict: Verdict = UNKNOWN
-    kept: int | None = None  # with patience: the pass whose hypothesis was kept
+    kept: int | None = None  # the pass whose hypothesis was kept, if the best one is
     interrupted: bool = False  # whether Ctrl-C was pressed
     learned: bool = False  # whether any example was processed
 
@@ -289,12 +290,13 @@ class Best(NamedTuple):
 
 def _remember(learner: AnyLearner, passes: Passes, run: Run, best: Best | None) -> Best | None:
     """Keep the best hypothesis, and stop when it is `patience` passes old."""
-    if passes.patience is None:
+    if passes.patience is None and not passes.keep_best:
         return None
     errors = run.validation_errors
     if best is None or errors[-1] <= best.error:
         best = Best(errors[-1], run.n_iter, run.converged, learner.snapshot())
-    if len(errors) - 1 - int(np.argmin(errors)) >= passes.patience and run.going:
+    waited = len(errors) - 1 - int(np.argmin(errors))
+    if passes.patience is not None and waited >= passes.patience and run.going:
         run.stop = "validation"
     return best
 

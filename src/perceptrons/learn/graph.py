@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.scaling import Scaling
 
 if TYPE_CHECKING:
     from perceptrons.learn.kernel.expansion import Expansion
@@ -32,9 +33,11 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
         raise ValueError(
             "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is similar"
         )
+    x = x if learner.scaling is None else _scaled(graph, x, learner.scaling, n_features)
     if isinstance(learner, LinearLearner):
-        weights = learner.weights
-        scores = graph.node("Add", graph.node("MatMul", x, graph.constant(_two(weights[:-1]))), _two(weights[-1:]))
+        weights = _two(learner.weights)
+        products = graph.node("MatMul", x, graph.constant(weights[:-1]))
+        scores = graph.node("Add", products, weights[-1:] * learner.bias)
     else:
         from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
 
@@ -46,6 +49,16 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
         "GreaterOrEqual" if learner.tie_positive else "Greater", graph.squeeze(scores), np.float64(0.0)
     )
     return scores, graph.node("Cast", positive, to=graph.onnx.TensorProto.INT64)
+
+
+def _scaled(graph: Graph, x: str, scaling: Scaling, n_features: int) -> str:
+    """Rows on the learner's scale: (x − centre)·factor, cut off at ±limit."""
+    centre, factor = np.zeros((1, n_features)), np.ones((1, n_features))
+    centre[0, : len(scaling.centre)], factor[0, : len(scaling.centre)] = scaling.centre, scaling.factor
+    z = graph.node("Mul", graph.node("Sub", x, centre), factor)
+    if not np.isfinite(scaling.limit):
+        return z
+    return graph.node("Max", graph.node("Min", z, np.float64(scaling.limit)), np.float64(-scaling.limit))
 
 
 def _two(weights: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,12 @@ def chosen(first: int, n: int, share: float, seed: int) -> npt.NDArray[np.bool_]
     >>> chosen(0, 12, 0.25, seed=1).sum(), (chosen(5, 7, 0.25, 1) == chosen(0, 12, 0.25, 1)[5:]).all()
     (np.int64(3), np.True_)
     """
-    part = U(max(1, round(share * ONE)))
-    number = np.arange(first, first + n, dtype=U)
+    return chosen_of(np.arange(first, first + n), share, seed)
+
+
+def chosen_of(numbers: npt.NDArray[np.integer[Any]], share: float, seed: int) -> npt.NDArray[np.bool_]:
+    """Choose which of the examples with these numbers are held out, as `chosen` does."""
+    part, number = U(max(1, round(share * ONE))), numbers.astype(U)
     run = number * part >> U(32)  # the examples i with ⌊i·share⌋ = k are run k
     begin, end = (((run + U(k)) * U(ONE) + part - U(1)) // part for k in (0, 1))
     place = (mixed((run + U(1)) * GOLDEN + U(seed)) >> U(32)) * (end - begin) >> U(32)

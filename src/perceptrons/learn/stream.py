@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,12 +13,14 @@ from perceptrons.core.random import GOLDEN, shuffle
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.cache import Cached
+from perceptrons.data.mixing import mixed_batches
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Passes
-from perceptrons.learn.holdout import chosen
-from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union
+from perceptrons.learn.holdout import chosen, chosen_of
+from perceptrons.learn.labels import Array, distinct, encode, encode_held_out, say_unknown, union
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.scaling import Scaling, Statistics, statistics_of
 
 SPARE = 1.25  # growth factor for new features, so that weights are rarely copied
 
@@ -32,13 +34,15 @@ class Summary(NamedTuple):
     counts: dict[Any, int]  # number of rows of each class
 
 
-def summary(source: Source) -> Summary:
-    """Read all rows and count them."""
+def summary(source: Source, look: Callable[[Rows, int], None] | None = None) -> Summary:
+    """Read all rows and count them. look: called with the rows of each batch and the number of the first."""
     n_rows, width = 0, 0
     counts: dict[Any, int] = {}
     classes = np.empty(0)
     for rows, y in source.batches():
         y = labelled(source, y)
+        if look is not None:
+            look(rows, n_rows)
         n_rows, width = n_rows + len(rows), rows.n_features
         here, how_many = np.unique(y, return_counts=True)
         classes = union(classes, here)
@@ -62,7 +66,7 @@ class Stream:
     source, and the rows and mistakes of this pass so far. Set before the first pass: `classes`, sorted (other labels
     are an error), and `class_weight`, one number per class.
 
-    Shuffling orders the rows within a batch; from the second pass on, also the batches of a cached source.
+    Shuffling orders the rows within a batch. Once all rows have been read, batches mix the rows of the whole source.
     """
 
     def __init__(
@@ -78,16 +82,31 @@ class Stream:
         self.class_weight: npt.NDArray[np.float64] | None = None
         self.widest: int | None = None  # maximum number of features, once known
         self.check: Callable[[], None] | None = None  # called for each batch, to compare its features with the model's
+        self.known: Summary | None = None  # facts about all rows, if they were read before the first pass
         self.n_rows = 0  # number of rows of the last pass, without those held out
+        self.counts: Array | None = None  # number of these rows in each class, once a pass has ended
+        self.scales = False  # whether features are to be scaled by statistics of these rows
+        self.centred = True  # whether they may be centred, too
+        self.scaling: Scaling | None = None
+        self._statistics: Statistics | None = None
+        self._settled = False  # whether all rows were read before the first pass
+        self._running = False  # whether the rows are read only once, so that statistics grow from batch to batch
         self._begun: Iterator[Batch] | None = None
 
-    def settle(self, everything: bool) -> tuple[Rows, Summary | None]:
+    def settle(self, everything: bool, often: bool = False) -> tuple[Rows, Summary | None]:
         """Read the first batch, with which the first pass will begin, and set the classes; return its rows.
 
         everything: read all rows first, and also return a summary. This is also done if the first batch has only one
-        class, or if the source is a stream, so that training cannot restart.
+        class, if the source is a stream, so that training cannot restart, or if the source will be read often and its
+        features are to be scaled.
         """
-        known = summary(self.source) if everything or self.source.is_stream else None
+        if self.scales and often and not everything:
+            self.scales = everything = self._looks_uneven()
+        known = None
+        if everything or self.source.is_stream:
+            known = self.known = summary(self.source, self._observe if self.scales else None)
+            self._settled = True
+            self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
         batches = self.source.batches()
         first = next(batches, None)
         if first is None:
@@ -102,9 +121,35 @@ class Stream:
                 f"The number of classes has to be greater than one; got 1 class: {only!r} in {self.source.name}"
             )
         if known is None:
+            if self.scales:
+                self._observe(first.rows, 0)  # the pass goes on from here
+                self._running = self._statistics is not None
+                self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
             return first.rows, None
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
+
+    def _looks_uneven(self) -> bool:
+        """Whether features are to be scaled, as far as the first batch tells; a source that says so is not read."""
+        if self.source.encoding is not None or self.source.scale == "standard" or self.source.is_stream:
+            return True
+        batches = self.source.batches()
+        first = next(batches, None)
+        if isinstance(batches, Generator):
+            batches.close()
+        return first is not None and statistics_of(self.source, first.rows, self._held(0, len(first.rows))) is not None
+
+    def _held(self, first: int, n: int) -> npt.NDArray[np.bool_] | None:
+        """Which of n rows, numbered from `first`, are held out."""
+        return chosen(first, n, self.share, self.seed) if self.share else None
+
+    def _observe(self, rows: Rows, first: int) -> None:
+        """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
+        held = self._held(first, len(rows))
+        if first == 0:
+            self._statistics = statistics_of(self.source, rows, held)
+        if self._statistics is not None:
+            self._statistics.add(rows, held)
 
     def begin(self, learner: LinearLearner) -> None:
         """Nothing to do before the first batch."""
@@ -114,6 +159,7 @@ class Stream:
 
     def learn(self, learner: LinearLearner, number: int, lines: int, passes: Passes) -> list[int]:
         mistakes, n_rows, width, updates, seed = 0, 0, 0, learner.totals.updates, passes.seed
+        counts = np.zeros(len(self.classes), dtype=np.int64)
         try:
             for batch, examples, held in self._examples(number, seed):
                 width = max(width, examples.rows.n_features)
@@ -124,8 +170,11 @@ class Stream:
                 if seed is not None:
                     own = (seed + int(GOLDEN) * batch) % 2**64  # a different seed for each batch
                     shuffle(order[np.newaxis], np.uint64(own), np.uint64(number))
+                learner.scaling = self.scaling
                 mistakes += learner.once(examples, order)
                 n_rows += len(order)
+                if self.counts is None:
+                    counts += np.bincount(examples.codes[order], minlength=len(counts))
                 if self.watch is not None:
                     self.watch(self.source, n_rows, mistakes)
         finally:
@@ -134,6 +183,7 @@ class Stream:
         if n_rows == 0:
             raise ValueError(f"{self.source.name} has no rows to learn from")
         self.n_rows, self.widest = n_rows, learner.n_features
+        self.counts = counts if self.counts is None else self.counts
         learner.course.quiet = updates == learner.totals.updates
         return [mistakes]
 
@@ -143,12 +193,12 @@ class Stream:
             for _, examples, held in self._examples()
         )
 
-    def error(self, learner: LinearLearner, held_out: bool) -> float:
-        """The error of the readout on the held-out rows, or on the others."""
+    def error(self, learner: LinearLearner) -> float:
+        """The error of the readout on the held-out rows."""
         wrong, total = 0, 0
         for _, examples, held in self._examples():
-            if held is not None:
-                examples = examples.take(held if held_out else ~held)
+            assert held is not None
+            examples = examples.take(held)
             if len(examples):
                 wrong += learner.wrong(examples)
                 total += len(examples)
@@ -156,30 +206,52 @@ class Stream:
             raise ValueError(f"a share of {self.share:g} of {self.source.name} holds out no row: choose a larger one")
         return wrong / total
 
+    def parts(self) -> Iterator[tuple[Examples, Array | None]]:
+        """All examples, batch by batch, and which of them are held out."""
+        return ((examples, held) for _, examples, held in self._examples())
+
+    def predictions(self, learner: LinearLearner) -> Iterator[tuple[Array, Array, Array | None]]:
+        """Classes of all rows and what the readout predicts, batch by batch; and which of the rows are held out."""
+        for examples, held in self.parts():
+            yield examples.codes, learner.predict(learner.decide(examples.rows)), held
+
     def _examples(
         self, number: int = 0, seed: int | None = None
     ) -> Iterator[tuple[int, Examples, npt.NDArray[np.bool_] | None]]:
-        """All batches with their numbers, and which of their rows are held out."""
-        source, order = self.source, None
-        if seed is not None and number > 0 and isinstance(source, Cached) and source.table is not None:
-            order = np.arange(len(source.table), dtype=np.uint32)
-            shuffle(order[np.newaxis], np.uint64(seed), np.uint64(number))
-            batches, starts = source.batches(order.tolist()), source.starts
-        else:
-            batches, self._begun = self._begun or source.batches(), None
+        """All batches with their numbers, and which of their rows are held out.
+
+        With a seed, and once all rows have been read, batches mix the rows of the whole source.
+        """
+        source = self.source
+        whole = isinstance(source, Cached) and source.ready and len(source.starts) > 2
+        if seed is not None and whole and (number > 0 or self._settled):
+            assert isinstance(source, Cached)
+            for position, (examples, held) in enumerate(mixed_batches(source, seed, number, self._prepared)):
+                yield position, examples, held
+            return
+        batches, self._begun = self._begun or source.batches(), None
         first = 0
-        for position, (rows, y) in enumerate(batches):
-            batch = position if order is None else int(order[position])
-            first = first if order is None else starts[batch]
-            if self.check is not None:
-                self.check()
-            if self.widest is not None and rows.n_features > self.widest:  # or the file has changed since
-                raise ValueError(f"X has {rows.n_features} features, but the model is expecting {self.widest} features")
-            codes = encode(labelled(source, y), self.classes, self.source.name)
-            weight = None if self.class_weight is None else self.class_weight[codes]
-            held = chosen(first, len(rows), self.share, self.seed) if self.share else None
-            yield batch, Examples(rows, codes, weight, first), held
-            first += len(rows)
+        for position, batch in enumerate(batches):
+            if self._running and self.widest is None and first > 0:
+                self._observe(batch.rows, first)
+                assert self._statistics is not None
+                self.scaling = self._statistics.scaling(self.centred)
+            examples, held = self._prepared(batch, np.arange(first, first + len(batch.rows)))
+            yield position, examples, held
+            first += len(batch.rows)
+
+    def _prepared(self, batch: Batch, numbers: npt.NDArray[np.int64]) -> tuple[Examples, npt.NDArray[np.bool_] | None]:
+        """A batch as examples, and which of its rows are held out; `numbers` are those of its rows in the source."""
+        rows = batch.rows
+        if self.check is not None:
+            self.check()
+        if self.widest is not None and rows.n_features > self.widest:  # or the file has changed since
+            raise ValueError(f"X has {rows.n_features} features, but the model is expecting {self.widest} features")
+        codes = encode(labelled(self.source, batch.y), self.classes, self.source.name)
+        weight = None if self.class_weight is None else self.class_weight[codes]
+        held = chosen_of(numbers, self.share, self.seed) if self.share else None
+        scaled = rows if self.scaling is None else self.scaling.apply(rows)
+        return Examples(scaled, codes, weight, numbers=numbers), held
 
 
 class Watched:
@@ -190,23 +262,37 @@ class Watched:
 
     def __init__(self, learner: ClassLearner, source: Source, classes: Array, like: Source, *, often: bool) -> None:
         self.learner, self.source, self.classes, self.like, self.often = learner, source, classes, like, often
+        self._told = False  # whether labels that training has not seen were mentioned
 
     def __call__(self) -> float:
         wrong, total = 0, 0
-        self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
-        for rows, y in self.source.batches():
-            if self.like.encoding is not None:
-                check_features(self.source, self.like.encoding.agrees(self.source.encoding))
-            try:
-                codes = encode(labelled(self.source, y), self.classes, self.source.name)
-            except UnknownLabel as error:  # all training rows have been seen: starting again would not help
-                raise ValueError(str(error)) from None
-            n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
-            wrong += self.learner.wrong(Examples(fitting(rows, n_features), codes))
+        for codes, guesses in self.predictions():
+            wrong += int(np.count_nonzero(codes != guesses))
             total += len(codes)
         if total == 0:
             raise ValueError(f"{self.source.name} has no rows")
         return wrong / total
+
+    def predictions(self) -> Iterator[tuple[Array, Array]]:
+        """Classes of all rows and what the readout predicts, batch by batch."""
+        for examples in self.parts():
+            yield examples.codes, self.learner.predict(self.learner.decide(examples.rows))
+
+    def parts(self) -> Iterator[Examples]:
+        """All examples, batch by batch, on the learner's scale."""
+        self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
+        strange: dict[Any, int] = {}  # labels that training has not seen, with their numbers of rows
+        for rows, y in self.source.batches():
+            if self.like.encoding is not None:
+                check_features(self.source, self.like.encoding.agrees(self.source.encoding))
+            codes, unknown = encode_held_out(labelled(self.source, y), self.classes, self.source.name)
+            for label in unknown.tolist():
+                strange[label] = strange.get(label, 0) + 1
+            n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
+            yield Examples(self.learner.scaled(fitting(rows, n_features)), codes)
+        if strange and not self._told:
+            self._told = True
+            say_unknown(list(strange), sum(strange.values()), self.source.name)
 
 
 def check_features(source: Source, agree: bool) -> None:

@@ -6,6 +6,7 @@ the same order. No scikit-learn here.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,13 +15,23 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.arrays import Rows, as_rows
-from perceptrons.data.batches import Source
+from perceptrons.data.batches import LeftOut, Source
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Decision, InMemory, Material, Passes, Run, fit
-from perceptrons.learn.holdout import split
-from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union, weights_of_classes, weights_of_rows
+from perceptrons.learn.holdout import chosen, split
+from perceptrons.learn.labels import (
+    Array,
+    UnknownLabel,
+    codes_of_held_out,
+    distinct,
+    encode,
+    union,
+    weights_of_classes,
+    weights_of_rows,
+)
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.scaling import to_one_scale
 from perceptrons.learn.state import Floats, Growth
 from perceptrons.learn.stream import Stream, Watched, check_features, labelled
 
@@ -42,6 +53,7 @@ class Request:
     reads_all: bool = False  # whether to read a source once before learning
     agrees: Callable[[Any], bool] = lambda encoding: True  # whether a table has the features of the model
     watch: Callable[[Source, int, int], None] | None = None  # called with rows and mistakes after each batch
+    centred: bool = True  # whether scaled features may be centred, which takes a bias
     decide: Callable[[ClassLearner, Examples], Decision | None] = lambda learner, examples: None
 
 
@@ -55,6 +67,7 @@ class Task:
     passes: Passes
     held_out: Callable[[], float] | None
     source: Source | None = None  # where rows are read from
+    kept: Examples | None = None  # the held-out rows, if they are in memory
     decision: Decision | None = None
 
     @property
@@ -70,17 +83,33 @@ class Task:
             self.learner, self.material, self.passes, held_out=self.held_out, report=report, decision=self.decision
         )
 
+    def told(self, report: Callable[[Task, Run], None] | None) -> Run:
+        """Train; `report` is called with this task between passes."""
+        return self.run(None if report is None else lambda learner, run: report(self, run))
 
-def _draw(request: Request, learner: ClassLearner) -> tuple[int, Passes]:
-    """Draw all random numbers, in an order that does not depend on where rows come from.
 
-    Sets the initial hypothesis; returns the seed for held-out rows, and the passes with the seed for shuffling.
-    """
-    random = request.random
-    held_out = int(random.randint(2**31)) if request.share is not None else 0
+# Random numbers are drawn in an order that does not depend on where rows come from: for held-out rows, for the initial
+# hypothesis, for shuffling.
+
+
+def _seed_of_held_out(request: Request) -> int:
+    """Draw the seed for held-out rows."""
+    return int(request.random.randint(2**31)) if request.share is not None else 0
+
+
+def leave_out(source: Source, share: float | None, random: np.random.RandomState) -> None:
+    """Tell a source which rows will be held out, so that they take no part in its statistics of words."""
+    source.left_out = None
+    if share is not None:
+        seed = int(copy.deepcopy(random).randint(2**31))  # the one that `_seed_of_held_out` will draw
+        source.left_out = LeftOut([share, seed], partial(chosen, share=share, seed=seed))
+
+
+def _seeded(request: Request, learner: ClassLearner) -> Passes:
+    """Set the initial hypothesis; return the passes with the seed for shuffling."""
     if request.start is not None:
-        request.start(learner, random)
-    return held_out, request.passes._replace(seed=int(random.randint(2**31)) if request.shuffle else None)
+        request.start(learner, request.random)
+    return request.passes._replace(seed=int(request.random.randint(2**31)) if request.shuffle else None)
 
 
 def _learner(request: Request, rows: Rows, classes: Array) -> tuple[ClassLearner, Array]:
@@ -111,7 +140,8 @@ def from_rows(
 ) -> Task:
     """Set up training on rows that are all in memory.
 
-    held_out: from the classes to separate held-out examples.
+    held_out: from the classes to separate held-out examples. source: where the rows come from, if not from arrays; it
+    says whether to scale them. Rows for a learner to continue with are scaled already.
     """
     classes = distinct(y)
     if len(classes) < 2:
@@ -119,25 +149,33 @@ def from_rows(
         raise ValueError(
             f"The number of classes has to be greater than one; got 1 class: {classes.tolist()[0]!r}{where}"
         )
+    seed = _seed_of_held_out(request)
+    scaling = None
+    if request.learned is None:
+        left_out = None if request.share is None or held_out is not None else chosen(0, len(rows), request.share, seed)
+        scaling = to_one_scale(source, rows, left_out, request.centred)
+        rows = rows if scaling is None else scaling.apply(rows)
     learner, classes = _learner(request, rows, classes)
+    learner.scaling = learner.scaling if scaling is None else scaling
     codes = encode(y, classes)
     weight = weights_of_rows(learner.rule, sample_weight, request.class_weight(classes), classes, y, codes)
     if weight is not None and not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     examples = Examples(rows, codes, weight)
-    seed, passes = _draw(request, learner)
-    watched = None
-    if held_out is not None:
-        watched = learner.watch(held_out(classes))
+    passes = _seeded(request, learner)
+    kept = None if held_out is None else held_out(classes)
+    if kept is not None:
+        kept = replace(kept, rows=learner.scaled(kept.rows))
     elif request.share is not None:
         examples, kept = split(examples, request.share, seed, "rows")
-        watched = learner.watch(kept)
+    watched = None if kept is None else learner.watch(kept)
     decision = request.decide(learner, examples) if passes.tol is not None and passes.patience is None else None
-    return Task(learner, InMemory(examples), classes, passes, watched, source, decision)
+    return Task(learner, InMemory(examples), classes, passes, watched, source, kept, decision)
 
 
 def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
     """Set up training on a source that is read into memory, for learners that need all rows."""
+    leave_out(source, request.share if beside is None else None, request.random)
     X, y = source.arrays()
     check_features(source, request.agrees(source.encoding))
     rows = as_rows(X, None, source.name)
@@ -146,7 +184,8 @@ def from_whole_source(request: Request, source: Source, beside: Beside | None = 
         assert beside is not None
         held_out = beside(source)
         X_val, y_val = held_out.arrays()
-        return Examples(as_rows(X_val, None, held_out.name), encode(labelled(held_out, y_val), classes, held_out.name))
+        codes = codes_of_held_out(labelled(held_out, y_val), classes, held_out.name)
+        return Examples(as_rows(X_val, None, held_out.name), codes)
 
     return from_rows(request, rows, labelled(source, y), held_out=None if beside is None else kept, source=source)
 
@@ -154,24 +193,32 @@ def from_whole_source(request: Request, source: Source, beside: Beside | None = 
 def from_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
     """Set up training of a linear model on a source, batch by batch."""
     often = request.passes.max_iter > 1 or request.share is not None
-    stream = Stream(source.again(often), watch=request.watch)
-    rows, known = stream.settle(request.reads_all)
+    share = request.share if beside is None else None
+    leave_out(source, share, request.random)
+    seed = _seed_of_held_out(request)
+    stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch)
+    stream.scales = request.learned is None and source.scale != "none"
+    stream.centred = request.centred
+    rows, known = stream.settle(request.reads_all, often)
     learner, classes = _learner(request, rows, stream.classes)
     assert isinstance(learner, LinearLearner)
+    if request.learned is None:
+        learner.scaling = stream.scaling
+    else:
+        stream.scaling = learner.scaling
     if request.learned is not None:
         stream.widest = learner.n_features
         stream.check = lambda: check_features(stream.source, request.agrees(stream.source.encoding))
     stream.classes = classes
     counts = None if known is None else known.counts
     stream.class_weight = weights_of_classes(request.class_weight(classes), classes, counts, learner.rule)
-    seed, passes = _draw(request, learner)
+    passes = _seeded(request, learner)
     watched: Callable[[], float] | None = None
     if beside is not None:
         held_out = beside(stream.source)
         watched = Watched(learner, held_out, classes, stream.source, often=request.passes.max_iter > 1)
     elif request.share is not None:
-        stream.share, stream.seed = request.share, seed
-        watched = partial(stream.error, learner, held_out=True)
+        watched = partial(stream.error, learner)
     return Task(learner, stream, classes, passes, watched, stream.source)
 
 
@@ -179,16 +226,16 @@ def train_on_source(
     request: Callable[[], Request],
     source: Source,
     beside: Beside | None = None,
-    report: Callable[[Any, Run], None] | None = None,
+    report: Callable[[Task, Run], None] | None = None,
 ) -> tuple[Task, Run]:
-    """Train a linear model on a source.
+    """Train a linear model on a source. `report` is called after each pass.
 
     The classes are those of the first batch. If another class appears, training restarts with a new request, after all
     rows have been read once. So the result is the same as for arrays, and the common case costs nothing.
     """
     task = from_source(request(), source, beside)
     try:
-        return task, task.run(report)
+        return task, task.told(report)
     except UnknownLabel:
         task = from_source(replace(request(), reads_all=True), source, beside)
-        return task, task.run(report)
+        return task, task.told(report)

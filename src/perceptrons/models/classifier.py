@@ -20,12 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Source
 from perceptrons.learn.classes import ClassLearner
-from perceptrons.learn.fit import Run
+from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.labels import announced, encode, new_classes, union, weights_of_rows
 from perceptrons.learn.once import Once
 from perceptrons.learn.readouts import READOUTS
+from perceptrons.learn.scaling import off_scale
 from perceptrons.learn.stream import check_features, labelled
-from perceptrons.learn.task import Request, Task, from_rows, train_on_source
+from perceptrons.learn.task import Request, Task, from_rows, leave_out, train_on_source
 from perceptrons.models import onnx, sources, validation
 from perceptrons.models.base import Online
 from perceptrons.models.guard import reading
@@ -73,9 +74,15 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
     def _new_learner(self, settings: dict[str, Any], rows: Rows, n_classes: int) -> ClassLearner:
         """An untrained learner for rows like these."""
 
+    @property
+    def _scales(self) -> bool:
+        """Whether features of sources may be scaled."""
+        return True
+
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
         """Rows to learn from; sets or compares the features of `fresh`."""
-        return validation.features(fresh, X, reset=reset)
+        rows = validation.features(fresh, X, reset=reset)
+        return rows if reset else self._learner.scaled(rows)
 
     def _stream_obstacle(self) -> str | None:
         """Why this model cannot learn from a stream; None if it can."""
@@ -106,6 +113,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             learned=learned,
             start=start,
             reads_all=reads_all or self.class_weight is not None,
+            centred=bool(self.fit_intercept),
             agrees=lambda encoding: learned is None or sources.agree(self, encoding),
             decide=lambda learner, examples: decision(learner, examples, self.n_iter_no_change),
         )
@@ -144,12 +152,29 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
 
     def _finish(self, task: Task, run: Run, fresh: Any, stacklevel: int) -> None:
         self._guard.change(lambda: self._become(fresh, task.learner, task.classes, run, task.material.n_rows))
-        self._conclude(task.learner, run, stacklevel + 1)
+        self._conclude(task.learner, run, stacklevel + 1, partial(self._advice, task))
+
+    def _advice(self, task: Task) -> str:
+        """What to do about the features, if training did not converge; only for arrays, which are not scaled."""
+        material = task.material
+        if not isinstance(material, InMemory) or task.learner.scaling is not None or not self._scales:
+            return ""
+        return off_scale(material.examples.rows, getattr(self, "feature_names_in_", None))
 
     def _prepare(
-        self, X: Any, y: Any, sample_weight: Any, X_val: Any, y_val: Any, start: Start | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        X_val: Any,
+        y_val: Any,
+        start: Start | None = None,
+        source: Source | None = None,
     ) -> tuple[Task, Any]:
-        """Validate arrays and set up training; returns the task, and a copy of this model that has their features."""
+        """Validate arrays and set up training; returns the task, and a copy of this model that has their features.
+
+        source: where the arrays come from.
+        """
         fresh = copy.copy(self)
         rows = self._rows(fresh, X, reset=not self._goes_on(start))
         fresh.__dict__.pop("encoding_", None)  # of the table of an earlier fit
@@ -158,7 +183,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         weight = validation.sample_weights(sample_weight, rows)
         given = X_val is not None or y_val is not None
         held_out = partial(validation.held_out, fresh, X_val, y_val) if given else None
-        return from_rows(self._request(start), rows, y, weight, held_out), fresh
+        return from_rows(self._request(start), rows, y, weight, held_out, source), fresh
 
     def _fit_source(self, source: Source, X_val: Any, y_val: Any, start: Start | None, stacklevel: int) -> None:
         """Learn from a source: batch by batch, unless the learner needs all rows in memory."""
@@ -172,13 +197,15 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             assert task.source is not None
             read = task.source
         else:
+            share = self.validation_fraction if self.early_stopping and X_val is None else None
+            leave_out(source, share, check_random_state(self.random_state))
             X, y = source.arrays()
             check_features(source, not goes_on or sources.agree(self, source.encoding))
-            task, fresh = self._prepare(X, y, None, X_val, y_val, start)
+            task, fresh = self._prepare(X, y, None, X_val, y_val, start, source if self._scales else None)
             run = task.run(self._report(task.material))
             read = source
         if not goes_on:
-            sources.note_features(fresh, read, task.n_features)
+            sources.note_features(fresh, read, task.n_features, task.learner)
         self._finish(task, run, fresh, stacklevel + 1)
 
     def _become(self, fresh: Any, learner: ClassLearner, classes: Array, run: Run, n_rows: int) -> None:
@@ -327,7 +354,7 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
                 raise ValueError(f"{X.name} has no rows")
             scores = np.concatenate(parts)
         else:
-            scores = self._learner.decide(validation.features(self, X, reset=False))
+            scores = self._learner.decide(self._learner.scaled(validation.features(self, X, reset=False)))
         return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     @reading

@@ -201,10 +201,14 @@ class KernelPerceptron(Classifier):
         return self._fit(X, y, sample_weight, X_val, y_val)
 
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
-        rows = validation.features(fresh, X, reset=reset)
+        rows = super()._rows(fresh, X, reset=reset)
         if self.kernel == "precomputed":
             support.check_matrix(rows)
         return rows
+
+    @property
+    def _scales(self) -> bool:
+        return not (isinstance(self.kernel, str) and self.kernel == "precomputed")
 
     def _stream_obstacle(self) -> str | None:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
@@ -324,8 +328,8 @@ class KernelPerceptron(Classifier):
         """
         learner = self._expansion
         support.refuse_precomputed(learner)
-        rows = validation.features(self, X, reset=False)
-        others = None if Y is None else validation.features(self, Y, reset=False, input_name="Y")
+        rows = learner.scaled(validation.features(self, X, reset=False))
+        others = None if Y is None else learner.scaled(validation.features(self, Y, reset=False, input_name="Y"))
         return support.kernel_matrix(learner, rows, others)
 
     @reading
@@ -345,7 +349,7 @@ class KernelPerceptron(Classifier):
         float
         """
         learner = self._expansion
-        rows = validation.features(self, X, reset=False)
+        rows = learner.scaled(validation.features(self, X, reset=False))
         return float(learner.space.error(rows.n_features, float(rows.sq_norm.max())))
 
     @reading

@@ -35,7 +35,7 @@ def start(coef: Any, intercept: Any, *, random: bool = False) -> Start | None:
             learner.set_start(_given(learner, coef, intercept))
         else:
             w: Floats = generator.standard_normal(learner.current.shape)
-            w[-1] *= learner.bias
+            w[-1] *= learner.bias > 0.0
             learner.set_start(w)
 
     return set_start if given or random else None
@@ -55,31 +55,33 @@ def _given(learner: LinearLearner, coef: Any, intercept: Any) -> Floats:
             raise ValueError(f"{name} must be of shape {expected}, got {given.shape}")
         if not np.isfinite(given).all():
             raise ValueError(f"{name} must be finite, got NaN or infinity")
-        target[:] = given.reshape(lines, -1).T.reshape(target.shape)
-    if learner.bias == 0.0 and w[-1:].any():
-        raise ValueError("intercept_init must be 0 with fit_intercept=False")
+        if name == "intercept_init" and learner.bias == 0.0 and given.any():
+            raise ValueError("intercept_init must be 0 with fit_intercept=False")
+        scale = learner.bias or 1.0 if name == "intercept_init" else 1.0  # b = c·(the last weight)
+        target[:] = given.reshape(lines, -1).T.reshape(target.shape) / scale
     return w
 
 
 # -- learned weights ------------------------------------------------------------------------------------------
 
 
-def _lines(model: Classifier, part: Any) -> Floats:
-    """Weights of the readout, one line per weight vector."""
+def _per_unit(model: Classifier) -> tuple[Floats, Floats]:
+    """Weights and offsets of the readout, one line per weight vector."""
     check_is_fitted(model)
     learner: LinearLearner = model._learner
     if learner.readout.by_vote:
         raise AttributeError(f"readout={learner.readout.name!r} has no coef_ and no intercept_: many hypotheses vote")
-    w = learner.weights[part]
-    return np.asarray(w[np.newaxis] if w.ndim == 1 else w.T)
+    w, offset = learner.per_unit(learner.weights)
+    return np.asarray(w[np.newaxis] if w.ndim == 1 else w.T), offset
 
 
 coef_ = property(
-    reading(lambda model: _lines(model, slice(-1)).copy()),
+    reading(lambda model: _per_unit(model)[0].copy()),
     doc="Weights of the features, of shape (1, n_features) or (n_classes, n_features).",
 )
 intercept_ = property(
-    reading(lambda model: _lines(model, slice(-1, None))[:, 0].copy()), doc="Bias, of shape (1,) or (n_classes,)."
+    reading(lambda model: _per_unit(model)[1].copy()),
+    doc="Bias, of shape (1,) or (n_classes,): the weight of the constant feature, times its value.",
 )
 
 
@@ -93,7 +95,7 @@ def normalized(model: L) -> L:
         A copy that predicts the same.
     """
     check_is_fitted(model)
-    coef = _lines(model, slice(-1))
+    coef, _ = _per_unit(model)
     largest = float(np.abs(coef).max())
     if largest == 0.0:
         raise ValueError("all weights are 0: there is no boundary, and nothing to normalize")

@@ -26,14 +26,14 @@ class Perceptron(Classifier):
     vector: the right one gets ``+τ·x``, the strongest wrong one ``−τ·x``.
 
     Guarantee: if some hypothesis separates the rows with margin γ, training makes at most ``(R/γ)²`` updates, in any
-    order. R is the length of the longest row, with the constant 1 appended for the bias. Training ends when a whole
+    order. R is the length of the longest row, with the constant of the bias appended. Training ends when a whole
     pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. With the default settings, all data
     with a relative margin γ/R of at least 0.001 end without training errors. Centre rows that lie far from the origin:
     the constant feature is short beside them, so that γ/R is small.
 
     Parameters
     ----------
-    {shared: rule readout fit_intercept eta0 max_iter tol shuffle random_state}
+    {shared: rule readout fit_intercept intercept_scaling eta0 max_iter tol shuffle random_state}
     init : {"zeros", "random"}, default="zeros"
         Weights at the start of `fit`. `partial_fit` starts with zeros.
     {shared: tie early_stopping validation_fraction n_iter_no_change class_weight warm_start verbose}
@@ -75,6 +75,7 @@ class Perceptron(Classifier):
 
     rule: Any = "perceptron"
     readout: str = "last"
+    intercept_scaling: float = 1.0
     eta0: float = 1.0
     tie: str = "mistake"
     init: str = "zeros"
@@ -88,6 +89,7 @@ class Perceptron(Classifier):
     _new_learner = linear.new_learner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
         "init": [StrOptions({"zeros", "random"})],
         "penalty": [
             StrOptions({"l1", "l2", "elasticnet"}),
@@ -149,5 +151,6 @@ class Perceptron(Classifier):
             "readout": self.readout,
             "eta": self.eta0,
             "fit_intercept": self.fit_intercept,
+            "intercept_scaling": self.intercept_scaling,
             "tie": self.tie,
         }

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons.data import Rows, Source
+from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.labels import Array
+from perceptrons.learn.linear.heaviest import with_heaviest_words
+from perceptrons.learn.scaling import Statistics, statistics_of, with_means
 from perceptrons.learn.stream import check_features, fitting, labelled, summary
 
 if TYPE_CHECKING:
@@ -24,10 +27,10 @@ def refuse_labels(y: Any, sample_weight: Any) -> None:
         raise ValueError("sample_weight cannot be used with a source: use class_weight, or pass arrays")
 
 
-def note_features(model: Classifier, source: Source, n_features: int) -> None:
+def note_features(model: Classifier, source: Source, n_features: int, learner: ClassLearner) -> None:
     """Set the features of the model, once all rows have been seen."""
     model.n_features_in_ = n_features
-    encoding = source.encoding
+    encoding = with_heaviest_words(with_means(source.encoding, learner.scaling), learner)
     if encoding is not None and encoding.named:  # cut off the names from a batch that Ctrl-C interrupted
         model.feature_names_in_ = np.array(encoding.feature_names[:n_features], dtype=object)
     else:
@@ -42,7 +45,7 @@ def rows_for(model: Classifier, source: Source) -> Iterator[tuple[Rows, Array | 
     made = source.again(often=False)
     for rows, y in made.batches():
         check_features(source, agree(model, made.encoding))
-        yield fitting(rows, model.n_features_in_), y
+        yield model._learner.scaled(fitting(rows, model.n_features_in_)), y
 
 
 def agree(model: Classifier, encoding: Any) -> bool:
@@ -66,12 +69,14 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
     if not first:
         trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
+    source.left_out = None
     made = source.again(often=first and not model._streams)
     width = None if first and model._streams else summary(made).n_features if first else model.n_features_in_
+    statistics: Statistics | None = None
 
     def keep() -> None:
         if first:
-            note_features(trial, made, trial.n_features_in_)
+            note_features(trial, made, trial.n_features_in_, trial._learner)
         trial.mistakes_, trial._n_rows = np.array([mistakes]), n_rows
         model._guard.change(lambda: model.__dict__.update(vars(trial)))
 
@@ -89,7 +94,15 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
                 rows = rows.wide(width)
                 trial.n_features_in_ = width
             y = labelled(source, y)
-            guesses.append(trial._learn_rows(settings, copy.copy(trial), rows, y, classes, None, predict))
+            scaling = None if first else trial._learner.scaling
+            if first:
+                statistics = statistics or statistics_of(made, rows)
+                if statistics is not None:  # of all batches so far, this one included
+                    statistics.add(rows)
+                    scaling = statistics.scaling(bool(settings["fit_intercept"]))
+            scaled = rows if scaling is None else scaling.apply(rows)
+            guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict))
+            trial._learner.scaling = scaling
             classes = None
             mistakes, n_rows = mistakes + int(trial.mistakes_[0]), n_rows + len(rows)
     except KeyboardInterrupt:  # keep the finished batches

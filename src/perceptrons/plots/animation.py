@@ -21,11 +21,11 @@ CORNERS = ("lower left", "lower right", "upper left", "upper right")
 
 
 class Frame:
-    """The model after one update: a linear classifier with the weights (w, b) in the shape that learners use."""
+    """The model after one update: a linear classifier with the weights (w, b/c) in the shape that learners use."""
 
-    def __init__(self, weights: Floats, model: Any) -> None:
+    def __init__(self, weights: Floats, model: Any, bias: float) -> None:
         lines = np.atleast_2d(weights.T)
-        self.coef_, self.intercept_, self.classes_ = lines[:, :-1], lines[:, -1], model.classes_
+        self.coef_, self.intercept_, self.classes_ = lines[:, :-1], lines[:, -1] * bias, model.classes_
         self.tie_positive = getattr(model, "tie", "mistake") == "positive"
 
     def decision_function(self, X: Any) -> Floats:
@@ -81,7 +81,7 @@ class Stage:
         self.corner = _emptiest(X, self.view[0])
 
     def before(self, k: int) -> Floats:
-        """(w, b) before an update, of two classes. If the update before it is not recorded, the step is taken back."""
+        """(w, b/c) before an update, of two classes. If the one before it is not recorded, the step is taken back."""
         trace = self.trace
         if k < 0 or trace.update[k] == 1:
             return self.start
@@ -96,7 +96,7 @@ class Stage:
 
     def model(self, k: int) -> Frame:
         """The model after an update; before the first for k = −1."""
-        return Frame(self.weights[k] if k >= 0 else self.start, self.trace.model)
+        return Frame(self.weights[k] if k >= 0 else self.start, self.trace.model, self.trace.rerun.learner.bias)
 
     def clear(self) -> None:
         """Remove what the last frame drew."""

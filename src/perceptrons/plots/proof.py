@@ -29,8 +29,8 @@ class ProofDisplay:
     Other rows: every separator has a margin of at most ``‖w_k‖/Στ``. When this upper bound falls below ``tol·R``, the
     run gives up.
 
-    R is the length of the longest row. With an intercept, a row is (x, 1), and its length and the margins are those of
-    (x, 1).
+    R is the length of the longest row. With an intercept, a row is (x, c), where c is the constant, usually 1, and its
+    length and the margins are those of (x, c).
 
     Parameters
     ----------
@@ -148,7 +148,8 @@ class ProofDisplay:
 
     def _longest(self) -> str:
         """What R is, with its value."""
-        row = "row (x,1)" if self.trace.model.fit_intercept else "row"
+        bias = self.trace.rerun.learner.bias
+        row = f"row (x,{bias:g})" if bias else "row"
         return f"R = {up(self.trace.radius)}, the length of the longest {row}"
 
     def _growth(self) -> tuple[str, str]:

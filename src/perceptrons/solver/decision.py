@@ -33,7 +33,7 @@ def decision(learner: ClassLearner, examples: Examples, least: int) -> Decision:
     per_pass = LEAST + (rows.values.size + len(rows)) * blocks
     cost = 0
     if isinstance(learner, LinearLearner):
-        unknowns = (learner.n_classes - 1) * (rows.n_features + int(learner.bias)) + 1
+        unknowns = (learner.n_classes - 1) * (rows.n_features + int(learner.bias > 0)) + 1
         cost = VALUES_BY_CUBE * min(unknowns, len(rows) * (learner.n_classes - 1)) ** 3
     after = PASSES + -(-(VALUES + cost) // per_pass)
     return Decision(max(least, after), partial(_verdict, learner, examples))

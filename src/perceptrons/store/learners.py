@@ -89,6 +89,7 @@ def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any
     dense = learner.state.layout == "F"
     settings = pack_common(learner)
     settings |= {"n_features": learner.n_features, "dense": dense, "burn_in": int(learner.burn_in), "steps": []}
+    settings["intercept_scaling"] = to_json(learner.fixed["intercept_scaling"], "intercept_scaling")
     tensors: Tensors = {}
     for name in learner.state:
         tensors |= pack_weights(learner.state[name], name, drop_zeros)
@@ -107,7 +108,11 @@ def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory:
     if settings.whole("n_features") != n_features:
         raise ValueError(f"n_features must be {n_features}, got {settings.whole('n_features')}")
     shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
-    learner = LinearLearner(**common, n_features=0, dense=dense)  # weights follow; allocate nothing yet
+    scaling = settings.number("intercept_scaling", 0.0, LARGEST) if "intercept_scaling" in settings.found else 1.0
+    if scaling == 0.0:
+        raise ValueError("intercept_scaling must be > 0")
+    # Weights follow; allocate nothing yet.
+    learner = LinearLearner(**common, n_features=0, dense=dense, intercept_scaling=scaling)
     state, steps = learner.state, list[Step]()
     unpack_totals(settings, learner.totals)
     if learner.readout.by_vote:

@@ -13,13 +13,15 @@ from perceptrons.store.saved import Saved
 if TYPE_CHECKING:
     from perceptrons.models.classifier import Classifier
 
-OPSET, IR = 15, 8  # old enough for the runtimes in use
+OPSETS, IR = {"": 15, "ai.onnx.ml": 2}, 8  # old enough for the runtimes in use
 
 
 def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None:
     """Write a fitted model as an ONNX file. Needs the package onnx: ``pip install 'perceptrons[onnx]'``.
 
-    The graph takes ``X``, float32 of shape (n_rows, n_features), and returns
+    The graph takes ``X``, float32 of shape (n_rows, n_features). For a model of tables, it takes the columns instead,
+    each as an input with the column's name, of shape (n_rows, 1): numbers are double, NaN where they are missing, and
+    categories text, empty where they are missing, or bool. It returns
 
     - ``label``, of shape (n_rows,): the classes that `predict` returns; text, numbers or booleans;
     - ``scores``, float64, as from `decision_function`: of shape (n_rows,) for two classes, positive for the second,
@@ -28,8 +30,8 @@ def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None
     Parameters
     ----------
     model : estimator or Saved
-        A fitted model with readout "last", "averaged" or "pocket" and, if it has a kernel, one with a name. If the
-        model was trained on tables, X holds the encoded features, not the columns.
+        A fitted model with readout "last", "averaged" or "pocket" and, if it has a kernel, one with a name. If
+        columns were hashed, as those of text are, the graph takes X, the encoded features, because ONNX cannot hash.
     path : str or path
         The file to write. An existing file is replaced only when the new one is complete.
 
@@ -86,7 +88,15 @@ def _model(saved: Saved) -> Any:
 
     learner, classes = saved.learner, _labels(saved.classes)
     graph, several = Graph(onnx), learner.n_classes > 2
-    x = graph.node("Cast", "X", to=onnx.TensorProto.DOUBLE)
+    info, double = onnx.helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
+    if takes_columns(saved):
+        from perceptrons.store import onnx_columns
+
+        inputs = onnx_columns.inputs_of(saved.encoding, onnx)
+        x = onnx_columns.encoded(graph, saved.encoding, saved.n_features)
+    else:
+        inputs = [info("X", onnx.TensorProto.FLOAT, ["rows", saved.n_features])]
+        x = graph.node("Cast", "X", to=double)
     scores, code = decision(graph, x, learner, saved.n_features)
     if several:
         graph.node("Identity", scores, output="scores")
@@ -94,22 +104,30 @@ def _model(saved: Saved) -> Any:
         graph.squeeze(scores, "scores")
     graph.node("Gather", graph.constant(classes), code, output="label", axis=0)
     kind = onnx.TensorProto.STRING if classes.dtype == object else onnx.helper.np_dtype_to_tensor_dtype(classes.dtype)
-    info, double = onnx.helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
     made = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes,
             saved.estimator,
-            [info("X", onnx.TensorProto.FLOAT, ["rows", saved.n_features])],
+            inputs,
             [info("label", kind, ["rows"]), info("scores", double, ["rows", len(classes)] if several else ["rows"])],
             graph.initializers,
         ),
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
+        opset_imports=[onnx.helper.make_opsetid(domain, version) for domain, version in OPSETS.items()],
         ir_version=IR,
         producer_name="perceptrons",
         producer_version=__version__,
     )
     onnx.checker.check_model(made)
     return made
+
+
+def takes_columns(saved: Saved) -> bool:
+    """Whether the graph of a model takes the columns of tables, not encoded features."""
+    if saved.encoding is None:
+        return False
+    from perceptrons.store.onnx_columns import obstacle
+
+    return obstacle(saved.encoding) is None
 
 
 def _labels(classes: Array) -> Array:

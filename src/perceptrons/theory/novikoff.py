@@ -10,6 +10,7 @@ import numpy.typing as npt
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.rules import Margin, Plain
+from perceptrons.theory.margins import augment
 from perceptrons.theory.separability import separability
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +33,9 @@ def best_separator(learner: LinearLearner, examples: Examples) -> Best:
     codes = examples.codes[order]
     if len(np.unique(codes)) < learner.n_classes:
         return Best(None, obstacle="The separator is not computed: some class has no rows to learn from.")
-    found = separability(rows.matrix(), codes, fit_intercept=learner.bias > 0)
+    own = learner.bias not in (0.0, 1.0)  # a constant of its own size is one more feature
+    matrix = augment(rows.matrix().astype(np.float64), learner.bias) if own else rows.matrix()
+    found = separability(matrix, codes, fit_intercept=learner.bias == 1.0)
     if found.separable is None:
         return Best(None, obstacle=f"The separator is not known: {found.reason}")
     if not found.separable:

@@ -66,24 +66,24 @@ class Trace:
     sq_norm, sq_norm_bound : ndarray; the second can be None
         ‖w‖², which includes the bias as a weight, and its upper bound k·`growth`.
     relative_bound : ndarray or None
-        ‖w‖/(R·Στ), an upper bound on the margin relative to R (both with the constant 1 appended).
+        ‖w‖/(R·Στ), an upper bound on the margin relative to R (both with the constant appended).
     progress, progress_bound : ndarray or None
         w*·w for the best separator w*, and its lower bound k·γ.
     cosine, cosine_bound : ndarray or None
         The cosine of the angle between w* and w, and its lower bound √k·γ/√growth.
     weights : ndarray or None
-        (w, b) after each update, in the layout of the learner; None if a hypothesis has many numbers. Then call
-        `hypotheses()`.
+        (w, b/c) after each update, in the layout of the learner, where c is the constant: `intercept_scaling`, usually
+        1. None if a hypothesis has many numbers. Then call `hypotheses()`.
     reason : str or None
         Why some attributes are None.
     separable : bool or None
         Whether the rows of the run are separable; None if that is not decided.
     separator, margin : ndarray and float, or None
-        w* of length 1 and its proved margin γ, in the space with the constant 1 appended.
+        w* of length 1 and its proved margin γ, in the space with the constant appended.
     growth : float or None
         The most that an update adds to ‖w‖²: R², or R² + 2β for the margin rule. With several classes R² becomes 2R².
     radius : float
-        R, the length of the longest row with the constant 1 appended.
+        R, the length of the longest row with the constant appended.
     n_updates, stride : int
         The number of updates of the run. One update in `stride` is recorded, and the last one.
     converged, stop : bool and str
@@ -199,7 +199,7 @@ class Trace:
         return pd.concat(parts, axis=1)
 
     def hypotheses(self) -> Floats:
-        """Return (w, b) after each recorded update, in the layout of `weights`, from which they come if it is not None.
+        """Return (w, b/c) after each recorded update, as in `weights`, from which they come if it is not None.
 
         Otherwise the run is repeated, which fails if the rows have changed since.
         """
@@ -225,7 +225,8 @@ class Trace:
         d, classes = self.rerun.learner.n_features, [str(name) for name in self.model.classes_]
         lines = self.hypotheses()
         lines = lines.reshape(*lines.shape[:2], 1 if lines.ndim == 2 else len(classes))
-        lines = lines[:, : d + bool(self.model.fit_intercept)]
+        lines = lines[:, : d + bool(self.model.fit_intercept)].copy()
+        lines[:, d:] *= self.rerun.learner.bias  # b = c·(the weight of the constant)
         if lines.shape[2] == 1:
             names = [*(f"w[{name}]" for name in self._names()), "b"]
         else:
@@ -256,7 +257,8 @@ class Trace:
             lines.append(("recorded: " if self.stride > 1 else "updates: ") + ", ".join(parts))
             lines.append(f"‖w‖ = {sqrt(self.sq_norm[-1]):.4g}, R = {self.radius:.4g}, Στ = {self.sum_tau[-1]:.4g}")
         if self.relative_bound is not None and len(self):
-            space = " in the space with the constant 1 appended" if self.model.fit_intercept else ""
+            constant = f"{self.rerun.learner.bias:g}"
+            space = f" in the space with the constant {constant} appended" if self.model.fit_intercept else ""
             lines.append(
                 f"proved: the rows cannot be separated by a margin above {up(self.model.margin_bound_)}{space}"
             )

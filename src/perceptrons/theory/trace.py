@@ -114,7 +114,7 @@ def _assembled(
 def _proof(notes: Array, learner: LinearLearner, examples: Examples, best: Best) -> dict[str, Any]:
     """The lines of the proof, as attributes of the trace."""
     rounding = 1 + (learner.n_features + 4) * np.finfo(np.float64).eps
-    sq_radius = (examples.sq_radius + learner.bias) * rounding  # rounded outward
+    sq_radius = (examples.sq_radius + learner.bias**2) * rounding  # rounded outward
     growth, obstacle = growth_of(learner, examples, sq_radius)
     gamma, k, length = best.margin, notes["update"], np.sqrt(notes["sq_norm"].clip(0.0))
     from_zeros = "start" not in learner.state and sq_radius > TINY_SQUARE

@@ -9,9 +9,9 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.evaluate import MOST, more
 from perceptrons.cli.reading import options, tagger_in
 from perceptrons.cli.tagging import reading
+from perceptrons.cli.telling.confusion import MOST, more
 from perceptrons.data.files import DataError
 from perceptrons.learn.sequence.schemes import recognised
 from perceptrons.metrics.entities import entity_report

@@ -8,8 +8,8 @@ import numpy as np
 
 from perceptrons.cli import output
 from perceptrons.cli.inspect import facts_of
-from perceptrons.cli.report import size
 from perceptrons.cli.tagging.report import how
+from perceptrons.cli.telling.report import size
 from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.sequence.iob1 import IOB1
 from perceptrons.learn.sequence.tagger import Tagger

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.report import ending, final, kept_text, outcome, proved, rule_text, size, table_of_passes
+from perceptrons.cli.telling.passes import PassTable
+from perceptrons.cli.telling.report import ending, final, kept_text, outcome, proved, size
+from perceptrons.cli.telling.tuning import rule_text
 from perceptrons.learn.fit import Run
+from perceptrons.learn.sequence.learner import Corpus
+from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.store.taggers import SavedTagger
 
 
@@ -49,26 +53,37 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
     }
 
 
-def show(result: Result, summary: dict[str, Any]) -> None:
-    """Print the same facts for people."""
-    labels, mistakes, wrong = summary["labels"], summary["sentence_mistakes"], summary["token_mistakes"]
-    apart, more = result.kept_apart
-    sentences = output.count(summary["sentences"] + apart, "sentence") + (
-        f", {apart:,} of them held out" if apart else ""
-    )
-    output.heading(f"{summary['data']}: {sentences}, {output.count(summary['tokens'] + more, 'token')}")
-    scheme = f", scheme {summary['scheme']}" if summary["scheme"] else ", no scheme"
-    output.say(f"{output.count(len(labels), 'label')} ({output.listed(labels, 6)}){scheme}")
-    named = result.saved.params["features"]
-    templates = output.count(summary["templates"], "template") + (f" ({named})" if isinstance(named, str) else "")
-    features = f"{templates}, {output.count(summary['features'], 'feature')}"
-    output.say(f"{features}, {summary['features_with_weights']:,} with weights")
-    output.say(how(result.saved.params))
+def heading(tagger: Tagger, data: str, corpus: Corpus, apart: tuple[int, int], params: dict[str, Any]) -> None:
+    """Print what is learned, and how. `apart`: number of sentences and tokens held out of these files."""
+    sentences = output.count(len(corpus) + apart[0], "sentence")
+    sentences += f", {apart[0]:,} of them held out" if apart[0] else ""
+    output.heading(f"{data}: {sentences}, {output.count(corpus.sequences.n_tokens + apart[1], 'token')}")
+    labels, scheme = [output.label(label) for label in tagger.labels], tagger.fitted.scheme
+    ruled = f", scheme {scheme}" if scheme else ", no scheme"
+    output.say(f"{output.count(len(labels), 'label')} ({output.listed(labels, 6)}){ruled}")
+    named = f" ({params['features']})" if isinstance(params["features"], str) else ""
+    templates = output.count(len(tagger.vocabulary.templates), "template") + named
+    output.say(f"{templates}, {output.count(tagger.vocabulary.n_features, 'feature')}")
+    output.say(how(params))
     output.say()
+
+
+def passes_of(corpus: Corpus, run: Run, held_out: bool) -> PassTable:
+    """The table of passes."""
+    sentences, tokens = len(corpus), max(1, corpus.sequences.n_tokens)
+
+    def line(number: int) -> list[str]:
+        wrong, errors = run.token_mistakes[number - 1], run.validation_errors
+        held = [output.percent(errors[number - 1]) if number <= len(errors) else ""] if held_out else []
+        return [f"{run.mistakes[number - 1]:,}", f"{wrong:,}", output.percent(wrong / tokens), *held]
+
+    head = ["sentences wrong", "tokens wrong", "token error", *(["held-out error"] if held_out else [])]
+    return PassTable(head, [f"{sentences:,}", f"{tokens:,}", *[""] * (len(head) - 2)], line)
+
+
+def show(result: Result, summary: dict[str, Any]) -> None:
+    """Print the same facts for people, after the table of passes."""
     held = summary["held_out_errors"]
-    head = ["pass", "sentences wrong", "tokens wrong", "token error"] + (["held-out error"] if held else [])
-    counts = ([f"{n:,}" for n in column] for column in (mistakes, wrong))
-    table_of_passes(head, *counts, [*map(output.percent, summary["online_token_error"])], held)
     told: list[list[Any]] = []
     if summary["training_error"] is not None:
         told.append(["training error ", summary["training_error"], " of tokens"])
@@ -78,6 +93,7 @@ def show(result: Result, summary: dict[str, Any]) -> None:
         told.append(["no held-out data: see --validation"])
     final(told)
     output.say(*ending(summary), kept_text(summary), f"; {output.count(summary['updates'], 'update')}")
+    output.say(f"{summary['features_with_weights']:,} of {output.count(summary['features'], 'feature')} have weights")
     if summary["margin_bound"] is not None:
         unit = "sentences" if result.saved.params["beam"] is None else "sentences and their beginnings"
         output.say("proved: " + proved(summary["margin_bound"], result.saved.tagger.fitted.radius, unit))

@@ -12,7 +12,9 @@ import numpy as np
 from perceptrons.cli import output, training
 from perceptrons.cli.reading import options, share_of
 from perceptrons.cli.tagging import reading
-from perceptrons.cli.tagging.report import Result, describe, show
+from perceptrons.cli.tagging.report import Result, describe, heading, passes_of, show
+from perceptrons.cli.telling.groups import Grouped
+from perceptrons.cli.telling.passes import PassTable, Reader
 from perceptrons.data.files import DataError
 from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Passes, Run, fit
@@ -25,11 +27,23 @@ from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
-K_BEST = 3
+K_BEST = 3  # with rules that can use several
+GROUPS = {
+    "Common options": ("path", "features", "columns", "target", "validation", "passes", "quiet", "as_json"),
+    "Learning": (
+        *("rule", *training.parameters(), "k_best", "readout", "order", "scheme", "beam", "update"),
+        *("keep", "patience", "seed", "no_shuffle"),
+    ),
+    "Reading files": ("format", "tabs"),
+    "Model file": ("drop_zeros",),
+}
 
 
 @click.command(
-    "train", epilog="FILE: plain or compressed (gzip, bzip2, zstd); patterns such as '*.conllu'; - for standard input."
+    "train",
+    cls=Grouped,
+    groups=GROUPS,
+    epilog="FILE: plain or compressed (gzip, bzip2, zstd); patterns such as '*.conllu'; - for standard input.",
 )
 @reading.ARGUMENT
 @click.option(
@@ -72,6 +86,10 @@ K_BEST = 3
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a tagger from the sentences of FILE and save it.
 
+    \b
+      perceptrons tag train train.txt --columns word,pos,chunk --features chunking -m chunks.tagger
+      perceptrons tag train en-train.conllu --features pos --validation en-dev.conllu -m pos.tagger
+
     Templates make features from columns: word[0] is the word, word[-1] & word[0] the word with the one before it,
     word[0].suffix(3) its last three letters. A file has one template per line; # starts a comment. Functions: lower(),
     prefix(n), suffix(n), shape(), short_shape(), digits(), has_digit(), has_hyphen(), has_upper(), is_title(),
@@ -84,11 +102,6 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
 
     The default, pa1 over the 3 best labellings, makes about 4 % fewer errors than --rule perceptron, whose passes are 4
     times as fast.
-
-    \b
-      perceptrons tag train train.txt --columns word,pos,chunk --features chunking --model chunks.tagger
-      perceptrons tag train eng.train --features ner --validation eng.testa --model names.tagger
-      perceptrons tag train en-train.conllu --features pos --validation en-dev.conllu --model pos.tagger
     """
     begun = time.perf_counter()
     check(given)
@@ -110,14 +123,17 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         other = reading.like_training((given["validation"],), text, tagger.vocabulary.columns)
         held_out = tagger.held_out(other.tokens, other.labels)
     seed = None if given["no_shuffle"] else int(random.randint(2**31))
-    run, seconds = trained(tagger, corpus, held_out, given, seed, quiet or as_json)
-    saved = SavedTagger(params_of(given, features, share), tagger, report_of(run, corpus), text.reading)
+    apart = text.tokens.n_sequences - len(corpus), text.tokens.n_tokens - corpus.sequences.n_tokens
+    params, silent = params_of(given, features, share), quiet or as_json
+    if not silent:
+        heading(tagger, text.name, corpus, apart, params)
+    run, seconds = trained(tagger, corpus, held_out, given, seed, silent)
+    saved = SavedTagger(params, tagger, report_of(run, corpus), text.reading)
     facts = {"sentences": len(corpus), "tokens": corpus.sequences.n_tokens}
     saved.trained = training.noted(text.paths, time.perf_counter() - begun, **facts)
     with output.naming(path):
         write(saved, path, drop_zeros=given["drop_zeros"])
     wrong = run.afterwards(tagger.watch(corpus)) if as_json or not quiet else None
-    apart = text.tokens.n_sequences - len(corpus), text.tokens.n_tokens - corpus.sequences.n_tokens
     result = Result(saved, text.name, run, wrong, apart)
     summary = describe(result, path, seconds, time.perf_counter() - begun)
     if as_json:
@@ -138,16 +154,19 @@ def trained(
     """Train; returns the run and the seconds that passes took, without compilation."""
     learner = tagger.fitted
     learner.warm_up(corpus, held_out)
-    begun, progress = time.perf_counter(), Progress(corpus, quiet)
-    passes = Passes(given["passes"], seed=seed, patience=given["patience"])
+    progress = Progress(corpus, given["passes"], held_out is not None, quiet)
+    best = training.keeps_best(given)
+    passes = Passes(given["passes"], seed=seed, patience=given["patience"], keep_best=best)
     watched = None if held_out is None else tagger.watch(held_out)
     try:
         run = fit(learner, InMemory(corpus), passes, held_out=watched, report=progress)
     finally:
         progress.clear()
+    spent = time.perf_counter() - progress.begun
     if not run.learned:  # keep an older model file
         run.resume_interrupt()
-    return run, time.perf_counter() - begun
+    progress.end(run)
+    return run, spent
 
 
 def plan_of(given: dict[str, Any]) -> Plan:
@@ -223,22 +242,36 @@ def check(given: dict[str, Any]) -> None:
     training.check_idle(given, idle, "sentences")
 
 
-class Progress:
-    """A line about the last pass on standard error, if that is a terminal."""
+class Progress(Reader):
+    """The table of passes, as they end; and a line below it on standard error, if that is a terminal: the time left."""
 
-    def __init__(self, corpus: Corpus, quiet: bool) -> None:
-        self.corpus, self.shown = corpus, not quiet and sys.stderr.isatty()
+    def __init__(self, corpus: Corpus, passes: int, held_out: bool, quiet: bool) -> None:
+        self.corpus, self.passes, self.held_out, self.quiet = corpus, passes, held_out, quiet
+        self.shown = not quiet and sys.stderr.isatty()
+        self.table: PassTable | None = None
+        self.begun = time.perf_counter()
         self.say("pass 1 …")
 
     def __call__(self, learner: object, run: Run) -> None:
-        """Show the last pass."""
-        sentences, tokens = len(self.corpus), self.corpus.sequences.n_tokens
-        wrong = run.token_mistakes[-1]
-        held_out = f"  held-out error {output.percent(run.validation_errors[-1])}" if run.validation_errors else ""
-        self.say(
-            f"pass {run.n_iter}: {run.mistakes[-1]:,} of {sentences:,} sentences wrong, "
-            f"{output.count(wrong, 'token')} ({output.percent(wrong / tokens)}){held_out}"
-        )
+        """Show the passes that have ended."""
+        self.clear()
+        if not self.quiet:
+            with self.unless_unread():
+                self._table(run).update(run.n_iter)
+        more = self.passes - run.n_iter
+        if more and run.going:
+            left = (time.perf_counter() - self.begun) / run.n_iter * more
+            self.say(f"pass {run.n_iter + 1} …  {output.seconds(left)} left for all passes")
+
+    def end(self, run: Run) -> None:
+        """Show what is missing."""
+        if not self.quiet:
+            with self.unless_unread():
+                self._table(run).end(run.n_iter)
+
+    def _table(self, run: Run) -> PassTable:
+        self.table = self.table or passes_of(self.corpus, run, self.held_out)
+        return self.table
 
     def say(self, line: str) -> None:
         if self.shown:

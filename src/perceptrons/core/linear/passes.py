@@ -64,7 +64,7 @@ def learn(
                 predicted[i] = answer
             if example_weight == 0.0:
                 continue
-            step = how.eta * tau(how.rule, margin, scaled(w, sq_norm[i] + how.bias), example_weight)
+            step = how.eta * tau(how.rule, margin, scaled(w, sq_norm[i] + how.bias * how.bias), example_weight)
             if not is_finite(margin + step):
                 course[OVERFLOW] = i + 1.0
                 return

@@ -39,7 +39,7 @@ def replay(values, indices, indptr, sq_norm, log, bias, tie_positive, star, w, l
         score(values, indices, indptr, i, bias, w, scores)
         lines[k, BEFORE], _, _ = judge(scores, code, tie_positive, w)
         # ‖w + δ‖² = ‖w‖² + 2·w·δ + ‖δ‖²: the cost depends on the row, not on the size of w.
-        total += step * (2.0 * along(scores, code, rival, w) + step * scaled(w, sq_norm[i] + bias))
+        total += step * (2.0 * along(scores, code, rival, w) + step * scaled(w, sq_norm[i] + bias * bias))
         lines[k, SQ_NORM] = max(total, 0.0)  # rounding may make it negative
         move(values, indices, indptr, i, step, bias, code, rival, w)
         score(values, indices, indptr, i, bias, w, scores)

@@ -44,6 +44,25 @@ def nonzeros(X):
 
 
 @Compiled
+def present(X):
+    """Convert a dense matrix to CSR arrays: values, indices, indptr. Zeros are kept; NaN stands for no value."""
+    indptr = np.zeros(X.shape[0] + 1, dtype=np.uint64)
+    for i in range(U(X.shape[0])):
+        count = U(0)
+        for j in range(U(X.shape[1])):
+            count += U(X[i, j] == X[i, j])
+        indptr[i + ONE] = indptr[i] + count
+    values, indices = np.empty(indptr[-1]), np.empty(indptr[-1], dtype=np.uint32)
+    at = U(0)
+    for i in range(U(X.shape[0])):
+        for j in range(U(X.shape[1])):
+            if X[i, j] == X[i, j]:
+                values[at], indices[at] = X[i, j], j
+                at += ONE
+    return values, indices, indptr
+
+
+@Compiled
 def compact(codes, size):
     """Renumber codes below `size` in the order in which they occur; returns the new codes, and the old code of each."""
     new, old, found = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty_like(codes)

@@ -7,6 +7,8 @@ Strings are stored as in Arrow: the bytes of all strings in one array, and the o
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from perceptrons.core.jit.compiled import Compiled
@@ -15,7 +17,32 @@ from perceptrons.core.parse.bits import U
 
 W = np.uint32
 ONE = U(1)
+LONGEST = U(64)  # bytes of a word that is noted
+MOST = W(0xFFFFFFFF)
+COUNTS, BINARY, LOGS = range(3)  # how words are weighed
 GAPS = tuple(U(gap) for gap in (88573, 29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1))  # Knuth: (3^k − 1) / 2
+
+
+class Table(NamedTuple):
+    """Noted words: arrays with an entry for each slot, the letters that begins and sizes refer to, and what is used.
+
+    `used` has the number of words, and of letters.
+    """
+
+    hashes: Any
+    counts: Any
+    begins: Any
+    sizes: Any
+    letters: Any
+    used: Any
+
+
+class Room(NamedTuple):
+    """Room for the words of one string."""
+
+    line: Any
+    begins: Any
+    ends: Any
 
 
 @register_jitable()
@@ -76,62 +103,176 @@ def hash_strings(text, offsets, mask):
     return hashes
 
 
+@register_jitable()
+def note(word, line, begin, end, table):
+    """Count a word, given by its hash and by line[begin:end], in a table, which is updated in place.
+
+    The table is open: a word is in the first free slot from its hash on. Half of the slots stay free. Once the others
+    are full, or the room for letters is, new words are not noted.
+    """
+    hashes, counts, used, size = table.hashes, table.counts, table.used, end - begin
+    if hashes.size == 0 or size > LONGEST:
+        return
+    last = U(hashes.size) - ONE
+    slot = U(word) & last
+    while counts[slot] > W(0):
+        if hashes[slot] == word:
+            counts[slot] += W(counts[slot] < MOST)
+            return
+        slot = (slot + ONE) & last
+    if U(2) * used[0] > last or used[1] + size > U(table.letters.size):
+        return
+    hashes[slot], counts[slot], table.begins[slot], table.sizes[slot] = word, W(1), used[1], size
+    for i in range(size):
+        table.letters[used[1] + i] = line[begin + i]
+    used[0] += ONE
+    used[1] += size
+
+
 @Compiled
-def hash_words(text, offsets, ngrams, mask, first):
-    """Hash the words of each string to CSR arrays (see `perceptrons.data.table.text`); `first` is the first feature."""
-    n = U(offsets.size) - ONE
+def merge_words(table, more):
+    """Add the words of one table to another, which is updated in place."""
+    hashes, counts = table.hashes, table.counts
+    last = U(hashes.size) - ONE
+    for at in range(U(more.hashes.size)):
+        if more.counts[at] > W(0):
+            word, begin = more.hashes[at], U(more.begins[at])
+            note(word, more.letters, begin, begin + U(more.sizes[at]), table)
+            slot = U(word) & last
+            while counts[slot] > W(0) and hashes[slot] != word:
+                slot = (slot + ONE) & last
+            if counts[slot] > W(0):  # it has been noted once more
+                counts[slot] = W(min(U(counts[slot]) + U(more.counts[at]) - ONE, U(MOST)))
+
+
+@Compiled
+def join_words(letters, begins, sizes, out):
+    """Write the letters of words into out, each followed by a line feed."""
+    at = U(0)
+    for i in range(U(begins.size)):
+        for k in range(U(sizes[i])):
+            out[at] = letters[U(begins[i]) + k]
+            at += ONE
+        out[at] = 10
+        at += ONE
+
+
+@Compiled
+def count_words(text, offsets, counts):
+    """Count the words of all strings, and the bytes of the longest string; fills counts with the two."""
     words, longest = U(0), U(0)
-    for i in range(n):
+    for i in range(U(offsets.size) - ONE):
         inside = False
         for at in range(U(offsets[i]), U(offsets[i + ONE])):
             now = in_word(text[at])
             words += U(now and not inside)
             inside = now
         longest = max(longest, U(offsets[i + ONE] - offsets[i]))
-    room = words * U(ngrams)
-    values, indices = np.empty(room), np.empty(room, dtype=np.uint32)
-    indptr = np.zeros(n + ONE, dtype=np.uint64)
-    # The words of one string in lower case, separated by blanks, and where they begin and end.
-    line = np.empty(longest + ONE, dtype=np.uint8)
-    begins, ends = np.empty(longest + ONE, dtype=np.uint64), np.empty(longest + ONE, dtype=np.uint64)
+    counts[0], counts[1] = words, longest
+
+
+@Compiled
+def hash_words(text, offsets, ngrams, mask, first, weighting, table, room, values, indices, indptr):
+    """Hash the words of each string to CSR arrays (see `perceptrons.data.table.text`); `first` is the first feature.
+
+    Fills values, indices and indptr. `weighting`: COUNTS, BINARY or LOGS. Words are noted in the `table`, if it has
+    slots. The `room` is for the words of one string: in lower case and separated by blanks, where they begin and end.
+    """
+    line, begins, ends = room
     end = U(0)
-    for i in range(n):
-        count, size, inside = U(0), U(0), False
-        for at in range(U(offsets[i]), U(offsets[i + ONE])):
-            byte = text[at]
-            if in_word(byte):
-                if not inside:
-                    begins[count] = size
-                    inside = True
-                line[size] = byte | np.uint8(32) if byte >= 65 and byte <= 90 else byte
-                size += ONE
-            elif inside:
-                ends[count] = size
-                line[size] = 32
-                size += ONE
-                count += ONE
-                inside = False
-        if inside:
-            ends[count] = size
-            count += ONE
+    indptr[0] = end
+    for i in range(U(offsets.size) - ONE):
+        count = split(text, U(offsets[i]), U(offsets[i + ONE]), line, begins, ends)
         begin = end
         for length in range(U(ngrams)):
-            for word in range(count - min(count, length)):
-                indices[end] = murmur3(line, begins[word], ends[word + length]) & mask
+            for at in range(count - min(count, length)):
+                word = murmur3(line, begins[at], ends[at + length])
+                note(word, line, begins[at], ends[at + length], table)
+                indices[end] = word & mask
                 end += ONE
         sort(indices, begin, end)
-        kept, length = begin, 0.0  # count equal features
+        end = count_equal(indices, values, begin, end)
+        weigh_counts(values, begin, end, weighting)
         for at in range(begin, end):
-            if kept > begin and indices[kept - ONE] == indices[at]:
-                values[kept - ONE] += 1.0
-            else:
-                indices[kept], values[kept] = indices[at], 1.0
-                kept += ONE
-        for at in range(begin, kept):
-            length += values[at] * values[at]
-        for at in range(begin, kept):
-            values[at] /= np.sqrt(length)
             indices[at] += first
-        end = kept
         indptr[i + ONE] = end
-    return values[:end].copy(), indices[:end].copy(), indptr
+
+
+@register_jitable()
+def split(text, begin, end, line, begins, ends):
+    """Write the words of text[begin:end] into line, in lower case; returns their number. Fills begins and ends."""
+    count, size, inside = U(0), U(0), False
+    for at in range(begin, end):
+        byte = text[at]
+        if in_word(byte):
+            if not inside:
+                begins[count] = size
+                inside = True
+            line[size] = byte | np.uint8(32) if byte >= 65 and byte <= 90 else byte
+            size += ONE
+        elif inside:
+            ends[count] = size
+            line[size] = 32
+            size += ONE
+            count += ONE
+            inside = False
+    if inside:
+        ends[count] = size
+        count += ONE
+    return count
+
+
+@register_jitable()
+def count_equal(indices, values, begin, end):
+    """Join equal neighbours in indices[begin:end] and count them in values; returns where they end now."""
+    kept = begin
+    for at in range(begin, end):
+        if kept > begin and indices[kept - ONE] == indices[at]:
+            values[kept - ONE] += 1.0
+        else:
+            indices[kept], values[kept] = indices[at], 1.0
+            kept += ONE
+    return kept
+
+
+@register_jitable()
+def weigh_counts(values, begin, end, weighting):
+    """Replace the counts in values[begin:end] by their weights, of length 1 in all."""
+    length = 0.0
+    for at in range(begin, end):
+        if weighting == BINARY:
+            values[at] = 1.0
+        elif weighting == LOGS and values[at] > 1.0:
+            values[at] = 1.0 + np.log(values[at])
+        length += values[at] * values[at]
+    for at in range(begin, end):
+        values[at] /= np.sqrt(length)
+
+
+@Compiled
+def weigh_rare(values, indices, indptr, first, bits, left_out, grow, frequencies, rows):
+    """Weigh words by their rarity: x ← x·log((n + 1)/(d + ½)), then divide by the length of the text.
+
+    n is the number of rows so far, this one included, and d the number of those that have the word. Changes values in
+    place and, with `grow`, frequencies (d by feature) and rows (n), except for rows that are left out. Features before
+    `first` are no words; from there on, each column of text has 2^bits.
+    """
+    for i in range(U(indptr.size) - ONE):
+        at, end = indptr[i], indptr[i + ONE]
+        while at < end and U(indices[at]) < first:
+            at += ONE
+        if grow and not left_out[i]:
+            rows[0] += ONE
+            for k in range(at, end):
+                d = U(indices[k]) - first
+                if frequencies[d] < MOST:
+                    frequencies[d] += W(1)
+        log_n = np.log(rows[0] + 1.0)
+        while at < end:
+            column, begin, length = (U(indices[at]) - first) >> bits, at, 0.0
+            while at < end and (U(indices[at]) - first) >> bits == column:
+                values[at] *= log_n - np.log(frequencies[U(indices[at]) - first] + 0.5)
+                length += values[at] * values[at]
+                at += ONE
+            for k in range(begin, at):
+                values[k] /= np.sqrt(length)

@@ -56,3 +56,51 @@ def line_feeds(text):
     for at in range(U(text.size)):
         count += text[at] == LF
     return count
+
+
+@Compiled
+def quoting(text, delimiter, quote):
+    """How a text uses quotes at the start of cells.
+
+    Returns the number of quoted cells; how many go on after their last quote; line breaks inside of quoted cells; and,
+    if the last one is still open, or the text ends with its quote, the line breaks in it, otherwise −1.
+    """
+    size, at = U(text.size), U(0)
+    opened, odd, breaks, within, field, quoted = 0, 0, 0, 0, True, False
+    while at < size:
+        byte = text[at]
+        at += ONE
+        if quoted:
+            if byte == quote:
+                if at < size and text[at] == quote:
+                    at += ONE
+                elif at < size:
+                    quoted = False
+                    breaks += within
+                    odd += text[at] != delimiter and text[at] != LF and text[at] != CR
+            within += byte == LF
+        else:
+            quoted = field and byte == quote
+            if quoted:
+                opened += 1
+                within = 0
+            field = byte == delimiter or byte == LF or byte == CR
+    return opened, odd, breaks, within if quoted else -1
+
+
+@Compiled
+def same_width(text, delimiter):
+    """Whether all lines that end with a line feed, and are not blank, have the same number of delimiters."""
+    width, found, letters = -1, 0, 0
+    for at in range(U(text.size)):
+        byte = text[at]
+        if byte == LF:
+            if letters > 0:
+                if width >= 0 and found != width:
+                    return False
+                width = found
+            found, letters = 0, 0
+        elif byte != CR:
+            letters += 1
+            found += byte == delimiter
+    return width >= 0

@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.parse.columns import beside, compact, matrix, nonzeros, ones
+from perceptrons.core.parse.columns import beside, compact, matrix, nonzeros, ones, present
 from perceptrons.core.rows import GOOD, survey
 from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.encoding import MISSING, Encoding
-from perceptrons.data.table.text import Csr, hashes, word_rows
+from perceptrons.data.table.lexicon import Lexicon
+from perceptrons.data.table.noted_words import NotedWords
+from perceptrons.data.table.settings import MEAN
+from perceptrons.data.table.text import TFIDF, Csr, hashes, word_rows
+from perceptrons.data.table.values import is_view, nulls_of, values_of
 
 SHARED = 4  # a dictionary of texts may take SHARED times the longest row
 
@@ -25,26 +29,50 @@ class Piece(NamedTuple):
     X: npt.NDArray[np.float64]
     sq_norm: npt.NDArray[np.float64]
     hashed: Csr | None
-    codes: list[npt.NDArray[Any]]  # for each column of categories, the category of each row
+    columns: list[str]  # with features that are numbered in the order in which they occur
+    codes: list[npt.NDArray[Any]]  # for each of them, the category of each row; −1 for none
     categories: list[list[str]]  # in the order in which they occur
+    missing: dict[str, int]  # number of missing cells of each column that has any
     y: npt.NDArray[Any] | None
+    words: list[NotedWords]  # the words behind hashes, for each column of text; empty if they are not noted
+
+    def weigh(
+        self, encoding: Encoding, lexicon: Lexicon, left_out: npt.NDArray[np.bool_] | None, *, grow: bool
+    ) -> None:
+        """Weigh words by their rarity; with `grow`, count them first, except in rows that are left out."""
+        if encoding.texts and encoding.weighting == TFIDF:
+            assert self.hashed is not None
+            where = encoding.begin_text, encoding.text_bits, len(encoding.texts)
+            lexicon.weigh(self.hashed, *where, left_out, grow=grow)
+        if self.words:
+            lexicon.note(self.words)
+        lexicon.seen += len(self.X) if grow else 0
 
     def rows(self, encoding: Encoding, *, grow: bool) -> Rows:
         """Make the rows for a pass; with `grow`, new categories are added to the encoding."""
         if encoding.dense:
             return Rows(readonly(self.X), None, None, encoding.n_features, self.sq_norm)
-        parts: list[Csr] = [nonzeros(self.X)] if encoding.numbers else []
+        parts: list[Csr] = []
+        if encoding.numbers:
+            parts.append(nonzeros(self.X) if encoding.scale == "none" else present(self.X))
         if self.hashed is not None:
             parts.append(self.hashed)
         if self.codes:
-            parts.append(ones(encoding.number(self.codes, self.categories, grow=grow)))
+            parts.append(ones(encoding.number(self.codes, self.categories, grow=grow, columns=self.columns)))
         values, indices, indptr = _side_by_side(parts)
         arrays = readonly(values), readonly(indices), readonly(indptr)
         sq_norm, _, _ = survey(*arrays, np.uint64(encoding.n_features))  # always finite: X was checked
         return Rows(*arrays, encoding.n_features, sq_norm)
 
 
-def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
+def encode(
+    table: Any,
+    encoding: Encoding,
+    target: str | None,
+    means: dict[str, float] | None = None,
+    *,
+    notes_words: bool = False,
+) -> list[Piece]:
     """Convert a table to pieces.
 
     Parameters
@@ -53,6 +81,10 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
     encoding : Encoding
     target : str or None
         The column of labels.
+    means : dict of str to float, optional
+        What replaces missing numbers if missing="mean". By default sparse rows have no entry for them.
+    notes_words : bool
+        Whether to note the words behind hashes.
 
     Returns
     -------
@@ -68,17 +100,23 @@ def encode(table: Any, encoding: Encoding, target: str | None) -> list[Piece]:
     for begin in range(0, table.num_rows, rows):
         part = table.slice(begin, rows)
         flaws: list[Flaw] = []
-        X, sq_norm = _numbers(part, encoding, flaws)
-        categories = [_categories(part.column(name), encoding, name, flaws) for name in encoding.categories]
-        texts = [_texts(part.column(name), encoding, name, flaws) for name in encoding.texts]
+        X, sq_norm, absent = _numbers(part, encoding, means, flaws)
+        missing = {name: int(mask.sum()) for name, mask in absent.items()}
+        categories = [_categories(part.column(name), encoding, name, flaws, missing) for name in encoding.categories]
+        texts = [_texts(part.column(name), encoding, name, flaws, missing) for name in encoding.texts]
         y = None if target is None else _labels(part.column(target), encoding.label, target, flaws)
         if flaws:
             first = min(flaws, key=lambda flaw: flaw.row)
             raise Flaw(begin + first.row, first.column, first.what)
-        hashed = _hashed(categories, texts, encoding) if encoding.n_hashed or texts else None
-        onehot = [] if encoding.n_hashed else categories
-        words = [column.to_pylist() for _, column in onehot]
-        pieces.append(Piece(X, sq_norm, hashed, [codes for codes, _ in onehot], words, y))
+        noted = [NotedWords.for_piece(column.nbytes) for column in texts] if notes_words else []
+        hashed = _hashed(categories, texts, encoding, noted) if encoding.n_hashed or texts else None
+        names, onehot = ([], []) if encoding.n_hashed else (list(encoding.categories), categories)
+        codes, words = [codes for codes, _ in onehot], [column.to_pylist() for _, column in onehot]
+        if encoding.indicates:  # the feature "age=missing"
+            names += list(absent)
+            codes += [mask.astype(np.int64) - 1 for mask in absent.values()]
+            words += [[MISSING] for _ in absent]
+        pieces.append(Piece(X, sq_norm, hashed, names, codes, words, missing, y, noted))
     return pieces
 
 
@@ -106,13 +144,6 @@ def _rows_at_once(table: Any, encoding: Encoding, target: str | None) -> int:
     return rows
 
 
-def is_view(type: Any) -> bool:
-    """Whether an Arrow type is text whose values may share memory."""
-    import pyarrow as pa
-
-    return hasattr(pa.types, "is_string_view") and bool(pa.types.is_string_view(type))  # not in older versions
-
-
 def _sizes(column: Any) -> npt.NDArray[Any] | None:
     """The number of bytes of each text; None if the column holds no text."""
     import pyarrow as pa
@@ -127,28 +158,32 @@ def _sizes(column: Any) -> npt.NDArray[Any] | None:
 
 
 def _numbers(
-    part: Any, encoding: Encoding, flaws: list[Flaw]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """The columns of numbers as one matrix, and the squared lengths of its rows."""
+    part: Any, encoding: Encoding, means: dict[str, float] | None, flaws: list[Flaw]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], dict[str, npt.NDArray[np.bool_]]]:
+    """The columns of numbers as one matrix, the squared lengths of its rows, and where columns have missing cells."""
     import pyarrow as pa
 
     n, columns = np.uint64(part.num_rows), []
+    absent: dict[str, npt.NDArray[np.bool_]] = {}
     for name in encoding.numbers:
-        column, fill = _as(part.column(name), pa.float64()).combine_chunks(), encoding.fill(name)
+        column = _as(part.column(name), pa.float64()).combine_chunks()
+        values = values_of(column, np.float64)
         if column.null_count:
-            if fill is None:
-                flaws.append(_missing(column.is_null(), name, "a number"))
-            column = column.fill_null(0.0 if fill is None else fill)
-        columns.append(values_of(column, np.float64))
+            absent[name] = nulls_of(column)
+            values = np.where(absent[name], 0.0, values)
+        columns.append(values)
     X = matrix(np.array([column.__array_interface__["data"][0] for column in columns], dtype=np.uint64), n)
     sq_norm, verdict, row = survey(readonly(X), None, None, np.uint64(X.shape[1]))
-    if verdict == GOOD:
-        return X, sq_norm
+    if verdict == GOOD and not absent:
+        return X, sq_norm, absent
+    left_out = encoding.indicates and encoding.scale != "none" and means is None
     for j, name in enumerate(encoding.numbers):
-        nan, fill = np.isnan(X[:, j]), encoding.fill(name)
-        if nan.any() and fill is None:
-            flaws.append(_missing(nan, name, "a number"))
-        X[nan, j] = 0.0 if fill is None else fill
+        nan, fill = np.isnan(X[:, j]) | absent.get(name, False), encoding.fill(name)
+        if nan.any():
+            absent[name] = nan
+            if fill is None:
+                flaws.append(_missing(nan, name, "a number"))
+            X[nan, j] = (means or {}).get(name, 0.0) if encoding.missing == MEAN else fill or 0.0
         infinite = np.flatnonzero(np.isinf(X[:, j]))
         if infinite.size:
             what = f"got {X[infinite[0], j]}, expected a finite number"
@@ -157,7 +192,11 @@ def _numbers(
     sq_norm, verdict, row = survey(readonly(X), None, None, np.uint64(X.shape[1]))
     if verdict != GOOD:
         flaws.append(Flaw(int(row), None, OVERFLOW))
-    return X, sq_norm
+    if left_out:
+        for j, name in enumerate(encoding.numbers):
+            if name in absent:
+                X[absent[name], j] = np.nan
+    return X, sq_norm, {name: absent[name] for name in encoding.numbers if name in absent}
 
 
 def _as(column: Any, type: Any) -> Any:
@@ -165,13 +204,9 @@ def _as(column: Any, type: Any) -> Any:
     return column if column.type == type else column.cast(type, safe=False)
 
 
-def values_of(column: Any, dtype: Any) -> npt.NDArray[Any]:
-    """View the numbers of a column without nulls. (The column's `to_numpy` would import pandas.)"""
-    size = np.dtype(dtype).itemsize
-    return np.frombuffer(column.buffers()[1], dtype=dtype, count=len(column), offset=column.offset * size)
-
-
-def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> tuple[npt.NDArray[np.int64], Any]:
+def _categories(
+    column: Any, encoding: Encoding, name: str, flaws: list[Flaw], missing: dict[str, int]
+) -> tuple[npt.NDArray[np.int64], Any]:
     """Convert a column to codes and the categories they stand for, in order of first occurrence."""
     import pyarrow as pa
     from pyarrow import compute
@@ -181,8 +216,10 @@ def _categories(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -
     codes, words = _coded(column)
     blank = compute.equal(words, "")
     empty = np.append(values_of(blank.cast("uint8"), np.bool_), True)[codes]  # an empty CSV cell is null, code −1
-    if empty.any() and encoding.fill(name) is None:
-        flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
+    if empty.any():
+        missing[name] = int(empty.sum())
+        if encoding.fill(name) is None:
+            flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
     last = pa.array([MISSING], pa.large_string())  # the category of nulls, whose code is −1
     unique = pa.concat_arrays([compute.if_else(blank, MISSING, words), last]).dictionary_encode()
     codes, used = compact(values_of(unique.indices, np.int32).astype(np.int64)[codes], len(unique.dictionary))
@@ -202,12 +239,15 @@ def _coded(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
     return codes, column.dictionary.cast("large_string").fill_null("")
 
 
-def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw]) -> Any:
+def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw], missing: dict[str, int]) -> Any:
     """Read a column of text; a missing text has no words."""
     column = _strings(column)
-    if column.null_count and encoding.fill(name) is None:
-        flaws.append(_missing(column.is_null(), name, "a text without words"))
-    return column.fill_null("")
+    if column.null_count:
+        missing[name] = column.null_count
+        if encoding.fill(name) is None:
+            flaws.append(_missing(column.is_null(), name, "a text without words"))
+        column = column.fill_null("")  # which imports pandas
+    return column
 
 
 def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:
@@ -245,8 +285,8 @@ def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray
     return np.asarray(y, dtype=None if type == "str" else type)
 
 
-def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding) -> Csr:
-    """The hashed features, of categories and words."""
+def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encoding, noted: list[NotedWords]) -> Csr:
+    """The hashed features, of categories and words; words are noted if there are tables for them."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -259,9 +299,9 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
             full = compute.binary_join_element_wise(begin, words, pa.scalar("", pa.large_string()))
             features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes]
         parts.append(ones(features))
-    first += encoding.n_hashed
     for t, column in enumerate(texts):
-        parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, first + (t << encoding.text_bits)))
+        begin, table = encoding.begin_text + (t << encoding.text_bits), noted[t] if noted else None
+        parts.append(word_rows(column, encoding.ngrams, encoding.text_bits, begin, encoding.weighting, table))
     return _side_by_side(parts)
 
 
@@ -282,5 +322,5 @@ def _strings(column: Any) -> Any:
 
 def _missing(empty: Any, name: str, instead: str) -> Flaw:
     row = np.flatnonzero(np.asarray(empty))[0]
-    what = f"the value is missing: remove the row, drop the column, or put {instead} in its place with missing=0"
+    what = f"the value is missing: remove the row, drop the column, or put {instead} in its place with missing='mean'"
     return Flaw(int(row), name, what)

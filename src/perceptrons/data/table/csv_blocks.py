@@ -5,27 +5,25 @@ Arrow's streaming reader parses one block at a time, and takes half again as lon
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from perceptrons.core.parse.records import NO_QUOTE, line_feeds, records
+from perceptrons.core.parse.records import line_feeds
 from perceptrons.data import files
 from perceptrons.data.files import DataError
+from perceptrons.data.table.dialects.decoding import BOM, decoded, to_text
+from perceptrons.data.table.dialects.dialect import ALL, CsvDialect
+from perceptrons.data.table.dialects.header import header
+from perceptrons.data.table.dialects.numerals import parsed
 
 BLOCK = 1 << 22  # bytes
-MOST_COLUMNS = 30_000  # Arrow takes 18 kB for each
 BEGINNING = 1 << 22  # bytes of the first block, which decides what the columns hold
-BOM, OTHER_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
-ALL = np.iinfo(np.int64).max
 COLUMNS = re.compile(r"CSV parse error: (?:Row #\d+: )?Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (\w+): (.*)", re.DOTALL)
-NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 T = TypeVar("T")
 EXPECTED = {"double": "a number", "int64": "an integer, as in the rows before", "bool": "true or false"}
 
@@ -41,32 +39,13 @@ class Flaw(Exception):
         The column, if the flaw concerns only one.
     what : str
         What is wrong.
+    kind : {"", "number", "text"}
+        Whether a cell is not a number as Arrow reads numbers, or is not UTF-8.
     """
 
-    def __init__(self, row: int, column: str | None, what: str) -> None:
+    def __init__(self, row: int, column: str | None, what: str, kind: str = "") -> None:
         super().__init__(what)
-        self.row, self.column, self.what = row, column, what
-
-
-@dataclass(frozen=True)
-class CsvDialect:
-    """How the records of a CSV file are written."""
-
-    delimiter: str = ","
-    header: bool = True
-    quotes: bool = True
-
-    def walk(self, text: Any, stop: int) -> tuple[int, int, int]:
-        """Skip up to `stop` records: how many were complete, where the next begins, and the line feeds before it."""
-        quote = ord('"') if self.quotes else NO_QUOTE
-        found, begin, lines = records(np.frombuffer(text, dtype=np.uint8), ord(self.delimiter), quote, stop)
-        return int(found), int(begin), int(lines)
-
-    def cut(self, text: bytearray) -> int:
-        """The position where the last, incomplete record begins."""
-        if self.quotes and b'"' in text:  # a line feed may be part of a value
-            return self.walk(text, ALL)[1]
-        return text.rfind(b"\n") + 1 or text.rfind(b"\r") + 1
+        self.row, self.column, self.what, self.kind = row, column, what, kind
 
 
 @dataclass(frozen=True)
@@ -80,6 +59,7 @@ class CsvBlock:
     names: list[str]
     dialect: CsvDialect
     quotes: bool  # whether the text contains any
+    notes: set[str] = field(default_factory=set)  # what the user should know about the file
 
     def place(self, row: int) -> str:
         """The file and the line of a row."""
@@ -91,14 +71,17 @@ class CsvBlock:
         """Whether there are no records."""
         return self.dialect.walk(self.text, 0)[1] == len(self.text)
 
-    def schema(self) -> Any:
-        """The names and types of the columns, as this block suggests them."""
+    def sample(self, names: list[str]) -> Any:
+        """Some columns as an Arrow table, with the types that this block suggests."""
         import pyarrow as pa
 
-        found = self.judged(lambda block: block._read(None)).schema
-        binary = [field.name for field in found if field.type == pa.binary()]
-        if binary:  # some text is not UTF-8: read it as text, so that the error says where
-            self.judged(lambda block: block._read({name: pa.string() for name in binary}))
+        found = self.judged(lambda block: block._read({}, names))
+        if not any(each.type == pa.binary() for each in found.schema):
+            return found
+        if self.dialect.encoding is None:
+            return self._recoded().sample(names)
+        types = {each.name: pa.string() if each.type == pa.binary() else each.type for each in found.schema}
+        self.judged(lambda block: block._read(types))  # the error says where the text is not UTF-8
         return found
 
     def judged(self, judge: Callable[[CsvBlock], T]) -> T:
@@ -131,43 +114,69 @@ class CsvBlock:
         complete, _, _ = self.dialect.walk(self.text, end)
         return replace(self, text=self.text[first : last if complete == end else len(self.text)])
 
-    def check_categories(self, names: list[str]) -> None:
-        """Refuse a column of text in which most cells are numbers: the others are probably typing errors."""
-        if not names:
-            return
-        import pyarrow as pa
-        from pyarrow import compute
-        from pyarrow.csv import ConvertOptions
-
-        for name in names:
-            cells = self._read({name: pa.string()}).column(name).combine_chunks()
-            numbers = compute.match_substring_regex(cells, NUMBER)
-            missing = compute.is_in(compute.utf8_trim_whitespace(cells), pa.array(ConvertOptions().null_values))
-            others = compute.invert(compute.or_(numbers, missing))
-            if compute.sum(numbers).as_py() > compute.sum(others).as_py():
-                row = compute.index(others, True).as_py()
-                what = f"expected a number as in most rows, got {cells[row].as_py()!r:.60}"
-                remedy = f"correct it, or treat all values as categories with categorical=[{name!r}]"
-                raise Flaw(row, name, f"{what}: {remedy}")
-
     def table(self, types: dict[str, Any]) -> Any:
-        """Read the columns named, with the types given. Blanks around categories are removed.
+        """Read the columns named, with the types given; numbers that are strings are read as `numerals` does.
 
-        Arrow does the same with numbers: ``39, Private, 7`` is a common way to write.
+        Blanks around categories are removed. Arrow does the same with numbers: ``39, Private, 7`` is a common way to
+        write.
         """
         import pyarrow as pa
 
-        table = self._read(types)
+        numerals = [name for name, type in types.items() if type == pa.string()]
+        while True:
+            try:
+                table = self._read(types)
+                break
+            except Flaw as flaw:
+                if flaw.kind == "text" and self.dialect.encoding is None:
+                    return self._recoded().table(types)
+                if flaw.kind != "number" or flaw.column is None:
+                    raise
+                numerals.append(flaw.column)
+                types = {**types, flaw.column: pa.string()}
         for j, name in enumerate(table.column_names):
             if pa.types.is_dictionary(types[name]):
-                from pyarrow import compute  # slow to import, and tables of numbers do not need it
-
-                coded = table.column(j).combine_chunks()
-                words = compute.utf8_trim(coded.dictionary, " \t")
-                table = table.set_column(j, name, pa.DictionaryArray.from_arrays(coded.indices, words))
+                table = table.set_column(j, name, self._words(table.column(j)))
+            elif name in numerals:
+                table = table.set_column(j, name, self._numbers(table.column(j), name))
         return table
 
-    def _read(self, types: dict[str, Any] | None) -> Any:
+    def numbers(self, names: list[str]) -> Any:
+        """Read columns of numbers, however they are written."""
+        import pyarrow as pa
+
+        return self.judged(lambda block: block.table(dict.fromkeys(names, pa.float64())))
+
+    def _words(self, column: Any) -> Any:
+        """Categories without the blanks around them; an empty one is missing."""
+        import pyarrow as pa
+        from pyarrow import compute  # slow to import, and tables of numbers do not need it
+
+        coded = column.combine_chunks()
+        words = compute.utf8_trim(coded.dictionary, " \t")
+        marks = pa.array(self.dialect.missing_words, pa.string())
+        words = compute.if_else(compute.is_in(words, marks), "", words)
+        return pa.DictionaryArray.from_arrays(coded.indices, words)
+
+    def _numbers(self, column: Any, name: str) -> Any:
+        """Numbers with signs of money, groups of digits, and the like."""
+        import pyarrow as pa
+
+        coded = column.combine_chunks().dictionary_encode()
+        marks, values = set(self.dialect.missing_numbers), []
+        for text in coded.dictionary.to_pylist():
+            values.append(None if text.strip() in marks else parsed(text, self.dialect.decimal))
+            if values[-1] is None and text.strip() not in marks:
+                raise Flaw(0, name, f"expected a number, got {text!r:.60}")
+        return pa.array(values, pa.float64()).take(coded.indices)
+
+    def _recoded(self) -> CsvBlock:
+        """The same block in UTF-8. Its text is Windows-1252, or mostly UTF-8 with some bytes that are wrong."""
+        text = to_text(bytes(self.text), self.notes)
+        return replace(self, text=memoryview(text.encode()), dialect=replace(self.dialect, encoding="utf-8"))
+
+    def _read(self, types: dict[str, Any], names: list[str] | None = None) -> Any:
+        """Read the columns named, by default those with types; other types are inferred."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -179,7 +188,8 @@ class CsvBlock:
             quote_char='"' if self.dialect.quotes else False,
             newlines_in_values=self.quotes,
         )
-        chosen = {} if types is None else {"column_types": types, "include_columns": list(types)}
+        chosen: dict[str, Any] = {"null_values": self.dialect.missing_numbers, "decimal_point": self.dialect.decimal}
+        chosen |= {"column_types": types, "include_columns": names or list(types)}
         try:
             return arrow_csv.read_csv(
                 pa.BufferReader(pa.py_buffer(text)), reading, parsing, arrow_csv.ConvertOptions(**chosen)
@@ -196,29 +206,47 @@ class CsvBlock:
         if found is None:
             return Flaw(0, None, f"cannot be read from here on: {message}")
         column, type, what = found.groups()
-        got = what.removeprefix("invalid value ")
+        got, name = what.removeprefix("invalid value "), self.names[int(column)]
         if "UTF8" in what:
-            what = "the text is not UTF-8: convert the file, for instance with iconv"
-        else:
-            what = f"expected {EXPECTED.get(type, type)}, got {got:.60}"
-        return Flaw(0, self.names[int(column)], what)
+            what = "the text is not UTF-8: name its encoding with encoding='latin-1', for instance"
+            return Flaw(0, name, what, "text")
+        return Flaw(0, name, f"expected {EXPECTED.get(type, type)}, got {got:.60}", "number" * (type == "double"))
 
 
-def read_csv(path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
-    """Read the blocks of a file; the first may be empty."""
+Settle = Callable[[memoryview, bool], CsvDialect]  # from the beginning of a file, and whether it is the whole file
+
+
+def read_csv(path: str, settle: Settle, encoding: str | None, notes: set[str]) -> Iterator[CsvBlock]:
+    """Read the blocks of a file; the first may be empty.
+
+    Parameters
+    ----------
+    path : str
+    settle : callable
+        Decides how the file is written.
+    encoding : str, optional
+        The encoding of the text, if it is known.
+    notes : set of str
+        What the user should know about the file is added to it.
+
+    Yields
+    ------
+    CsvBlock
+    """
     names: list[str] | None = None
+    dialect: CsvDialect | None = None
     line, ended, begun = 1, False, False
     where = files.display([path])
     with files.open_binary(path) as stream:
-        begin = stream.read(len(BOM))
-        rest = memoryview(b"" if begin == BOM else begin)
+        content, rest = decoded(stream, encoding, where, notes)
         while not ended:
             block = max(BLOCK if begun else BEGINNING, len(rest))
             text = bytearray(min(len(rest) + block, files.LONGEST + 1))
             view = memoryview(text)
             view[: len(rest)] = rest
-            size = _fill(stream, view, len(rest))
+            size = _fill(content, view, len(rest))
             ended = size < len(text)
+            dialect = dialect or settle(view[:size], ended)
             end = size if ended else dialect.cut(text)
             quoted = dialect.quotes and b'"' in text
             fault = None
@@ -233,46 +261,23 @@ def read_csv(path: str, dialect: CsvDialect) -> Iterator[CsvBlock]:
                     fault, end = f"{where}:{line + lines}: {what}", last
             whole, rest = view[:end], view[end:size]
             if names is None and dialect.walk(whole, 0)[1] < end:
-                names, skipped = _header(whole, where, dialect)
+                names, skipped = header(whole, where, dialect, notes)
                 line += line_feeds(np.frombuffer(whole[:skipped], dtype=np.uint8))
                 whole = whole[skipped:]
             if names is not None and (len(whole) or not begun):
-                found = CsvBlock(path, whole, line, stream.position(), names, dialect, quoted)
+                found = CsvBlock(path, whole, line, stream.position(), names, dialect, quoted, notes)
                 begun = begun or not found.empty
                 yield found
             if fault is not None:
                 raise DataError(fault)
             line += line_feeds(np.frombuffer(whole, dtype=np.uint8))
     if names is None:
-        raise DataError(f"{where} is empty: expected {'a line with column names' if dialect.header else 'rows'}")
+        bare = dialect is not None and not dialect.header
+        raise DataError(f"{where} is empty: expected {'rows' if bare else 'a line with column names'}")
 
 
-def _fill(stream: files.Stream, view: memoryview, size: int) -> int:
+def _fill(stream: Any, view: memoryview, size: int) -> int:
     """Fill the view from `size` on; returns where the data end."""
     while size < len(view) and (got := stream.readinto(view[size:])):
         size += got
     return size
-
-
-def _header(block: memoryview, where: str, dialect: CsvDialect) -> tuple[list[str], int]:
-    """The names of the columns, and where the rows begin."""
-    if bytes(block[:2]) in OTHER_BOMS:
-        raise DataError(f"{where} is UTF-16, expected UTF-8: convert it, for instance with iconv")
-    found, at, _ = dialect.walk(block, 1)
-    record = bytes(block[:at] if found else block)
-    try:
-        text = record.decode().strip("\r\n")
-    except UnicodeDecodeError:
-        raise DataError(f"{where}:1: the header is not UTF-8: convert the file, for instance with iconv") from None
-    fields = text.split(dialect.delimiter)
-    if dialect.quotes and '"' in text:
-        try:
-            fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))
-        except csv.Error as error:
-            raise DataError(f"{where}:1: the names of the columns cannot be read: {error}") from None
-    if len(fields) > MOST_COLUMNS:
-        what = f"has {len(fields):,} columns, expected at most {MOST_COLUMNS:,}"
-        raise DataError(f"{where}:1: the first row {what}: save wide tables as .npy or svmlight files")
-    if not dialect.header:
-        return [str(j) for j in range(len(fields))], 0
-    return [name.strip() for name in fields], len(record)

@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core.parse.columns import NONE
-from perceptrons.data.files import DataError
+from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.lexicon import STATE, Lexicon
+from perceptrons.data.table.settings import MEAN, Fill
+from perceptrons.data.table.states import check_state
 
-LISTS = ("numbers", "categories", "flags", "texts")
-LABELS = ("int64", "float64", "bool", "str")
-MISSING = "missing"  # the category that replaces missing ones
-Fill = float | dict[str, float] | None
-
-
-class Settings(NamedTuple):
-    """The user's choices about the columns of a table; see `TableSource`."""
-
-    target: str | None = None
-    features: list[str] | None = None
-    drop: Sequence[str] = ()
-    categorical: str | Sequence[str] = "auto"
-    hash_bits: int | None = None
-    text: Sequence[str] = ()
-    ngrams: int = 1
-    text_bits: int = 18
-    missing: Fill = None
-
-    @property
-    def marked(self) -> list[str]:
-        """The columns that the user marked as categories."""
-        return [] if self.categorical == "auto" else list(self.categorical)
-
-    def check(self) -> None:
-        """Refuse settings that are wrong for every table."""
-        for name, bits in {"hash_bits": self.hash_bits, "text_bits": self.text_bits}.items():
-            if bits is not None and not 1 <= bits <= 28:
-                raise DataError(f"{name} must lie between 1 and 28, got {bits}")
-        if not 1 <= self.ngrams <= 8:
-            raise DataError(f"ngrams must lie between 1 and 8, got {self.ngrams}")
-        fills = self.missing.values() if isinstance(self.missing, dict) else [self.missing]
-        for fill in fills:
-            if fill is not None and not np.isfinite(fill):
-                raise DataError(f"missing must be a finite number, got {fill}")
+MISSING = "missing"  # the category that replaces missing ones, and the name of the feature of missing numbers
 
 
 @dataclass
@@ -55,7 +23,8 @@ class Encoding:
 
     Features are numbered in this order: one for each column of numbers; with `hash_bits`, 2^hash_bits features that
     all categories share, each hashed as "column=category"; 2^text_bits for each column of text; without `hash_bits`,
-    one for each category, in the order in which categories first occur, row by row.
+    one for each category, in the order in which categories first occur, row by row. With missing="mean", a column of
+    numbers with missing cells has one more feature, which is 1 in rows without a number: the category "missing".
 
     Parameters
     ----------
@@ -71,6 +40,18 @@ class Encoding:
         See `TableSource`.
     seen : list of (str, str)
         The column and name of each category, by its number.
+    scale : {"none", "standard"}
+        How the numbers should be scaled. With "standard", sparse rows contain all numbers, also zeros.
+    sparse : bool
+        Whether rows are sparse although all columns are numbers, because some are missing.
+    means : dict of str to float
+        What replaces missing numbers with missing="mean", when a model reads new rows; by default 0.
+    dialect : CsvDialect, optional
+        How the CSV files were written.
+    weighting : {"counts", "binary", "tfidf"}
+        How words are weighed. Files of earlier versions do not say: they count.
+    lexicon : Lexicon
+        The words of training rows.
 
     Examples
     --------
@@ -91,9 +72,15 @@ class Encoding:
     text_bits: int = 18
     missing: Fill = None
     seen: list[tuple[str, str]] = field(default_factory=list)
+    scale: str = "none"
+    sparse: bool = False
+    means: dict[str, float] = field(default_factory=dict)
+    dialect: CsvDialect | None = None
+    weighting: str = "counts"
+    lexicon: Lexicon = field(default_factory=Lexicon, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._known: dict[str, dict[str, int]] = {name: {} for name in self.categories}
+        self._known: dict[str, dict[str, int]] = {name: {} for name in [*self.categories, *self.numbers]}
         for number, (column, category) in enumerate(self.seen):
             self._known[column][category] = number
 
@@ -105,7 +92,7 @@ class Encoding:
     @property
     def dense(self) -> bool:
         """Whether all columns are numbers, so that rows are dense."""
-        return not self.categories and not self.texts
+        return not self.categories and not self.texts and not self.sparse
 
     @property
     def n_hashed(self) -> int:
@@ -113,9 +100,14 @@ class Encoding:
         return 1 << self.hash_bits if self.hash_bits is not None and self.categories else 0
 
     @property
+    def begin_text(self) -> int:
+        """The number of the first feature of words."""
+        return len(self.numbers) + self.n_hashed
+
+    @property
     def begin_onehot(self) -> int:
         """The number of the first one-hot feature."""
-        return len(self.numbers) + self.n_hashed + (len(self.texts) << self.text_bits)
+        return self.begin_text + (len(self.texts) << self.text_bits)
 
     @property
     def n_features(self) -> int:
@@ -144,7 +136,8 @@ class Encoding:
         bool
         """
         mine, theirs = (
-            (each.numbers, each.n_hashed, each.texts, each.ngrams, each.text_bits) for each in (self, other)
+            (each.numbers, each.n_hashed, each.texts, each.ngrams, each.text_bits, each.weighting)
+            for each in (self, other)
         )
         return mine == theirs and other.seen == self.seen[: len(other.seen)]
 
@@ -158,7 +151,8 @@ class Encoding:
         Returns
         -------
         str
-            "age" for a number, "job=teacher" for a category; "hash[731]" or "message[731]" for a hashed feature.
+            "age" for a number, "job=teacher" for a category, "message: free" for a word. A hashed feature whose word
+            is not known is "hash[731]" or "message[731]".
         """
         if j < len(self.numbers):
             return self.numbers[j]
@@ -168,7 +162,21 @@ class Encoding:
         if j < self.n_hashed:
             return f"hash[{j}]"
         column, bucket = divmod(j - self.n_hashed, 1 << self.text_bits)
-        return f"{self.texts[column]}[{bucket}]"
+        word = self.lexicon.words.get(j - self.n_hashed)
+        return f"{self.texts[column]}[{bucket}]" if word is None else f"{self.texts[column]}: {word}"
+
+    def with_words_of(self, features: npt.NDArray[Any]) -> Encoding:
+        """A copy that knows the words of only these features, for a model file.
+
+        Parameters
+        ----------
+        features : ndarray of int
+
+        Returns
+        -------
+        Encoding
+        """
+        return replace(self, lexicon=self.lexicon.only(features - self.begin_text, self.text_bits))
 
     def fill(self, column: str) -> float | None:
         """The number that replaces missing values of a column.
@@ -180,23 +188,49 @@ class Encoding:
         Returns
         -------
         float or None
-            None if missing values are refused.
+            None if missing values are refused; 0 with missing="mean".
         """
-        return self.missing.get(column) if isinstance(self.missing, dict) else self.missing
+        found = self.missing.get(column) if isinstance(self.missing, dict) else self.missing
+        return 0.0 if isinstance(found, str) else found
+
+    @property
+    def indicates(self) -> bool:
+        """Whether a feature of its own marks missing numbers."""
+        return self.missing == MEAN and not self.dense
+
+    def knows(self, column: str, category: str) -> bool:
+        """Tell whether a category has a feature.
+
+        Parameters
+        ----------
+        column, category : str
+
+        Returns
+        -------
+        bool
+        """
+        return category in self._known[column]
 
     def number(
-        self, codes: list[npt.NDArray[Any]], categories: list[list[str]], *, grow: bool
+        self,
+        codes: list[npt.NDArray[Any]],
+        categories: list[list[str]],
+        *,
+        grow: bool,
+        columns: list[str] | None = None,
     ) -> npt.NDArray[np.uint32]:
         """Number the categories of rows.
 
         Parameters
         ----------
         codes : list of ndarray
-            For each column of categories, the code of each row: a position in `categories`.
+            For each column of categories, the code of each row: a position in `categories`, or −1 for no feature.
         categories : list of list of str
             For each column, its categories in the order in which they occur.
         grow : bool
             Whether new categories get the next numbers; otherwise they have no feature.
+        columns : list of str, optional
+            The names of the columns; by default all columns of categories.
 
         Returns
         -------
@@ -204,23 +238,30 @@ class Encoding:
             Feature numbers.
         """
         fresh, numbers = [], []
+        columns = self.categories if columns is None else columns
         for c, (code, words) in enumerate(zip(codes, categories, strict=True)):
-            known = self._known[self.categories[c]]
+            known = self._known[columns[c]]
             numbers.append(np.array([known.get(word, -1) for word in words], dtype=np.int64))
             new = np.flatnonzero(numbers[c] < 0).tolist() if grow else []
             if new:
                 first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))
                 fresh += [(int(first[i]), c, i) for i in new]
         for _, c, i in sorted(fresh):  # row by row, so that numbers do not depend on where batches end
-            numbers[c][i] = self._known[self.categories[c]][categories[c][i]] = len(self.seen)
-            self.seen.append((self.categories[c], categories[c][i]))
+            numbers[c][i] = self._known[columns[c]][categories[c][i]] = len(self.seen)
+            self.seen.append((columns[c], categories[c][i]))
         found = np.empty((len(codes[0]), len(codes)), dtype=np.uint32)
         for c, code in enumerate(codes):
-            found[:, c] = np.where(numbers[c] < 0, NONE, numbers[c] + self.begin_onehot).astype(np.uint32)[code]
+            features = np.where(numbers[c] < 0, NONE, numbers[c] + self.begin_onehot).astype(np.uint32)
+            found[:, c] = np.append(features, NONE)[code]
         return found
 
-    def state(self) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    def state(self, *, words: bool = True) -> tuple[dict[str, Any], dict[str, list[str]]]:
         """Convert the encoding to plain data.
+
+        Parameters
+        ----------
+        words : bool, default=True
+            Whether the words behind hashes are included; rows do not depend on them.
 
         Returns
         -------
@@ -229,9 +270,10 @@ class Encoding:
         lists : dict of list of str
             Lists that may be long.
         """
-        meta = asdict(self)
-        del meta["seen"]
-        return meta, {"column": [column for column, _ in self.seen], "category": [word for _, word in self.seen]}
+        meta = asdict(replace(self, seen=[], lexicon=Lexicon()))
+        del meta["seen"], meta["lexicon"]
+        seen = {"column": [column for column, _ in self.seen], "category": [word for _, word in self.seen]}
+        return meta, seen | (self.lexicon.state(self.text_bits, words=words) if self.texts else {})
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], lists: dict[str, list[str]]) -> Encoding:
@@ -251,30 +293,11 @@ class Encoding:
         ValueError
             If no encoding has this state.
         """
-        _check_state(meta, lists)
-        return cls(**meta, seen=list(zip(lists["column"], lists["category"], strict=True)))
-
-
-def _check_state(meta: dict[str, Any], lists: dict[str, list[str]]) -> None:
-    """Check what `Encoding.from_state` is given: names and types of everything, and that it fits together."""
-    needed, known = {"target", "label", *LISTS}, set(Encoding.__dataclass_fields__) - {"seen"}
-    if not needed <= set(meta) <= known or set(lists) != {"column", "category"}:
-        raise ValueError(f"the parts of an encoding must be {', '.join(sorted(known))}")
-    for name, names in [*((name, meta[name]) for name in LISTS), *lists.items()]:
-        if type(names) is not list or not all(type(each) is str for each in names):
-            raise ValueError(f"{name} must be a list of names, got {names!r}"[:200])
-    columns, seen = meta["numbers"] + meta["categories"] + meta["texts"], [*zip(*lists.values(), strict=True)]
-    if len(set(columns)) < len(columns) or len(set(seen)) < len(seen):
-        raise ValueError("columns and categories must be different")
-    if not {*meta["flags"], *lists["column"]} <= set(meta["categories"]):
-        raise ValueError("flags, and the columns of categories, must be among the columns with categories")
-    if not isinstance(meta["target"], str | None) or meta["label"] not in LABELS:
-        raise ValueError(f"target must be the name of a column, and label one of {', '.join(LABELS)}")
-    numbers = {name: meta[name] for name in ("hash_bits", "ngrams", "text_bits") if name in meta}
-    if numbers.get("hash_bits") is None:
-        numbers.pop("hash_bits", None)
-    missing = meta.get("missing")
-    fills = missing.values() if isinstance(missing, dict) else [missing]
-    if not {*map(type, numbers.values())} <= {int} or not {*map(type, fills)} <= {int, float, type(None)}:
-        raise ValueError("hash_bits, ngrams and text_bits must be whole numbers, and missing a number")
-    Settings(**numbers, missing=missing).check()
+        check_state(meta, lists, set(cls.__dataclass_fields__) - {"seen", "lexicon"})
+        meta = dict(meta)
+        if meta.get("dialect") is not None:
+            meta["dialect"] = CsvDialect.from_state(meta["dialect"])
+        found = cls(**meta, seen=list(zip(lists["column"], lists["category"], strict=True)))
+        if set(STATE) <= set(lists):
+            found.lexicon = Lexicon.from_state(lists, found.begin_onehot - found.begin_text)
+        return found

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from perceptrons.data.files import DataError
-from perceptrons.data.table.encoding import Encoding, Settings
+from perceptrons.data.table.csv_blocks import Flaw
+from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.encoding import Encoding
+from perceptrons.data.table.roles import DROPPED, Guess, Stray, labels, role
+from perceptrons.data.table.settings import MEAN, Settings
+from perceptrons.data.table.values import floats_of
 
 SHOWN = 20  # the most column names in a message
 LONGEST = 100  # the most characters of each
+CLASSES, SHARE = 100, 0.05  # the most classes that are whole numbers; with more rows, this share of the rows
 
 
 def listed(names: Sequence[str]) -> str:
@@ -38,6 +46,8 @@ def check_names(wanted: Iterable[str], names: list[str], where: str) -> None:
             if len(names) == 1:
                 other = [mark for mark in ";\t|," if mark in names[0]]
                 hint = f" Perhaps its delimiter is {other[0]!r}?" if other else ""
+            elif names == [str(j) for j in range(len(names))] and not name.isdecimal():
+                hint = " If its first line has the names of the columns, pass header=True."
             raise DataError(f"{where} has no column {name!r}.{meant} Its columns are {listed(names)}.{hint}")
 
 
@@ -67,6 +77,13 @@ def kind_of(type: Any) -> str | None:
     return "category" if text else None
 
 
+def is_date(type: Any) -> bool:
+    """Whether an Arrow type holds dates or times."""
+    from pyarrow import types
+
+    return bool(types.is_temporal(type))
+
+
 def label_of(type: Any, name: str, where: str) -> str:
     """The type of labels that a column of an Arrow type gives."""
     from pyarrow import types
@@ -79,56 +96,153 @@ def label_of(type: Any, name: str, where: str) -> str:
     return "bool" if kind == "flag" else "str"
 
 
-def build(settings: Settings, schema: Any, where: str) -> Encoding:
-    """Make the encoding for a table with these columns."""
-    names = list(schema.names)
+class First(NamedTuple):
+    """The beginning of the first file."""
+
+    names: list[str]  # of all columns
+    table: Any  # the first rows, an Arrow table
+    where: str
+    dialect: CsvDialect | None = None  # of CSV files
+    cells: Callable[[str], Sequence[str]] = lambda name: ()  # some cells of a column, as they stand in the file
+
+
+def build(settings: Settings, first: First) -> tuple[Encoding, list[Guess]]:
+    """Make the encoding for a table that begins like this, and say how its columns are treated."""
+    names, where, marked = first.names, first.where, settings.marked
     target = find_target(settings.target, names, where)
-    marked = settings.marked
     fills = list(settings.missing) if isinstance(settings.missing, dict) else []
-    check_names([*(settings.features or ()), *settings.drop, *marked, *settings.text, *fills], names, where)
-    both = [name for name in marked if name in settings.text]
-    if both:
-        raise DataError(f"column {both[0]!r} is both in categorical and in text: keep it in one of them")
+    wanted = [*(settings.features or ()), *settings.drop, *marked, *settings.text, *settings.numeric, *fills]
+    check_names(wanted, names, where)
+    lists = {"categorical": marked, "text": settings.text, "numeric": settings.numeric}
+    for name in dict.fromkeys([*marked, *settings.text, *settings.numeric]):
+        both = [which for which, them in lists.items() if name in them]
+        if len(both) > 1:
+            raise DataError(f"column {name!r} is both in {both[0]} and in {both[1]}: keep it in one of them")
     chosen = names if settings.features is None else dict.fromkeys([*settings.features, *settings.text])
     features = [name for name in chosen if name != target and name not in settings.drop]
-    if not features:
-        raise DataError(f"{where} has no columns of features besides the labels {target!r}")
-    kinds: dict[str, list[str]] = {"number": [], "flag": [], "category": [], "text": []}
-    for name in features:
-        kinds[_kind(name, schema.field(name).type, marked, settings.text, where)].append(name)
-    return Encoding(
+    guesses = {name: _guess(name, settings, first) for name in features}
+    if all(guess.kind in DROPPED for guess in guesses.values()):  # better an odd column than none
+        guesses = {name: _kept(guess, first) for name, guess in guesses.items()}
+    if all(guess.kind in DROPPED for guess in guesses.values()):
+        what = f"{where} has no columns of features besides the labels {target!r}"
+        day = next((guess.column for guess in guesses.values() if guess.kind == "date"), None)
+        if day is not None:
+            what += f". Column {day!r} holds dates: treat its values as categories with categorical=[{day!r}]"
+        raise DataError(what)
+    kinds = {kind: [name for name in features if guesses[name].kind == kind] for kind in ("number", "flag", "text")}
+    encoding = Encoding(
         target,
-        label_of(schema.field(target).type, target, where),
+        _label(target, settings, first),
         kinds["number"],
-        [name for name in features if name in kinds["flag"] or name in kinds["category"]],
+        [name for name in features if guesses[name].kind in ("flag", "category")],
         kinds["flag"],
         kinds["text"],
         settings.hash_bits,
         settings.ngrams,
         settings.text_bits,
         settings.missing,
+        scale=settings.scale,
+        dialect=first.dialect,
+        weighting=settings.weighting,
     )
+    return encoding, [guesses.get(name) or _unused(name, target, first) for name in names]
 
 
-def _kind(name: str, type: Any, marked: Sequence[str], text: Sequence[str], where: str) -> str:
-    """How to treat a column: as a "number", "flag", "category" or "text"."""
-    kind = kind_of(type)
-    if type.num_fields == 0 and name in text:
-        return "text"
-    if type.num_fields == 0 and name in marked and kind != "flag":
-        return "category"  # also dates
-    if kind is None:
-        remedy = "" if type.num_fields else f", or treat its values as categories with categorical=[{name!r}]"
-        raise DataError(f"{where}: column {name!r} holds {type}, which cannot be a feature: drop it{remedy}")
-    return kind
+def candidates(settings: Settings, names: list[str], where: str) -> list[str]:
+    """The columns of a file that may be features, and the target."""
+    target = find_target(settings.target, names, where)
+    check_names(settings.named, names, where)
+    chosen = names if settings.features is None else [*settings.features, *settings.text]
+    return list(dict.fromkeys([*(name for name in chosen if name not in settings.drop), target]))
 
 
-def csv_types(encoding: Encoding, target: str | None) -> dict[str, Any]:
-    """The Arrow types with which to read the columns of a CSV file; other columns are not read."""
+def _guess(name: str, settings: Settings, first: First) -> Guess:
+    """How to treat a column of features."""
+    column = first.table.column(name)
+    kind = kind_of(column.type)
+    plain = column.type.num_fields == 0
+    told = int(column.null_count), ()
+    if plain and name in settings.text:
+        return Guess(name, "text", "as you say", *told)
+    if plain and name in settings.marked and kind != "flag":
+        return Guess(name, "category", "as you say", *told)  # also dates
+    if kind is None and (not plain or not is_date(column.type)):
+        remedy = "" if not plain else f", or treat its values as categories with categorical=[{name!r}]"
+        what = f"column {name!r} holds {column.type}, which cannot be a feature: drop it{remedy}"
+        raise DataError(f"{first.where}: {what}")
+    if name in settings.numeric:
+        if kind == "category" and first.dialect is None:
+            raise DataError(f"{first.where}: column {name!r} holds {column.type}, expected numbers")
+        return Guess(name, "number", "as you say", *told)
+    try:
+        guess = role(name, column, first.dialect, first.cells(name))
+    except Stray as stray:
+        raise _astray(name, column, stray.cell) from None
+    if guess.kind == "empty" and settings.missing != MEAN:
+        return guess._replace(kind="number")
+    return _kept(guess, first) if guess.kind in DROPPED and name in (settings.features or ()) else guess
+
+
+def _kept(guess: Guess, first: First) -> Guess:
+    """A guess that does not drop its column, if that is possible."""
+    number = kind_of(first.table.column(guess.column).type) == "number"
+    if guess.kind == "date" or (guess.kind == "empty" and not number):
+        return guess
+    return guess._replace(kind="number" if number else "category")
+
+
+def _astray(name: str, column: Any, cell: str) -> Flaw:
+    """A column of numbers has a cell that is not a number."""
+    row = next(i for i, each in enumerate(column.to_pylist()) if each is not None and each.strip() == cell)
+    what = f"expected a number as in most rows, got {column[row].as_py()!r:.60}"
+    remedy = f"correct it, count it as missing with na=[{cell!r:.40}], or treat all values as categories with "
+    return Flaw(row, name, f"{what}: {remedy}categorical=[{name!r}]")
+
+
+def _unused(name: str, target: str, first: First) -> Guess:
+    """How to describe a column that is not a feature."""
+    if name == target:
+        return labels(name, first.table.column(name))
+    return Guess(name, "ignored", "as you say")
+
+
+def _label(target: str, settings: Settings, first: First) -> str:
+    """The type of the labels; refuse numbers that are hardly classes."""
+    column = first.table.column(target)
+    label = label_of(column.type, target, first.where)
+    if label in ("int64", "float64") and target in settings.marked:
+        return "int64" if label == "int64" else "str"
+    if label == "int64":
+        n, found = len(column), len(np.unique(floats_of(column)))
+        if found > CLASSES and found > SHARE * n:
+            what = f"column {target!r} has {found:,} different numbers in the first {n:,} rows, too many for classes"
+            remedy = "name another column with target, or group the numbers; if each number is a class, pass"
+            raise DataError(f"{first.where}: {what}: {remedy} categorical=[{target!r}]")
+    return label
+
+
+def survey_numbers(encoding: Encoding, table: Any) -> dict[str, float]:
+    """Look at the numbers in the first rows: make rows sparse if cells are missing; return the means of the others."""
+    found = {}
+    for name in encoding.numbers:
+        values = floats_of(table.column(name))
+        encoding.sparse = encoding.sparse or (encoding.missing == MEAN and bool(np.isnan(values).any()))
+        values = values[np.isfinite(values)]
+        with np.errstate(over="ignore"):
+            mean = float(values.mean()) if values.size else 0.0
+        found[name] = mean if np.isfinite(mean) else 0.0
+    return found
+
+
+def csv_types(encoding: Encoding, target: str | None, numerals: Collection[str] = ()) -> dict[str, Any]:
+    """The Arrow types with which to read the columns of a CSV file; other columns are not read.
+
+    numerals: columns of numbers that Arrow cannot read as such.
+    """
     import pyarrow as pa
 
     words = pa.dictionary(pa.int32(), pa.string())
-    types = {name: pa.float64() for name in encoding.numbers}
+    types = {name: pa.string() if name in numerals else pa.float64() for name in encoding.numbers}
     types |= {name: pa.bool_() if name in encoding.flags else words for name in encoding.categories}
     types |= {name: pa.large_string() for name in encoding.texts}
     if target is not None:

@@ -7,7 +7,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from perceptrons.data import files
@@ -16,8 +18,14 @@ from perceptrons.data.files import DataError
 from perceptrons.data.table import schema
 from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
-from perceptrons.data.table.csv_blocks import CsvBlock, CsvDialect, Flaw, read_csv
-from perceptrons.data.table.encoding import Encoding, Fill, Settings
+from perceptrons.data.table.counts import Counts
+from perceptrons.data.table.csv_blocks import CsvBlock, Flaw, read_csv
+from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.guessing import SAMPLE, cells, guessed, separates
+from perceptrons.data.table.encoding import Encoding
+from perceptrons.data.table.lexicon import Lexicon
+from perceptrons.data.table.roles import NUMERALS, Guess
+from perceptrons.data.table.settings import MEAN, Fill, Settings
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
@@ -45,14 +53,27 @@ class TableSource(Source):
     text, ngrams, text_bits : list of str, int, int
         Columns of text. Each word is a feature; with ngrams=2 also each pair of neighbouring words, and so on. They
         are hashed into 2^text_bits features for each column. See `perceptrons.data.table.text`.
-    missing : float or dict of column to float, optional
-        The number that replaces missing numbers. Missing categories then become the category "missing", and missing
-        texts have no words. By default missing values are refused.
+    weighting : {"tfidf", "binary", "counts"}, default="tfidf"
+        How words count: more if few texts have them; all equally; or as often as they occur. Texts have length 1.
+    missing : "mean", "error", float, or dict of column to float, default="mean"
+        What replaces missing numbers. "mean": a learner that scales the rows takes the mean of the column, and one more
+        feature marks the row; a number: this number; "error": missing values are refused. Unless they are refused,
+        missing categories become the category "missing", and missing texts have no words.
     delimiter, header, quotes : str, bool, bool
         How CSV files are written. Without a header, columns are named "0", "1", …; without quotes, the character " has
         no special meaning.
+    decimal : {".", ","}
+        The decimal point in CSV files.
+    encoding : str, optional
+        The encoding of CSV files, for instance "latin-1".
+    na : list of str, optional
+        Cells of CSV files that count as missing, besides empty ones and "?", and besides "NA", "-" and the like in
+        columns of numbers.
+    scale : {"standard", "none"}, default="standard"
+        How the numbers should be scaled. Batches hold them as they are: a learner scales them.
     like : Encoding, optional
-        Read the features of this encoding, and no new ones: categories that it does not contain have no feature.
+        Read the features of this encoding, and no new ones: categories that it does not contain have no feature. CSV
+        files are read in the dialect of the encoding, as far as no other is given.
     """
 
     def __init__(
@@ -64,64 +85,126 @@ class TableSource(Source):
         features: list[str] | None = None,
         drop: Sequence[str] = (),
         categorical: str | Sequence[str] = "auto",
+        numeric: Sequence[str] = (),
         hash_bits: int | None = None,
         text: Sequence[str] = (),
         ngrams: int = 1,
         text_bits: int = 18,
         missing: Fill = None,
         delimiter: str | None = None,
-        header: bool = True,
-        quotes: bool = True,
+        header: bool | None = None,
+        quotes: bool | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
+        na: Sequence[str] | None = None,
+        scale: str | None = None,
+        weighting: str = "tfidf",
         like: Encoding | None = None,
     ) -> None:
         if find_spec("pyarrow") is None:
             raise DataError('reading tables needs pyarrow, which is not installed: pip install "perceptrons[tables]"')
         if format not in (*DELIMITERS, "parquet", "arrow"):
             raise DataError(f"format must be csv, tsv, parquet or arrow, got {format!r}")
-        delimiter = delimiter or DELIMITERS.get(format, ",")
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-            raise DataError(f"delimiter must be one ASCII character, but not a quote, got {delimiter!r}")
-        self.paths, self.name, self.format = paths, files.display(paths), format
-        self.dialect = CsvDialect(delimiter, header, quotes)
-        self.settings = Settings(
-            target, features, tuple(drop), categorical, hash_bits, tuple(text), ngrams, text_bits, missing
-        )
-        self.settings.check()
         if like is not None and not isinstance(like, Encoding):
             raise TypeError(f"like must be an Encoding, as in model.encoding_, got {type(like).__name__}")
+        self.paths, self.name, self.format = paths, files.display(paths), format
+        marks = None if na is None else tuple(na)
+        dialect: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
+        dialect |= {"encoding": encoding, "na": marks}
+        self.given = {name: value for name, value in dialect.items() if value is not None}  # overrules everything else
+        CsvDialect(**self.given).check()
+        self.dialect: CsvDialect | None = None  # decided when the first file is opened
+        fill = MEAN if missing is None else None if missing == "error" else missing
+        self.settings = Settings(
+            target,
+            features,
+            tuple(drop),
+            categorical,
+            hash_bits,
+            tuple(text),
+            ngrams,
+            text_bits,
+            fill,
+            scale or "standard",
+            tuple(numeric),
+            weighting=weighting,
+        )
+        self.settings.check()
         if like is not None:
-            usual = Settings(target, missing=missing)
+            usual = Settings(target, missing=fill, scale=self.settings.scale)
             given = [name for name in Settings._fields if getattr(self.settings, name) != getattr(usual, name)]
             if given:
                 raise DataError(f"{given[0]} cannot be given together with like, which determines it: leave one out")
-            like = like if missing in (None, like.missing) else replace(like, missing=missing)
+            like = like if missing is None or fill == like.missing else replace(like, missing=fill)
         self.frozen = like is not None
         self.encoding = like or Encoding(target, "str", [], [], [], [])  # made when the first file is opened
+        self.scale = self.settings.scale if like is None else like.scale
+        self._means: dict[str, float] | None = None  # what replaces missing numbers
         self.n_bytes = files.n_bytes(paths)
+        self.guesses: list[Guess] = []  # how the columns of the first file are treated
+        self.notes: set[str] = set()  # what the user should know about the files
+        self.counts = Counts()  # missing cells, and categories without a feature
         self._names: list[str] = []  # the columns of the first file
-        self._checked = self.frozen
+        self._numerals: list[str] = []  # columns of numbers that Arrow cannot read as such
+        self._ahead: Iterator[Job] | None = None  # what `look` has begun to read
+        self._looked = False  # whether the beginning of the first file has been read
+        self._complete = self.frozen  # whether all rows have been read once, so that all words are noted
 
     def signature(self) -> dict[str, Any]:
         like = None
         if self.frozen:
-            like = hashlib.sha256(json.dumps(self.encoding.state()).encode()).hexdigest()
-        settings = {"settings": self.settings._asdict(), "dialect": asdict(self.dialect), "like": like}
+            like = hashlib.sha256(json.dumps(self.encoding.state(words=False)).encode()).hexdigest()
+        settings: dict[str, Any] = {"settings": self.settings._asdict(), "dialect": self.given, "like": like}
+        if not self.frozen and (self.settings.text or self._guesses_text):
+            settings["left_out"] = self.left_out.key if self.left_out is not None else None
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # tuples become lists
 
+    def look(self) -> list[Guess]:
+        """Read the beginning of the first file, and guess how to treat its columns. It will not be read again.
+
+        Returns
+        -------
+        list of Guess
+        """
+        if not self._looked and not self.frozen:
+            self._looked = True
+            self.begin()
+            jobs = self._jobs()
+            first = next(jobs, None)
+            self._ahead = jobs if first is None else chain([first], jobs)
+        return self.guesses
+
+    @property
+    def _guesses_text(self) -> bool:
+        """Whether words are weighed that may occur in rows that are left out."""
+        return self.left_out is not None and any(guess.kind == "text" for guess in self.look())
+
     def batches(self) -> Iterator[Batch]:
-        self.begin()
-        workers = n_workers()
+        self._looked = True
+        jobs, self._ahead = self._ahead, None
+        if jobs is None:
+            self.begin()
+            jobs = self._jobs()
+        self.counts = Counts()
+        workers, first = n_workers(), 0
+        lexicon = self.encoding.lexicon if self.frozen else Lexicon()
         with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
-            tasks = (pool.submit(self._work, job) for job in self._jobs())
+            tasks = (pool.submit(self._work, job) for job in jobs)
             for job, pieces in in_order(tasks, workers + 1):
                 if isinstance(pieces, Flaw):
                     raise _located(job.block, pieces)
                 for piece in pieces:
+                    self.counts.add(piece, self.encoding if self.frozen else None)
+                    left_out = None if self.left_out is None else self.left_out(first, len(piece.X))
+                    piece.weigh(self.encoding, lexicon, left_out, grow=not self.frozen)
+                    if lexicon.seen > self.encoding.lexicon.seen:  # further than when these rows were read before
+                        self.encoding.lexicon.adopt(lexicon)
                     rows = piece.rows(self.encoding, grow=not self.frozen)
+                    first += len(rows)
                     self.bytes_done = job.done
                     yield Batch(rows, piece.y)
-        self.bytes_done = self.n_bytes or self.bytes_done
+        self.bytes_done, self._complete = self.n_bytes or self.bytes_done, True
 
     def _jobs(self) -> Iterator[Job]:
         before = 0
@@ -134,9 +217,11 @@ class TableSource(Source):
         """Parse a block, in a worker: its pieces, or what is wrong with it."""
         import pyarrow as pa
 
-        types = schema.csv_types(self.encoding, job.target)
+        types = schema.csv_types(self.encoding, job.target, self._numerals)
         try:
-            return job, job.block.judged(lambda block: encode(block.table(types), self.encoding, job.target))
+            means = self.encoding.means if self.frozen else self._means
+            settings, noting = (self.encoding, job.target, means), not self._complete
+            return job, job.block.judged(lambda block: encode(block.table(types), *settings, notes_words=noting))
         except Flaw as flaw:
             return job, flaw
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor a number
@@ -144,40 +229,88 @@ class TableSource(Source):
 
     def _csv(self, path: str) -> Iterator[tuple[CsvBlock, str | None]]:
         opened, target = False, None
-        for block in read_csv(path, self.dialect):
+        dialect = self.encoding.dialect if self.frozen else None
+        encoding = self.given.get("encoding") or (dialect and dialect.encoding)
+        for block in read_csv(path, self._settle, encoding, self.notes):
             if block.empty:
                 continue
             if not opened:
                 try:
-                    target, opened = self._open(path, block.names, block.schema), True
-                    if not self._checked:
-                        marked = [*self.encoding.flags, *self.settings.marked]
-                        block.check_categories([name for name in self.encoding.categories if name not in marked])
-                        self._checked = True
+                    target, opened = self._open(path, block.names, partial(self._sample, block), block.numbers), True
                 except Flaw as flaw:
                     raise _located(block, flaw) from None
             yield block, target
         if not opened and not self.frozen:
             schema.find_target(self.settings.target, block.names, files.display([path]))
 
+    def _settle(self, text: memoryview, ended: bool) -> CsvDialect:
+        """Decide how CSV files are written, from the beginning of the first one."""
+        if self.dialect is None:
+            usual = DELIMITERS[self.format]
+            known = asdict(self.encoding.dialect) if self.frozen and self.encoding.dialect is not None else {}
+            named = self.encoding.columns if self.frozen else self.settings.named
+            if known and "delimiter" not in self.given and not separates(text, known, named):
+                del known["delimiter"], known["quotes"]
+            self.dialect = guessed(text, ended, {**known, **self.given}, usual, named)
+            self._cells = cells(bytes(text[:SAMPLE]), self.dialect.delimiter, self.dialect.quotes)
+        return self.dialect
+
+    def _sample(self, block: CsvBlock) -> Any:
+        """The first rows of all columns that may be used."""
+        return block.sample(schema.candidates(self.settings, block.names, files.display([block.path])))
+
+    def _raw(self, name: str) -> list[str]:
+        """Some cells of a column of the first file, as they stand there."""
+        j = self._names.index(name)
+        begin = 1 if self.dialect is not None and self.dialect.header else 0
+        return [row[j] for row in self._cells[begin:] if j < len(row)]
+
     def _arrow(self, path: str) -> Iterator[tuple[ArrowBlock, str | None]]:
-        target: str | None = None
+        opened, target, names = False, None, []
+        where = files.display([path])
 
         def choose(found: Any) -> list[str]:
-            nonlocal target
-            target = self._open(path, found.names, lambda: found)
-            schema.check_types(self.encoding, target, found, files.display([path]))
+            nonlocal target, opened, names
+            names = found.names
+            if not self.frozen and not self._names:  # the first rows will decide
+                return schema.candidates(self.settings, names, where)
+            target, opened = self._open(path, names, found.empty_table), True
+            schema.check_types(self.encoding, target, found, where)
             return [*self.encoding.columns, *([] if target is None else [target])]
 
         for block in read_arrow(path, self.format, choose):
+            if not opened:
+                try:  # Arrow does not check what it reads, but the table is checked
+                    checked = block.table(dict.fromkeys(block.content.column_names))
+                    target, opened = self._open(path, names, lambda: checked), True  # noqa: B023
+                except Flaw as flaw:
+                    raise _located(block, flaw) from None
             yield block, target
 
-    def _open(self, path: str, names: list[str], types: Callable[[], Any]) -> str | None:
+    def _open(
+        self,
+        path: str,
+        names: list[str],
+        types: Callable[[], Any],
+        reread: Callable[[list[str]], Any] | None = None,
+    ) -> str | None:
         """Make the encoding from the first file, or check the columns of a later one; returns the target."""
         where = files.display([path])
         if not self.frozen and not self._names:
             found = schema.find_target(self.settings.target, names, where)
-            self.encoding, self._names = schema.build(self.settings, types(), where), names
+            written = self.format in DELIMITERS
+            self._names = names
+            first = schema.First(names, types(), where, self.dialect, self._raw if written else lambda name: ())
+            try:
+                self.encoding, self.guesses = schema.build(self.settings, first)
+            except BaseException:
+                self._names = []
+                raise
+            self._numerals = [each.column for each in self.guesses if each.why == NUMERALS]
+            odd = [name for name in self.encoding.numbers if schema.kind_of(first.table.column(name).type) != "number"]
+            numbers = first.table if reread is None or not odd else reread(self.encoding.numbers)
+            means = schema.survey_numbers(self.encoding, numbers)
+            self._means = means if self.encoding.dense else None
             return found
         target: str | None = self.settings.target or self.encoding.target
         if self.frozen and self.settings.target is None and target not in names:
@@ -187,15 +320,15 @@ class TableSource(Source):
         new = [name for name in names if name not in self._names]
         new = [] if self.frozen or self.settings.features is not None else new
         if gone or new:
-            if self.frozen and self.format in DELIMITERS and not self.dialect.header:
+            if self.frozen and self.dialect is not None and not self.dialect.header:
                 places = "without a header, columns are identified by position, and the labels count as a column"
                 raise DataError(f"{where} has no column {gone[0]!r} (counted from 0): {places}")
             if self.frozen:
                 schema.check_names(gone, names, where)
             differences = {"it lacks": gone, "it adds": new}
             parts = [f"{verb} {schema.listed(which)}" for verb, which in differences.items() if which]
-            first = files.display(self.paths[:1])
-            raise DataError(f"{where}: its columns differ from those of {first}: {', and '.join(parts)}")
+            before = files.display(self.paths[:1])
+            raise DataError(f"{where}: its columns differ from those of {before}: {', and '.join(parts)}")
         return target
 
 

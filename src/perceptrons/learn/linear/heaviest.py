@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.state import Floats
+
+WORDS = 4096  # words that a model file keeps
 
 
 def heaviest(weights: Floats, top: int | None = None) -> list[int]:
@@ -23,6 +26,18 @@ def heaviest(weights: Floats, top: int | None = None) -> list[int]:
         first = np.flatnonzero(sizes >= np.partition(sizes, -top)[-top]) if top else first[:0]
     numbers: list[int] = there[first[np.lexsort((there[first], -sizes[first]))]].tolist()
     return numbers[:top]
+
+
+def with_heaviest_words(encoding: Any, learner: Any) -> Any:
+    """An encoding for a model: of the words behind hashes, it knows those with the largest |weight| of any class."""
+    if encoding is None or not encoding.texts:
+        return encoding
+    begin, end = encoding.begin_text, encoding.begin_onehot
+    largest = np.zeros(1)
+    if isinstance(learner, LinearLearner):
+        weights = learner.current if learner.readout.by_vote else learner.weights
+        largest = np.abs(weights[begin:end]).reshape(end - begin, -1).max(axis=1)
+    return encoding.with_words_of(np.array(heaviest(largest, WORDS), dtype=np.int64) + begin)
 
 
 def name_of(j: int, names: Sequence[str] | None, encoding: Any) -> str | None:

@@ -24,7 +24,8 @@ SLICE = 1 << 25  # maximum values that one call reads, about 50 ms: Ctrl-C works
 class LinearLearner(ClassLearner):
     """A linear model that learns.
 
-    Each row of the array `w` has the weights of one feature; the last row has those of the bias, a constant feature.
+    Each row of the array `w` has the weights of one feature; the last row has those of the bias, a constant feature
+    with the value c = `intercept_scaling`. The offset of scores is b = c·(the last row).
     """
 
     def __init__(
@@ -36,9 +37,12 @@ class LinearLearner(ClassLearner):
         n_classes: int,
         burn_in: int = 0,
         dense: bool = True,
+        intercept_scaling: float = 1.0,
         **settings: Any,
     ) -> None:
         super().__init__(rule, readout, n_classes, **settings)
+        self.bias *= float(intercept_scaling)
+        self.fixed["intercept_scaling"] = float(intercept_scaling)
         self.burn_in = burn_in
         self.n_features = n_features
         layout: Literal["C", "F"] = "F" if dense else "C"  # the faster one for these rows
@@ -50,7 +54,15 @@ class LinearLearner(ClassLearner):
     def current(self) -> Floats:
         return self.state["w"]
 
+    def per_unit(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Weights and offsets for rows as users have them, not scaled. `weights`: a hypothesis of this learner."""
+        w, offset = weights[:-1], np.asarray(weights[-1:].ravel() * self.bias)
+        return (w, offset) if self.scaling is None else self.scaling.fold(w, offset)
+
     # -- learning ---------------------------------------------------------------------------------------------
+
+    def adopt(self, *, intercept_scaling: float = 1.0, **settings: Any) -> None:
+        super().adopt(intercept_scaling=float(intercept_scaling), **settings)
 
     def set_start(self, w: Floats) -> None:
         """Set the initial weights, before the first example."""
@@ -100,7 +112,7 @@ class LinearLearner(ClassLearner):
         seen, waiting = totals.seen, self.burn_in > 0
         readout = Last() if waiting else self.readout
         room = readout.room(self.state.get("kept"), orders.size) if not waiting else None
-        give_up = (tol or 0.0) * float(np.sqrt(examples.sq_radius + self.bias))
+        give_up = (tol or 0.0) * float(np.sqrt(examples.sq_radius + self.bias**2))
         how = How(self.rule, readout.marker, self.eta, self.bias, self.tie_positive, give_up)
         try:
             if self.n_classes < 2:  # one class: no mistake, no step
@@ -120,8 +132,8 @@ class LinearLearner(ClassLearner):
         if course.overflow:
             row = int(course.overflow) - 1
             scores = self.scores(examples.rows.take(np.array([row])), self.current)[0]
-            told = int(examples.codes[row]), examples.rows.sq_norm[row] + self.bias, examples.weight_of(row)
-            raise self.step_error(f"at row {examples.first + row}", scores, *told)
+            told = int(examples.codes[row]), examples.rows.sq_norm[row] + self.bias**2, examples.weight_of(row)
+            raise self.step_error(f"at row {examples.row_numbers[row]}", scores, *told)
 
     def _slices(self, examples: Examples, order: Order) -> Iterator[Order]:
         """Parts of a pass, one per call."""
@@ -205,7 +217,7 @@ class LinearLearner(ClassLearner):
         """Empty votes on these rows."""
         start = self.state.get("start")
         scores = self.scores(rows, np.zeros_like(self.current) if start is None else start)
-        return Ballot(rows, scores, lambda block, others: block.gram(others, self.bias), self.tie_positive)
+        return Ballot(rows, scores, lambda block, others: block.gram(others, self.bias**2), self.tie_positive)
 
     def steps(self, first: int) -> list[Step]:
         """The updates of the voted readout, starting with number `first`."""

@@ -7,12 +7,13 @@ import os
 from typing import Any
 
 from perceptrons.cli import output
+from perceptrons.cli.telling.confusion import Baseline, Confusion, tables
+from perceptrons.cli.telling.tuning import describe_tuning, rule_text
 from perceptrons.learn.fit import AnyLearner, Run
 from perceptrons.learn.learner import at_most
-from perceptrons.rules import RULES
 from perceptrons.store.values import to_json
 
-SHOWN = 12  # maximum number of passes that are printed
+SHOWN = 12  # maximum number of passes that are listed
 WHY = {
     "converged": "the last pass made no mistake",
     "margin": "the margin is proved to be below tol",
@@ -40,6 +41,31 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
         "online_error": [count / max(1, result.n_rows) for count in mistakes],
         "rows_per_second": visits / learning,
         **outcome(result, saved.learner, path, total),
+        **judged(result),
+        "tuning": None if result.tuning is None else describe_tuning(result.tuning),
+    }
+
+
+def judged(result: Any) -> dict[str, Any]:
+    """How good the model is: beside the baseline, and class by class."""
+    found: Confusion | None = result.confusion
+    evaluation = None if found is None else {"of": result.compared_on, **found.summary()}
+    warning, tuned = None, result.tuning is not None
+    baseline: Baseline | None = result.baseline
+    error = None if evaluation is None else evaluation["error"]
+    if tuned and result.compared_on == "training rows":  # the candidates were compared on other rows
+        error = result.tuning.best.error
+    if baseline is not None and error is not None and error >= baseline.error:
+        warning = no_better(baseline, result.saved, tuned)
+    elif baseline is not None and error is None and result.run.mistakes[-1] >= baseline.error * result.n_rows:
+        warning = (
+            f"the online error is not below that of the baseline, which gives every row the label {baseline.label!r}: "
+            "measure the error of the model with --validation 0.1"
+        )
+    return {
+        "baseline": None if baseline is None else baseline._asdict(),
+        "evaluation": evaluation,
+        "warning": warning,
     }
 
 
@@ -68,44 +94,51 @@ def finite(bound: float) -> float | None:
     return bound if math.isfinite(bound) else None
 
 
+def how_text(estimator: str, params: dict[str, Any]) -> str:
+    """Describe how a model learns in a few words."""
+    chosen = [f"{name} {rule_text(params[name])}" for name in ("kernel", "rule", "readout") if name in params]
+    return ", ".join([estimator, *chosen])
+
+
 def show(result: Any, summary: dict[str, Any]) -> None:
-    """Print the same facts for people."""
-    classes, mistakes = summary["classes"], summary["mistakes"]
-    output.heading(
-        f"{summary['data']}: {summary['rows']:,} rows, {summary['features']:,} features, "
-        f"{len(classes)} classes ({output.listed(classes, 6)})"
-    )
-    params = result.saved.params
-    how = [summary["estimator"]]
-    how += [f"{name} {rule_text(params[name])}" for name in ("kernel", "rule", "readout") if name in params]
-    output.say(", ".join(how))
-    output.say()
-    held = summary["held_out_errors"]
-    head = ["pass", "mistakes", "online error"] + (["held-out error"] if held else [])
-    table_of_passes(head, [f"{n:,}" for n in mistakes], [*map(output.percent, summary["online_error"])], held)
+    """Print the same facts for people, after the table of passes."""
     errors = [("training error", summary["training_error"]), ("held-out error", summary["held_out_error"])]
-    final([[f"{name} ", error] for name, error in errors if error is not None])
+    told = [[f"{name} ", error] for name, error in errors if error is not None]
+    if result.tuning is not None and summary["held_out_error"] is None:
+        told.append([f"error judged by {result.tuning.by} ", result.tuning.best.error])
+    if result.baseline is not None:
+        compared = [f"{result.baseline} ", result.baseline.error]
+        if told:
+            final([*told, compared])
+        elif summary["online_error"]:
+            final([["online error ", summary["online_error"][-1]], compared], "last pass: ")
     output.say(*ending(summary), kept_text(summary))
+    if summary["warning"]:
+        output.warn(summary["warning"])
     if summary["converged"] and summary["training_error"]:
         output.say("the last weight vector separates the rows, but the readout does not: try --readout last")
     if summary["margin_bound"] is not None:
         output.say("proved: " + proved(summary["margin_bound"], result.saved.learner.radius, "rows"))
+    if result.confusion is not None:
+        output.say()
+        output.heading(f"{result.confusion.n_rows:,} {result.compared_on}")
+        tables(result.confusion, summary["evaluation"])
+    output.say()
     output.say(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in total")
     output.say(f"model: {summary['model']} ({size(summary['bytes'])})")
 
 
-def table_of_passes(head: list[str], *columns: list[Any]) -> None:
-    """Print a line for each pass, or for the first and last ones; held-out errors, the last column, may be fewer."""
-    *counts, held = columns
-    n, lines = len(counts[0]), []
-    for number in chosen(n):
-        errors = [output.percent(held[number])] if number < len(held) else [""] * bool(held)
-        lines.append([f"{number + 1}", *(column[number] for column in counts), *errors])
-        if number + 1 < n and number + 1 not in chosen(n):
-            lines.append(["…"] + [""] * (len(head) - 1))
-    if lines:  # none if the first pass was interrupted
-        output.table(head, lines, left=0)
-        output.say()
+def no_better(baseline: Baseline, saved: Any, tuned: bool = False) -> str:
+    """The warning for a model that is no better than the most frequent label, with what to try."""
+    options = [] if saved.learner.scaling is not None else ["--scale standard"]
+    if saved.estimator == "KernelPerceptron":
+        options += ["another --gamma or --kernel"]
+    else:
+        options += ["--estimator kernel"] if tuned else ["--tune", "--estimator kernel"]
+    return (
+        f"the model is no better than the baseline, which gives every row the label {baseline.label!r}: "
+        f"train with {', '.join(options)}, or with other features"
+    )
 
 
 def proved(bound: float, radius: float, unit: str) -> str:
@@ -119,11 +152,11 @@ def proved(bound: float, radius: float, unit: str) -> str:
     return f"the {unit} cannot be separated by a margin above {at_most(bound)}{share}"
 
 
-def final(parts: list[list[Any]]) -> None:
+def final(parts: list[list[Any]], of: str = "final model: ") -> None:
     """Print the errors of the final model: parts of text, with errors as numbers."""
     told: list[Any] = []
     for part in parts:
-        told += [", " if told else "final model: "]
+        told += [", " if told else of]
         told += [output.style(output.percent(each), bold=True) if isinstance(each, float) else each for each in part]
     if told:
         output.say(*told)
@@ -133,7 +166,8 @@ def ending(summary: dict[str, Any]) -> list[str]:
     """Say how training ended, in parts of a line."""
     if summary["stopped"] == "interrupted":
         return [f"interrupted in pass {summary['passes'] + 1}"]
-    word = output.style("converged", fg="green") if summary["converged"] else "not converged"
+    separated = summary["stopped"] == "converged" or summary["converged"]
+    word = output.style("converged", fg="green") if separated else "not converged"
     reason = f": {WHY[summary['stopped']]}" if summary["stopped"] in WHY else ""
     return [word, f" after {output.count(summary['passes'], 'pass')}{reason}"]
 
@@ -153,20 +187,6 @@ def settings(params: dict[str, Any]) -> dict[str, Any]:
     return told | (
         {"class_weight": {str(output.label(k)): w for k, w in weight.items()}} if isinstance(weight, dict) else {}
     )
-
-
-def rule_text(value: Any) -> str:
-    """Format a rule with its parameters; other settings stay as they are.
-
-    >>> from perceptrons.rules import PA1
-    >>> rule_text(PA1(C=0.5)), rule_text("rbf")
-    ('pa1 (C=0.5)', 'rbf')
-    """
-    if not hasattr(value, "_asdict"):
-        return str(value)
-    name = next((name for name, rule in RULES.items() if type(value) is rule), type(value).__name__)
-    settings = ", ".join(f"{key}={number:g}" for key, number in value._asdict().items())
-    return f"{name} ({settings})" if settings else name
 
 
 def chosen(n: int) -> list[int]:

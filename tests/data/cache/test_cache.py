@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perceptrons.data import DataError, cache_file, source
+from perceptrons.data import DataError, cache, cache_file, source
 from perceptrons.data.cache import Cached
 from perceptrons.data.svmlight import SvmlightSource
 
@@ -200,6 +200,7 @@ def test_a_full_disk_is_no_end_of_training(path, monkeypatch):
     done = len(calls)
     assert copy.table is None and content(copy.batches()) == expected and len(calls) == done  # tried once
     assert os.listdir(path.parent) == [path.name]
+    monkeypatch.setattr(cache, "MEMORY", 0)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(path.read_bytes()))))
     with pytest.raises(DataError, match=r"No space left on device\. Free some space, or set TMPDIR"):
         list(Cached(SvmlightSource(["-"], block=1000)).batches())

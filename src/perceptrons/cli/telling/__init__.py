@@ -1,0 +1,1 @@
+"""What commands print about models and their training: tables, help in groups, warnings."""

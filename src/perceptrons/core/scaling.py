@@ -1,0 +1,115 @@
+"""Statistics of features, and rows on their scale: z = (x − centre)·factor, clipped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit.deferred import forms
+from perceptrons.core.rows import JIT, ONE, U, by_layout
+
+
+@Compiled
+def observe(values, indices, indptr, left_out, zeros, count, mean, squares, low, high):
+    """Add rows to the statistics of their first features; updates the last five arrays in place.
+
+    squares is Σ(x − mean)² (Welford 1962). Rows with `left_out` (unless None) do not count, and values that are 0 only
+    with `zeros`. The result does not depend on how rows are cut into calls.
+    """
+    n = U(values.shape[0]) if indices is None else U(indptr.size) - ONE
+    for i in range(n):
+        if left_out is not None and left_out[i]:
+            continue
+        observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, high)
+
+
+@forms("dense csr", by_layout, **JIT)
+def observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, high):
+    """Add one row to the statistics; updates the last five arrays in place."""
+    for j in range(U(mean.size)):
+        x = np.float64(values[i, j])
+        if zeros or x != 0.0:
+            count[j] += 1.0
+            apart = x - mean[j]
+            mean[j] += apart / count[j]
+            squares[j] += apart * (x - mean[j])
+            low[j] = min(low[j], x)
+            high[j] = max(high[j], x)
+
+
+@observe_row.csr
+def _observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, high):
+    for position in range(indptr[i], indptr[i + ONE]):
+        j = U(indices[position])
+        if j >= U(mean.size):
+            break  # indices rise
+        x = np.float64(values[position])
+        if zeros or x != 0.0:
+            count[j] += 1.0
+            apart = x - mean[j]
+            mean[j] += apart / count[j]
+            squares[j] += apart * (x - mean[j])
+            low[j] = min(low[j], x)
+            high[j] = max(high[j], x)
+
+
+@Compiled
+def gather(values, indices, indptr, chosen, out):
+    """Copy the first features of chosen rows to the rows of `out`; absent entries of sparse rows are not written."""
+    for k in range(U(chosen.size)):
+        gather_row(values, indices, indptr, U(chosen[k]), k, out)
+
+
+@forms("dense csr", by_layout, **JIT)
+def gather_row(values, indices, indptr, i, k, out):
+    """Copy the first features of row i to row k of `out`."""
+    for j in range(U(out.shape[1])):
+        out[k, j] = values[i, j]
+
+
+@gather_row.csr
+def _gather_row(values, indices, indptr, i, k, out):
+    for position in range(indptr[i], indptr[i + ONE]):
+        j = U(indices[position])
+        if j >= U(out.shape[1]):
+            break
+        out[k, j] = values[position]
+
+
+@Compiled
+def rescale(values, indices, indptr, centre, factor, limit, out, sq_norm):
+    """Scale the first features of all rows, and copy the others; fills out, in the layout of values, and sq_norm."""
+    for i in range(U(sq_norm.size)):
+        sq_norm[i] = rescale_row(values, indices, indptr, i, centre, factor, limit, out)
+
+
+@forms("dense csr", by_layout, **JIT)
+def rescale_row(values, indices, indptr, i, centre, factor, limit, out):
+    """Write one row on its scale to `out`; returns its squared length."""
+    total = 0.0
+    for j in range(U(centre.size)):
+        z = min(max((values[i, j] - centre[j]) * factor[j], -limit), limit)
+        out[i, j] = z
+        total += z * z
+    for j in range(U(centre.size), U(values.shape[1])):
+        z = np.float64(values[i, j])
+        out[i, j] = z
+        total += z * z
+    return total
+
+
+@rescale_row.csr
+def _rescale_row(values, indices, indptr, i, centre, factor, limit, out):
+    total, position, end = 0.0, indptr[i], indptr[i + ONE]
+    while position < end and U(indices[position]) < U(centre.size):
+        j = U(indices[position])
+        z = min(max((values[position] - centre[j]) * factor[j], -limit), limit)
+        out[position] = z
+        total += z * z
+        position += ONE
+    while position < end:
+        z = np.float64(values[position])
+        out[position] = z
+        total += z * z
+        position += ONE
+    return total

@@ -1,0 +1,259 @@
+"""Features on one scale: statistics of training rows, and the map that a learner applies to all its rows.
+
+A step of the perceptron moves each weight by the value of its feature, so that a column in the thousands drowns one
+between 0 and 1. Columns of tables become z = (x − mean)/(standard deviation); numbered features, as in svmlight files,
+are scaled only if their sizes are far apart, and sparse ones keep their zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.core.scaling import gather, observe, rescale
+from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data.batches import Source
+
+Floats = npt.NDArray[np.float64]
+EPSILON = float(np.finfo(np.float64).eps)
+APART = 100.0  # numbered features are scaled if the largest has this many times the size of the smallest
+NAMED = 3  # the most features that advice names on either side
+OFTEN = 0.1  # the sizes of features that occur in this share of the rows are compared; rare words differ by nature
+FARTHEST = 5.0  # |z| of columns of tables is cut off here: one wild cell must not undo what many rows have taught
+WILD = 20.0  # a column with a larger |z| is measured again, without the values that are far away
+ROUNDS = 10
+SAMPLE = 1 << 14  # rows, spread evenly, from which such columns are measured
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """The map z = (x − centre)/spread of the first features, cut off at ±limit; other features stay as they are.
+
+    Parameters
+    ----------
+    centre, spread : ndarray of shape (k,)
+        A feature whose spread is 0 is constant, and z = 0.
+    limit : float
+        The largest |z|.
+    """
+
+    centre: Floats
+    spread: Floats
+    limit: float = np.inf
+
+    @property
+    def factor(self) -> Floats:
+        """1/spread, and 0 for constant features."""
+        return np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
+
+    @property
+    def constant(self) -> list[int]:
+        """The features that are constant."""
+        return [int(j) for j in np.flatnonzero(self.spread == 0)]
+
+    def apply(self, rows: Rows) -> Rows:
+        """Scale rows; they are copied.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        Rows
+        """
+        out, sq_norm = np.empty(rows.values.shape, dtype=rows.values.dtype), np.empty(len(rows))
+        used = min(len(self.centre), rows.n_features)
+        rescale(*rows.arrays, readonly(self.centre[:used]), readonly(self.factor[:used]), self.limit, out, sq_norm)
+        return Rows(readonly(out), rows.indices, rows.indptr, rows.n_features, sq_norm)
+
+    def fold(self, w: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """The weights and offsets that give unscaled rows the same scores, for |z| below the limit.
+
+        w·(x − c)/s + b = (w/s)·x + (b − w·c/s).
+
+        Parameters
+        ----------
+        w : ndarray of shape (d,) or (d, classes)
+        offset : ndarray of shape (1,) or (classes,)
+
+        Returns
+        -------
+        w, offset : ndarray
+        """
+        folded, k = np.copy(w, order="K"), min(len(self.centre), len(w))
+        folded[:k] = (w[:k].T * self.factor[:k]).T
+        return folded, offset - self.centre[:k] @ folded[:k]
+
+
+class Statistics:
+    """Number, mean and squared deviations of the values of each feature, row by row, and a sample of rows."""
+
+    def __init__(self, n_features: int = 0, *, zeros: bool = True) -> None:
+        """`n_features`: the first features are observed. `zeros`: whether values that are 0 count."""
+        self.zeros, self.n_rows = zeros, 0
+        self.count, self.mean, self.squares = np.zeros((3, n_features))
+        self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        self.sample, self.every = np.empty((0, n_features)), 1  # the rows whose number is a multiple of `every`
+
+    def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
+        """Add rows, except those that are left out."""
+        observe(*rows.arrays, left_out, self.zeros, self.count, self.mean, self.squares, self.low, self.high)
+        learned = np.arange(len(rows)) if left_out is None else np.flatnonzero(~left_out)
+        self._keep(rows, learned)
+        self.n_rows += len(learned)
+
+    def _keep(self, rows: Rows, learned: npt.NDArray[Any]) -> None:
+        """Add rows to the sample; if it grows too large, keep every second one."""
+        chosen = learned[(np.arange(len(learned)) + self.n_rows) % self.every == 0]
+        more = np.full((len(chosen), self.sample.shape[1]), np.nan)
+        gather(*rows.arrays, chosen.astype(np.uint64), more)
+        self.sample = np.concatenate([self.sample, more])
+        while len(self.sample) > SAMPLE:
+            self.sample, self.every = self.sample[::2].copy(), 2 * self.every
+
+    @property
+    def size(self) -> Floats:
+        """√(mean of x²) of each feature, over the values that count; 0 if it is always 0."""
+        return np.asarray(np.hypot(self.mean, np.sqrt(self.squares / np.maximum(self.count, 1))))
+
+    def scaling(self, centred: bool) -> Scaling | None:
+        """The map to one scale; None if features are not to be scaled. Without a bias, features are not centred."""
+        centre, spread = self.mean.copy(), deviation(self.count, self.mean, self.squares)
+        with np.errstate(invalid="ignore"):
+            farthest = np.maximum(self.high - self.mean, self.mean - self.low)
+        for j in np.flatnonzero((self.count > 0) & (farthest > WILD * spread) & (spread > 0)):
+            centre[j], spread[j] = without_far_values(self.sample[:, j], centre[j], spread[j])
+        if not centred:
+            centre, spread = np.zeros_like(centre), np.where(spread > 0, np.hypot(centre, spread), 0.0)
+        return self._checked(centre, spread, FARTHEST)
+
+    def _checked(self, centre: Floats, spread: Floats, limit: float = np.inf) -> Scaling | None:
+        fine = np.isfinite(spread) & np.isfinite(centre)
+        if not fine.all():
+            raise ValueError(f"feature {int(np.argmin(fine))} is too large to be scaled: divide it by a constant")
+        return Scaling(centre, spread, limit) if len(spread) else None
+
+
+def without_far_values(values: Floats, mean: float, spread: float) -> tuple[float, float]:
+    """Mean and deviation of values cut off at mean ± 5 deviations, again and again until they are stable.
+
+    A single typing error in a column makes all other values look equal. If the values do not settle, as those of a
+    column that is almost always 0, the `mean` and `spread` given are right.
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return mean, spread
+    centre, width = float(known.mean()), float(known.std())
+    for _ in range(ROUNDS):
+        cut = np.clip(known, centre - FARTHEST * width, centre + FARTHEST * width)
+        before, centre, width = width, float(cut.mean()), float(cut.std())
+        if width <= 8 * EPSILON * abs(centre):
+            break
+        if width > 0.99 * before:
+            return centre, width
+    return mean, spread
+
+
+class Sizes(Statistics):
+    """Statistics of numbered features, whose zeros mean that there is nothing. They grow with the number of features.
+
+    Sparse features are divided by their size √(mean of x²), over the values that are not 0, so that zeros stay zeros.
+    Dense features that are mostly not 0 are centred and divided by their standard deviation.
+    """
+
+    def __init__(self, *, dense: bool) -> None:
+        super().__init__(zeros=False)
+        self.dense = dense
+
+    def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
+        more = np.zeros(max(0, rows.n_features - len(self.mean)))
+        if more.size:
+            self.count, self.mean, self.squares, self.low, self.high = (
+                np.concatenate([old, more]) for old in (self.count, self.mean, self.squares, self.low, self.high)
+            )
+        super().add(rows, left_out)
+
+    def _keep(self, rows: Rows, learned: npt.NDArray[Any]) -> None:
+        """Numbered features need no sample."""
+
+    @property
+    def far_apart(self) -> bool:
+        """Whether the sizes of features are too different for learning without scaling."""
+        often = self.size[(self.count >= OFTEN * self.n_rows) & (self.size > 0)]
+        return bool(often.size) and bool(often.max() > APART * often.min())
+
+    def scaling(self, centred: bool) -> Scaling | None:
+        size = self.size
+        centre, spread = np.zeros_like(size), np.where(size > 0, size, 1.0)
+        if self.dense and centred:
+            share = self.count / max(1, self.n_rows)  # of values that are not 0
+            mean = share * self.mean  # of all values; those that are 0 add (share·n)·(1 − share)·mean² to the squares
+            squares = self.squares + self.count * (1 - share) * self.mean**2
+            mostly = share > 0.5
+            centre[mostly], spread[mostly] = mean[mostly], deviation(self.n_rows, mean, squares)[mostly]
+        return self._checked(centre, spread)
+
+
+def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
+    """Name the features whose scale is off, as advice to a user; empty if there are none.
+
+    names: of all features, if they have names.
+    """
+    found = Sizes(dense=False)
+    found.add(rows)
+    size = found.size
+    if not found.far_apart:
+        return ""
+    known = np.flatnonzero((size > 0) & (found.count >= OFTEN * found.n_rows))
+    order = known[np.argsort(-size[known], kind="stable")]
+
+    def told(which: npt.NDArray[Any]) -> str:
+        return ", ".join(f"{names[j]!r}" if names is not None else f"column {j}" for j in which) + (
+            f" (about {size[which[0]]:.2g})"
+        )
+
+    middle = float(np.median(size[known]))
+    large = [j for j in order if size[j] > 10 * middle][:NAMED] or order[:1]
+    small = [j for j in order[::-1] if size[j] < middle / 10][:NAMED] or order[-1:]
+    return (
+        f" The scale of features differs: values of {told(np.array(large))} are large beside those of "
+        f"{told(np.array(small))}. Scale them first, for instance with StandardScaler."
+    )
+
+
+def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
+    """The standard deviation of each feature; 0 if its values differ only by rounding."""
+    found = np.sqrt(squares / np.maximum(count, 1))
+    return np.where(found <= 8 * EPSILON * np.abs(mean), 0.0, found)
+
+
+def statistics_of(source: Source, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> Statistics | None:
+    """Empty statistics for a source that begins with these rows; None if its features are not to be scaled."""
+    if source.scale == "none":
+        return None
+    if source.encoding is not None:
+        return Statistics(len(source.encoding.numbers))
+    found, dense = Sizes(dense=False), rows.indices is None
+    found.add(rows, left_out)
+    return Sizes(dense=dense) if source.scale == "standard" or found.far_apart else None
+
+
+def with_means(encoding: Any, scaling: Scaling | None) -> Any:
+    """The encoding of a table's columns that fills missing numbers with what counted for them in training."""
+    if encoding is None or scaling is None:
+        return encoding
+    return replace(encoding, means=dict(zip(encoding.numbers, scaling.centre.tolist(), strict=True)))
+
+
+def to_one_scale(source: Source | None, rows: Rows, left_out: Any, centred: bool) -> Scaling | None:
+    """The scaling of a source whose rows are all in memory."""
+    found = None if source is None else statistics_of(source, rows, left_out)
+    if found is None:
+        return None
+    found.add(rows, left_out)
+    return found.scaling(centred)

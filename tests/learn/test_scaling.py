@@ -1,0 +1,249 @@
+"""Features on one scale: the statistics, the map, and models that learn from it and take rows as they are."""
+
+import naive
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file
+
+from perceptrons import KernelPerceptron, Perceptron, load, save
+from perceptrons.data import as_rows, source
+from perceptrons.learn import scaling
+from perceptrons.learn.holdout import chosen
+from perceptrons.learn.scaling import APART, FARTHEST, Scaling, Sizes, Statistics, off_scale
+
+WILD = np.array([1e-6, 1.0, 5e3, 1e9])  # sizes of columns
+OFFSET = np.array([0.0, 1.0, -2e4, 3e9])
+
+
+def wild(n=300, seed=0):
+    """Rows whose columns differ in size and offset, and labels that depend on all of them alike."""
+    random = np.random.default_rng(seed)
+    Z = random.standard_normal((n, len(WILD)))
+    return OFFSET + WILD * Z, np.where(Z.sum(axis=1) > 0, "up", "down")
+
+
+def scaled_by(statistics, X, left_out=None):
+    statistics.add(as_rows(X), left_out)
+    return statistics.scaling(True).apply(as_rows(X)).matrix()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    X, y = wild()
+    path = tmp_path_factory.mktemp("scaling") / "wild.npz"
+    np.savez(path, X=X, y=y)
+    return path, X, y
+
+
+@given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 10**6))
+def test_columns_get_mean_0_and_deviation_1(n, d, seed):
+    random = np.random.default_rng(seed)
+    X = random.integers(-5, 6, (n, d)) * 10.0 ** random.integers(-4, 5, d)
+    held = random.random(n) < 0.3
+    if held.all():
+        held[0] = False
+    found = scaled_by(Statistics(d), X, held)
+    assert np.allclose(found, np.clip(naive.standardised(X, ~held), -FARTHEST, FARTHEST), rtol=1e-9, atol=1e-9)
+
+
+def test_statistics_do_not_depend_on_how_rows_are_cut():
+    X, _ = wild()
+    whole, parts = Statistics(4), Statistics(4)
+    whole.add(as_rows(X))
+    for begin, end in [(0, 1), (1, 7), (7, 250), (250, 300)]:
+        parts.add(as_rows(X[begin:end]))
+    for name in ("count", "mean", "squares", "low", "high", "sample"):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name))
+
+
+def test_the_sample_is_spread_evenly_whatever_the_cuts(monkeypatch):
+    monkeypatch.setattr(scaling, "SAMPLE", 8)
+    found = Statistics(1)
+    held = np.zeros(30, dtype=bool)
+    held[::3] = True
+    X = np.arange(30.0)[:, np.newaxis]
+    for begin, end in [(0, 5), (5, 6), (6, 30)]:
+        found.add(as_rows(X[begin:end]), held[begin:end])
+    assert found.sample.ravel().tolist() == X[~held].ravel()[::4].tolist()
+
+
+def test_a_wild_cell_does_not_hide_the_others():
+    random = np.random.default_rng(5)
+    X = random.standard_normal((2000, 2))
+    X[77, 0] = 1e9  # a typing error
+    found = scaled_by(Statistics(2), X)
+    others = np.arange(2000) != 77
+    assert 0.9 < found[others, 0].std() < 1.1 and found[77, 0] == FARTHEST
+    assert np.array_equal(found[:, 1], np.clip(scaled_by(Statistics(1), X[:, 1:])[:, 0], -FARTHEST, FARTHEST))
+
+
+def test_a_column_that_is_almost_always_0_keeps_its_deviation():
+    X = np.zeros((2000, 1))
+    X[[3, 900]] = 1.0
+    statistics = Statistics(1)
+    statistics.add(as_rows(X))
+    assert statistics.scaling(True).spread[0] == pytest.approx(X.std())
+
+
+def test_dense_rows_equal_sparse_rows_with_all_entries():
+    X, _ = wild(50)
+    X[:, 1] = np.round(X[:, 1])  # some zeros
+    every = sp.csr_array((X.ravel(), np.tile(np.arange(4), 50), np.arange(0, 201, 4)), shape=X.shape)
+    dense, sparse = Statistics(4), Statistics(4)
+    dense.add(as_rows(X))
+    sparse.add(as_rows(every))
+    one, other = dense.scaling(True).apply(as_rows(X)), sparse.scaling(True).apply(as_rows(every))
+    assert np.array_equal(one.matrix(), other.matrix().toarray())
+    assert np.allclose(one.sq_norm, (one.matrix() ** 2).sum(axis=1)) and np.allclose(one.sq_norm, other.sq_norm)
+
+
+def test_absent_entries_of_sparse_rows_do_not_count_and_stay_absent():
+    X = sp.csr_array((np.array([2.0, 4.0, 7.0]), np.array([0, 0, 1]), np.array([0, 1, 2, 3])), shape=(3, 2))
+    found = scaled_by(Statistics(1), X)
+    assert found.toarray().tolist() == [[-1, 0], [1, 0], [0, 7]]  # the mean of column 0 is 3; column 1 is not scaled
+
+
+@pytest.mark.parametrize("value", [0.1, 1e12 / 3, -3.0, 0.0])
+def test_constant_columns_become_zero(value):
+    X = np.column_stack([np.full(1000, value), np.arange(1000.0)])
+    statistics = Statistics(2)
+    statistics.add(as_rows(X))
+    assert statistics.scaling(True).constant == [0]
+    assert not statistics.scaling(True).apply(as_rows(X)).matrix()[:, 0].any()
+
+
+def test_sparse_features_keep_their_zeros_and_are_scaled_only_if_far_apart():
+    random = np.random.default_rng(1)
+    X = sp.random_array((200, 5), density=0.4, rng=random, format="csr")
+    X.data = random.uniform(1, 2, X.data.size)
+    alike = Sizes(dense=False)
+    alike.add(as_rows(X))
+    assert not alike.far_apart
+    X = sp.csr_array(X.toarray() * np.array([1, 1, 1, 1, 3 * APART]))
+    apart = Sizes(dense=False)
+    found = scaled_by(apart, X)
+    assert apart.far_apart
+    assert np.allclose(found.toarray(), X.toarray() / naive.root_mean_squares(X.toarray()))
+    assert (found.indices == X.indices).all()
+
+
+def test_rare_features_do_not_decide_whether_to_scale():
+    X = np.eye(100)[:, :3] * np.array([1.0, 1e3, 1e6]) + np.c_[np.zeros((100, 2)), np.ones(100)]
+    X[0, 2] = 1.0
+    found = Sizes(dense=False)
+    found.add(as_rows(sp.csr_array(X)))
+    assert not found.far_apart
+
+
+def test_dense_numbered_features_that_are_mostly_not_zero_are_centred():
+    X, _ = wild()
+    few = np.where(np.arange(300) % 10 == 0, 5.0, 0.0)
+    found = scaled_by(Sizes(dense=True), np.column_stack([X, few]))
+    assert np.allclose(found[:, :4], naive.standardised(X), atol=1e-6)
+    assert np.allclose(found[:, 4], few / 5.0)
+
+
+def test_values_are_cut_off_at_the_limit():
+    map = Scaling(np.array([1.0]), np.array([2.0]), limit=3.0)
+    assert map.apply(as_rows(np.array([[1.0], [2.0], [100.0], [-100.0]]))).matrix().ravel().tolist() == [0, 0.5, 3, -3]
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3)])
+def test_folded_weights_give_the_scores_of_scaled_rows(shape):
+    random = np.random.default_rng(2)
+    X, w = random.standard_normal((20, 4)), random.standard_normal(shape)
+    map = Scaling(random.standard_normal(4), np.array([0.1, 2.0, 0.0, 50.0]))
+    coef, offset = map.fold(w[:-1], w[-1:].ravel())
+    assert np.allclose(X @ coef + offset, map.apply(as_rows(X)).matrix() @ w[:-1] + w[-1])
+
+
+def test_without_a_bias_features_are_not_centred(file):
+    path, X, _ = file
+    model = Perceptron(readout="averaged", fit_intercept=False, max_iter=2, tol=None).fit(source(path))
+    assert model.intercept_.tolist() == [0.0]
+    assert np.allclose(model._learner.scaling.spread, naive.root_mean_squares(X))
+    assert np.allclose(X @ model.coef_[0], model.decision_function(X))
+
+
+@pytest.mark.parametrize("readout", ["averaged", "voted", "pocket"])
+def test_models_learn_from_scaled_rows_and_take_raw_ones(file, readout, tmp_path):
+    path, X, y = file
+    settings = {"readout": readout, "shuffle": False, "max_iter": 4, "tol": None}
+    model = Perceptron(**settings).fit(source(path))
+    plain = Perceptron(**settings).fit(naive.standardised(X), y)
+    assert np.allclose(model.decision_function(X), plain.decision_function(naive.standardised(X)), atol=1e-4)
+    assert model.mistakes_.tolist() == plain.mistakes_.tolist()
+    assert np.array_equal(model.decision_function(source(path)), model.decision_function(X))
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    if readout == "averaged":
+        assert np.allclose(X @ model.coef_[0] + model.intercept_, model.decision_function(X), atol=1e-5)
+        for each in (model, again):
+            each.partial_fit(X[:20], y[:20])
+        assert np.array_equal(again.coef_, model.coef_)
+
+
+def test_kernels_see_scaled_rows(file):
+    path, X, y = file
+    Z = naive.standardised(X)
+    model = KernelPerceptron(shuffle=False, max_iter=3).fit(source(path))
+    plain = KernelPerceptron(shuffle=False, max_iter=3).fit(Z, y)
+    assert np.allclose(model.decision_function(X), plain.decision_function(Z), atol=1e-4)
+    assert np.allclose(model.kernel_matrix(X[:5]), plain.kernel_matrix(Z[:5]), atol=1e-4)
+
+
+def test_arrays_and_scale_none_stay_as_they_are(file):
+    path, X, y = file
+    settings = {"readout": "averaged", "shuffle": False, "max_iter": 2, "tol": None}
+    raw = Perceptron(**settings).fit(X, y)
+    assert np.array_equal(Perceptron(**settings).fit(source(path, scale="none")).coef_, raw.coef_)
+    scaled = Perceptron(**settings).fit(source(path))
+    assert not np.array_equal(scaled.coef_, raw.coef_)
+    assert np.array_equal(scaled.fit(X, y).coef_, raw.coef_)  # nothing is left of the scaling
+
+
+@pytest.mark.parametrize("estimator", [Perceptron(readout="averaged"), Perceptron(readout="pocket")])
+def test_held_out_rows_take_no_part_in_the_statistics(file, tmp_path, estimator):
+    path, X, y = file
+    estimator.set_params(early_stopping=True, validation_fraction=0.2, max_iter=2, tol=None)
+    model = estimator.fit(source(path))
+    held = chosen(0, len(X), 0.2, int(np.random.RandomState(0).randint(2**31)))
+    assert held.any()
+    other = X.copy()
+    other[held] *= 7.5
+    np.savez(tmp_path / "other.npz", X=other, y=y)
+    centre, spread = model._learner.scaling.centre, model._learner.scaling.spread
+    learned = estimator.fit(source(tmp_path / "other.npz"))._learner.scaling
+    assert np.array_equal(learned.centre, centre) and np.array_equal(learned.spread, spread)
+    assert np.allclose(centre, X[~held].mean(axis=0))
+
+
+def test_one_pass_has_running_statistics_and_ends_with_those_of_all_rows(tmp_path):
+    random = np.random.default_rng(3)
+    X = np.abs(random.standard_normal((400, 3))) * np.array([1.0, 1e4, 1e-3]) + 1e-6
+    y = np.where(X[:, 0] > 0.7, 1, -1)
+    path = tmp_path / "one.svm"
+    dump_svmlight_file(X, y, str(path), zero_based=True)
+    for model in (Perceptron(max_iter=1, tol=None).fit(source(path)), Perceptron().partial_fit(source(path))):
+        assert np.allclose(model._learner.scaling.spread, naive.root_mean_squares(X))
+
+
+def test_a_fit_that_goes_on_keeps_its_scaling(file):
+    path, X, y = file
+    model = Perceptron(readout="averaged", warm_start=True, max_iter=1, tol=None).fit(source(path))
+    before = model._learner.scaling
+    for data in ((source(path),), (X * 2.0, y)):
+        assert model.fit(*data)._learner.scaling is not None
+        assert np.array_equal(model._learner.scaling.centre, before.centre)
+
+
+def test_advice_names_the_features_whose_scale_is_off():
+    X, _ = wild(30)
+    text = off_scale(as_rows(X), ["tiny", "one", "large", "huge"])
+    assert "'huge'" in text and "'tiny'" in text and "StandardScaler" in text and "'large'" not in text
+    assert "column 3" in off_scale(as_rows(X), None)
+    assert off_scale(as_rows(naive.standardised(X)), None) == ""
