@@ -148,6 +148,7 @@ def against_crfsuite(folder: Path, first: tuple[Tagger, Corpus, SequenceTagger])
         row("training, against python-crfsuite's averaged perceptron", *works, ">= 5")
         head("From text files to a saved model and a tagged file, whole commands, seconds", "ours", "theirs")
         ours, options = f"{place}/ours", ["--columns", "word,pos,chunk", "--features", "crf++", "--passes", str(PASSES)]
+        options += ["--rule", "perceptron"]  # as the peer
         script = [sys.executable, str(SCRIPT), train, test, model, out]
 
         def commands() -> None:

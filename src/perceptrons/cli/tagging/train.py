@@ -27,6 +27,7 @@ from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
+K_BEST = 3  # with rules that can use several
 GROUPS = {
     "Common options": ("path", "features", "columns", "target", "validation", "passes", "quiet", "as_json"),
     "Learning": (
@@ -55,7 +56,7 @@ GROUPS = {
 @click.option("--target", metavar="COLUMN", help="Column with the labels.  [default: the last; upos in CoNLL-U]")
 @reading.FORMAT
 @reading.TABS
-@options(training.options("sentences"))
+@options(training.options("sentences", rule="pa1", C=0.01))  # chosen by benchmarks/tagger_defaults.py
 @click.option(
     "--readout", type=click.Choice(OVER_STRUCTURES), default="averaged", help="Which weight vector makes predictions."
 )
@@ -79,8 +80,8 @@ GROUPS = {
 @click.option(
     "--k-best",
     type=click.IntRange(1),
-    default=1,
-    help="With rules pa, pa1, pa2: number of best labellings in each update.",
+    help="With rules pa, pa1, pa2: number of best labellings in each update.  "
+    f"[default: {K_BEST}; 1 with other rules or --beam]",
 )
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a tagger from the sentences of FILE and save it.
@@ -98,6 +99,9 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     Without --columns, the number of columns decides their names: word, tag; word, pos, chunk; word, pos, chunk, ner
     (CoNLL-2003). In CoNLL-U, word stands for form, and pos for upos, or for xpos if upos has the labels. Lines that
     begin with -DOCSTART- are skipped.
+
+    The default, pa1 over the 3 best labellings, makes about 4 % fewer errors than --rule perceptron, whose passes are 4
+    times as fast.
     """
     begun = time.perf_counter()
     check(given)
@@ -169,7 +173,9 @@ def plan_of(given: dict[str, Any]) -> Plan:
     """The plan of learning that the options describe."""
     rule = training.rule_of(given)
     scheme = None if given["scheme"] == "none" else given["scheme"]
-    return Plan(rule, given["readout"], given["order"], scheme, given["beam"], given["update"], given["k_best"]).check()
+    several = given["rule"].startswith("pa") and given["beam"] is None
+    k_best = given["k_best"] or (K_BEST if several else 1)
+    return Plan(rule, given["readout"], given["order"], scheme, given["beam"], given["update"], k_best).check()
 
 
 def params_of(given: dict[str, Any], features: Any, share: float | None) -> dict[str, Any]:
