@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from naive_tables import named, write
 
 from perceptrons.core.parse.records import quoting, same_width
-from perceptrons.data import source
+from perceptrons.data import DataError, source
+from perceptrons.data.source import detect_format
 from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.dialects.dialect import CsvDialect
 from perceptrons.data.table.dialects.guessing import guessed
@@ -310,3 +311,21 @@ def test_categories_that_training_has_not_seen_are_counted(tmp_path):
     assert (counts.rows, counts.unseen_rows, counts.unseen) == (5, 3, {"job": 3, "sex": 1})
     assert counts.examples == {"job": ["pilot", "baker"], "sex": ["x"]} and counts.missing == {"job": 1}
     assert trained.counts.unseen_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("ham\tHello, you\nspam\tWin, win\nham\tOk\n", "tsv"),
+        ("1, 2, x\n3, 4, y\n5, 6, z\n", "csv"),
+        ("a;b\n1,5;2\n3;4\n", "csv"),
+        ("+1 1:0.5 3:2\n-1 2:1\n", "svmlight"),
+    ],
+)
+def test_files_without_an_ending_are_known_by_their_lines(tmp_path, text, format):
+    path = tmp_path / "adult.data"
+    path.write_text(text)
+    assert detect_format(str(path)) == format
+    path.write_text("some prose\nwithout cells\nof any kind\n")
+    with pytest.raises(DataError, match="not clear"):
+        detect_format(str(path))
