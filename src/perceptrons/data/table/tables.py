@@ -108,27 +108,14 @@ class TableSource(Source):
         if like is not None and not isinstance(like, Encoding):
             raise TypeError(f"like must be an Encoding, as in model.encoding_, got {type(like).__name__}")
         self.paths, self.name, self.format = paths, files.display(paths), format
-        marks = None if na is None else tuple(na)
-        dialect: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
-        dialect |= {"encoding": encoding, "na": marks}
-        self.given = {name: value for name, value in dialect.items() if value is not None}  # overrules everything else
+        told: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
+        told |= {"encoding": encoding, "na": None if na is None else tuple(na)}
+        self.given = {name: value for name, value in told.items() if value is not None}  # overrules everything else
         CsvDialect(**self.given).check()
         self.dialect: CsvDialect | None = None  # decided when the first file is opened
         fill = MEAN if missing is None else None if missing == "error" else missing
-        self.settings = Settings(
-            target,
-            features,
-            tuple(drop),
-            categorical,
-            hash_bits,
-            tuple(text),
-            ngrams,
-            text_bits,
-            fill,
-            scale or "standard",
-            tuple(numeric),
-            weighting=weighting,
-        )
+        columns = (target, features, tuple(drop), categorical, hash_bits, tuple(text), ngrams, text_bits)
+        self.settings = Settings(*columns, fill, scale or "standard", tuple(numeric), weighting)
         self.settings.check()
         if like is not None:
             usual = Settings(target, missing=fill, scale=self.settings.scale)
