@@ -11,6 +11,7 @@ import onnxruntime
 import pytest
 
 from perceptrons import KernelPerceptron, Perceptron, save
+from perceptrons.data import source
 from perceptrons.learn.kernel.feature_space import KERNELS
 from perceptrons.store import export_onnx, read
 
@@ -140,3 +141,79 @@ def test_without_onnx_the_error_names_the_extra(small, path):
     run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
     assert "pip install 'perceptrons[onnx]'" in run.stderr
     assert list(path.parent.iterdir()) == [path]
+
+
+# -- columns of tables ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A table with numbers of wild scales, missing cells, categories and booleans."""
+    random = np.random.default_rng(4)
+    n = 300
+    columns = {
+        "age": np.where(random.random(n) < 0.1, "", random.integers(18, 90, n).astype(str)),
+        "income": (1e6 * random.lognormal(size=n)).round(2).astype(str),
+        "job": random.choice(["nurse", "smith", "bé", ""], n),
+        "own": random.choice(["true", "false"], n),
+        "label": random.choice(["x", "y", "z"], n),
+        "y": random.choice(["low", "high", "none"], n),
+    }
+    path = tmp_path_factory.mktemp("table") / "table.csv"
+    lines = [",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return path, columns
+
+
+def cells(encoding, columns, session):
+    """The columns of a table as the inputs of a graph."""
+    given = {}
+    for entry in session.get_inputs():
+        values = columns[entry.name.removesuffix(" (column)")]
+        if entry.type == "tensor(double)":
+            values = np.array([float(text) if text else np.nan for text in values])
+        elif entry.type == "tensor(bool)":
+            values = values == "true"
+        else:
+            values = values.astype(object)
+        given[entry.name] = values[:, np.newaxis]
+    return given
+
+
+@pytest.mark.parametrize("scale", ["auto", "none"])
+@pytest.mark.parametrize(
+    "model", [Perceptron(readout="averaged", **FEW), KernelPerceptron(**FEW)], ids=["linear", "kernel"]
+)
+def test_graphs_of_tables_take_columns(table, path, model, scale):
+    file, columns = table
+    model = copy.deepcopy(model).fit(source(file, target="y", scale=scale))
+    export_onnx(model, path)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    assert {entry.name for entry in session.get_inputs()} == {"age", "income", "job", "own", "label (column)"}
+    label, scores = session.run(["label", "scores"], cells(model.encoding_, columns, session))
+    again = source(file, like=model.encoding_)
+    expected = model.decision_function(again)
+    np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-6 * (1 + np.abs(expected).max()))
+    assert (label == model.predict(again)).mean() > 0.99  # scores may tie
+
+
+def test_unknown_categories_have_no_feature_in_the_graph(table, path, tmp_path):
+    file, columns = table
+    model = Perceptron(readout="averaged", **FEW).fit(source(file, target="y"))
+    export_onnx(model, path)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    other = {name: values[:5].copy() for name, values in columns.items()}
+    other["job"][:] = "pilot"
+    new = tmp_path / "new.csv"
+    rows = zip(*other.values(), strict=True)
+    new.write_text("\n".join([",".join(other), *(",".join(row) for row in rows)]) + "\n")
+    _, scores = session.run(["label", "scores"], cells(model.encoding_, other, session))
+    np.testing.assert_allclose(scores, model.decision_function(source(new, like=model.encoding_)), rtol=1e-6)
+
+
+def test_hashed_columns_leave_encoded_features_as_input(table, path):
+    file, _ = table
+    model = Perceptron(readout="averaged", **FEW).fit(source(file, target="y", text=["job"], text_bits=4))
+    export_onnx(model, path)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    assert [(entry.name, entry.shape[1]) for entry in session.get_inputs()] == [("X", model.n_features_in_)]

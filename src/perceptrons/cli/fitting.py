@@ -15,6 +15,7 @@ from perceptrons.cli import output, reading, training
 from perceptrons.cli.telling.confusion import Baseline, Confusion, baseline
 from perceptrons.cli.telling.passes import Telling
 from perceptrons.cli.telling.report import how_text
+from perceptrons.cli.telling.tuning import TellingTuning
 from perceptrons.data import Rows, Source
 from perceptrons.data.cache import Cached
 from perceptrons.data.table.encoding import Encoding
@@ -27,7 +28,8 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.scaling import with_means
 from perceptrons.learn.stream import Stream, Watched
-from perceptrons.learn.task import Request, Task, from_whole_source, train_on_source
+from perceptrons.learn.task import Beside, Request, Task, from_whole_source, train_on_source
+from perceptrons.learn.tuning import Tuned, tune
 from perceptrons.store.saved import Saved
 
 ESTIMATORS = {
@@ -35,6 +37,7 @@ ESTIMATORS = {
     "passive-aggressive": "PassiveAggressiveClassifier",
     "kernel": "KernelPerceptron",
 }
+LOADED = 1 << 29  # bytes of weights that any file may ask for when it is loaded
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget")  # options of the kernel estimator only
 SMALL = 1 << 24  # bytes of files that are parsed once more after training, to show how good the model is
 
@@ -50,20 +53,20 @@ class Result:
     confusion: Confusion | None  # of the final model on held-out rows, else on those it has learned from
     compared_on: str  # which rows these are
     baseline: Baseline | None  # on the same rows, or on those learned from; None if no pass has ended
-    tuning: Any = None
+    tuning: Tuned | None = None  # how the options were chosen, with --tune
 
 
 def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
     """The options with defaults for a table with these columns, where the user chose nothing."""
-    context, usual = click.get_current_context(silent=True), for_columns(encoding)
-    if given["estimator"] != "perceptron" or not usual:
-        return given
-    own = context is not None and context.get_parameter_source("rule") is not ParameterSource.DEFAULT
-    if not own and given["C"] is not None:
-        usual["C"] = given["C"]
-    if given["intercept_scaling"] is not None:
-        usual["intercept_scaling"] = given["intercept_scaling"]
-    return {**given, **({"intercept_scaling": usual["intercept_scaling"]} if own else usual)}
+    usual = for_columns(encoding) if given["estimator"] == "perceptron" else {}
+    context = click.get_current_context(silent=True)
+
+    def chosen(name: str) -> bool:
+        return context is not None and context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+    if chosen("rule"):  # what else is known of rules belongs to the default one
+        usual = {name: value for name, value in usual.items() if name not in training.parameters()}
+    return {**given, **{name: value for name, value in usual.items() if not chosen(name)}}
 
 
 def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
@@ -79,31 +82,7 @@ def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
 
 def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Result:
     """Train the model that the options describe."""
-    given = settled(given, columns_of(source, given))
-    share = reading.share_of(given["validation"])
-    beside = None
-    if given["validation"] is not None and share is None:
-
-        def beside(read: Source) -> Source:
-            return reading.opened([given["validation"]], given, like=read.encoding)
-
-    def request() -> Request:
-        return Request(
-            new_learner(given),
-            _passes(given),
-            np.random.RandomState(given["seed"]),
-            shuffle=not given["no_shuffle"],
-            share=share,
-            class_weight=lambda classes: by_label(given["class_weight"], classes),
-            reads_all=given["class_weight"] is not None,
-            centred=not given["no_intercept"],
-            watch=watch,
-        )
-
-    def watch(read: Source, rows: int, mistakes: int) -> None:
-        bar.source = read
-        bar(rows, mistakes)
-
+    request, beside = request_of(given, bar), beside_of(given)
     telling = Telling(how_text(ESTIMATORS[given["estimator"]], params(given, None)), given, bar, quiet)
     if given["estimator"] == "kernel" or READOUTS[given["readout"]].weighs_all_rows:
         task = from_whole_source(request(), source, beside)
@@ -127,6 +106,52 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -
         "training rows" if held_out is None else "held-out rows",
         expected if found is None else found.baseline,
     )
+
+
+def tuned(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Tuned:
+    """Let candidates learn side by side. Rule, parameters and class weights that were given stay."""
+    telling = TellingTuning(given, bar, quiet)
+    found = tune(
+        request_of(given, bar),
+        source,
+        training.candidates(given),
+        lambda candidate: new_learner({**given, **training.options_of(candidate.rule)}),
+        beside_of(given),
+        telling,
+    )
+    found.run.resume_interrupt()
+    telling.end(found)
+    return found
+
+
+def request_of(given: dict[str, Any], bar: output.Bar) -> Callable[[], Request]:
+    """A function that makes the request for a training."""
+
+    def request() -> Request:
+        return Request(
+            new_learner(given),
+            _passes(given),
+            np.random.RandomState(given["seed"]),
+            shuffle=not given["no_shuffle"],
+            share=reading.share_of(given["validation"]),
+            class_weight=lambda classes: by_label(given["class_weight"], classes),
+            reads_all=given["class_weight"] is not None,
+            centred=not given["no_intercept"],
+            watch=watch,
+        )
+
+    def watch(read: Source, rows: int, mistakes: int) -> None:
+        bar.source = read
+        bar(rows, mistakes)
+
+    return request
+
+
+def beside_of(given: dict[str, Any]) -> Beside | None:
+    """The source of held-out rows, if --validation names a file."""
+    if given["validation"] is None or reading.share_of(given["validation"]) is not None:
+        return None
+    return lambda read: reading.opened([given["validation"]], given, like=read.encoding)
 
 
 def _passes(given: dict[str, Any]) -> Passes:
@@ -217,10 +242,18 @@ def confusions(task: Task) -> tuple[Confusion | None, Confusion | None]:
 
 
 def is_quick(source: Source) -> bool:
-    """Whether a source can be read once more in little time: there is a parsed copy, or it is small."""
+    """Whether a source can be read once more in little time: its rows are kept, or it is small."""
     if isinstance(source, Cached):
         return source.ready
     return not source.is_stream and source.n_bytes is not None and source.n_bytes <= SMALL
+
+
+def has_many_zeros(model: Saved) -> bool:
+    """Whether most weights are 0, as those of hashed words are, so that the file is better written without them."""
+    if model.encoding is None or not model.encoding.texts or not isinstance(model.learner, LinearLearner):
+        return False
+    state = model.learner.state
+    return sum(state[name].nbytes for name in state) <= LOADED
 
 
 def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:

@@ -10,7 +10,8 @@ import click
 import numpy as np
 
 from perceptrons.cli import output
-from perceptrons.cli.telling.report import WHY, chosen, finite, proved, rule_text, settings, size
+from perceptrons.cli.telling.report import WHY, chosen, finite, proved, settings, size
+from perceptrons.cli.telling.tuning import rule_text
 from perceptrons.learn.fit import AnyLearner
 from perceptrons.learn.linear.heaviest import heaviest
 from perceptrons.learn.linear.heaviest import name_of as known_name

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, has_many_zeros, settled, train, tuned
 from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.passes import Reader
 from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
+from perceptrons.learn.tuning import Tuned
 from perceptrons.store.saved import write
 
 KERNELS = ["rbf", "poly", "linear", "sigmoid", "cosine", "laplacian"]
@@ -41,15 +42,15 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 GROUPS = {
     "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
     "Learning": (
-        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight", "no_intercept"),
-        *("keep", "patience", "tol", "seed", "no_shuffle"),
+        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight"),
+        *("no_intercept", "intercept_scaling", "keep", "patience", "tol", "seed", "no_shuffle"),
     ),
     "Kernel (--estimator kernel)": OF_KERNELS,
     "Reading files": (
         *("format", "delimiter", "header", "quotes", "decimal", "encoding", "na", "one_based", "cache", "no_cache"),
     ),
     "Columns of tables": ("features", "drop", "numeric", "categorical", "hash_bits", "missing"),
-    "Text": ("ngrams", "text_bits", "weighting"),
+    "Text": ("weighting", "ngrams", "text_bits"),
     "Model file": ("drop_zeros",),
 }
 
@@ -75,6 +76,12 @@ GROUPS = {
 )
 @reading.options(training.options("rows"))
 @click.option(
+    "--tune",
+    is_flag=True,
+    help="Choose rule, its parameters, class weights and the number of passes (at most --passes): by the held-out "
+    "error, by cross-validation without --validation, or by the online error with --passes 1. Then train on all rows.",
+)
+@click.option(
     "--tol",
     type=click.FloatRange(0),
     metavar="X",
@@ -86,6 +93,7 @@ GROUPS = {
 @click.option(
     "--intercept-scaling",
     type=click.FloatRange(0, min_open=True),
+    metavar="X",
     help="Value of the constant feature whose weight is the bias.  [default: 1; 0.1 for tables of text]",
 )
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", help="Kernel function.")
@@ -120,22 +128,34 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
         with Reader().unless_unread():
             guesses.show(source, only=False)
     output.spare(path, *source.paths, given["validation"] or "")
+    given = settled(given, columns_of(source, given))
     bar = output.Bar(source, quiet or as_json)
     try:
+        found = tuned(source, given, bar, quiet or as_json) if given["tune"] else None
+        if found is not None:
+            given |= chosen(found, given)
         result = train(source, given, bar, quiet or as_json)
+        result.tuning = found
     finally:
         bar.clear()
     learning = time.perf_counter() - begun
     known = reading.known_of(source, given)
     result.saved.trained = training.noted(source.paths, learning, source=known, rows=result.n_rows)
     with output.naming(path):
-        write(result.saved, path, drop_zeros=given["drop_zeros"])
+        write(result.saved, path, drop_zeros=given["drop_zeros"] or has_many_zeros(result.saved))
     summary = describe(result, source, path, learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
     elif not quiet:
         show(result, summary)
     result.run.resume_interrupt()
+
+
+def chosen(found: Tuned, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the best candidate."""
+    rule, weight = found.best.candidate
+    passes = {"passes": found.best.passes, "class_weight": given["class_weight"] or weight}
+    return {**training.options_of(rule), **passes}
 
 
 def check(given: dict[str, Any]) -> None:
@@ -148,6 +168,15 @@ def check(given: dict[str, Any]) -> None:
         idle["intercept_scaling"] = "a bias: leave out --no-intercept"
     if passive:
         idle["rule"] = "--estimator perceptron or kernel: passive-aggressive always uses the rule pa1"
+    if given["tune"] and given["estimator"] != "perceptron":
+        raise click.UsageError(
+            f"--tune needs --estimator perceptron, which has all rules: it chooses among linear models, "
+            f"not {given['estimator']}"
+        )
+    if given["tune"] and READOUTS[given["readout"] or "averaged"].weighs_all_rows:
+        raise click.UsageError(f"--tune reads rows batch by batch, but --readout {given['readout']} needs all at once")
+    if given["tune"]:
+        idle["patience"] = "a training without --tune, which tries all numbers of passes"
     training.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")
     if passive and given["readout"] in READOUTS and not READOUTS[given["readout"]].over_structures:
         raise click.UsageError(f"--readout {given['readout']} needs --estimator perceptron or kernel")

@@ -13,6 +13,9 @@ from click.core import ParameterSource
 from perceptrons import __version__, rules
 from perceptrons.cli import output
 from perceptrons.data.files import STDIN
+from perceptrons.learn.tuning import CANDIDATES, Candidate
+
+COMMANDLINE = ParameterSource.COMMANDLINE
 
 
 def _dashed(name: str) -> str:
@@ -29,16 +32,17 @@ def parameters() -> list[str]:
     return list(dict.fromkeys(name for rule in rules.RULES.values() for name in rule._fields))
 
 
-def _parameter(name: str) -> Any:
-    """The option for a parameter of rules; the rule supplies the default."""
+def _parameter(name: str, default: float | None = None) -> Any:
+    """The option for a parameter of rules; without a default, the rule supplies it."""
     told = "; ".join(f"{rule}: {kind.parameters[name]}" for rule, kind in _users(name).items())
-    defaults = {kind._field_defaults.get(name) for kind in _users(name).values()}
+    defaults = {kind._field_defaults.get(name) if default is None else default for kind in _users(name).values()}
     shown = f"  [default: {defaults.pop():g}]" if len(defaults) == 1 and None not in defaults else ""
-    return click.option(_dashed(name), name, type=float, metavar="X", help=f"For rule {told}.{shown}")
+    help = f"For rule {told}.{shown}"
+    return click.option(_dashed(name), name, type=float, metavar="X", default=default, show_default=False, help=help)
 
 
-def options(unit: str) -> list[Any]:
-    """Options for training on examples, which are called `unit`."""
+def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]:
+    """Options for training on examples, which are called `unit`; the default rule and parameters of rules."""
     return [
         click.option(
             *("-m", "--model", "path"),
@@ -50,12 +54,16 @@ def options(unit: str) -> list[Any]:
         click.option(
             "--rule",
             type=click.Choice(list(rules.RULES)),
-            default="perceptron",
+            default=rule,
             help="Rule that decides how far each step goes."
-            + ("  [default: perceptron; pa1 with C=2 for tables of text]" if unit == "rows" else ""),
+            + (
+                "  [default: margin with beta=20 for tables; pa1 with C=2 for text; else perceptron]"
+                if unit == "rows"
+                else ""
+            ),
             show_default=unit != "rows",
         ),
-        *map(_parameter, parameters()),
+        *(_parameter(name, defaults.get(name)) for name in parameters()),
         click.option(
             "--passes", type=click.IntRange(1), metavar="N", default=10, help="Maximum number of passes over the data."
         ),
@@ -90,6 +98,30 @@ def rule_of(given: dict[str, Any]) -> Any:
     return rules.resolve(make(**{name: given[name] for name in make._fields if given.get(name) is not None}))
 
 
+def candidates(given: dict[str, Any]) -> list[Candidate]:
+    """The candidates of --tune; a rule, its parameters and class weights that were given stay."""
+    context = click.get_current_context()
+    fixed = {name for name in ("rule", *parameters()) if context.get_parameter_source(name) is COMMANDLINE}
+    if "rule" in fixed:
+        rules_left = dict.fromkeys(each.rule for each in CANDIDATES if type(each.rule) is rules.RULES[given["rule"]])
+        chosen = [Candidate(rule) for rule in (rules_left or [rule_of(given)])]
+        if rules.takes_weights(rule_of(given)):
+            chosen += [Candidate(each.rule, "balanced") for each in chosen]
+    else:
+        chosen = [Candidate(rule_of(given)), *CANDIDATES]  # the default of these rows is the first
+    found = []
+    for rule, weight in chosen:
+        known = {name: given[name] for name in fixed if name in rule._fields}
+        found.append(Candidate(rule._replace(**known), None if given["class_weight"] is not None else weight))
+    return list(dict.fromkeys(found))
+
+
+def options_of(rule: Any) -> dict[str, Any]:
+    """The options that choose a rule and its parameters."""
+    name = next(name for name, kind in rules.RULES.items() if type(rule) is kind)
+    return {**dict.fromkeys(parameters()), "rule": name, **rule._asdict()}
+
+
 def keeps_best(given: dict[str, Any]) -> bool:
     """Whether the pass with the smallest held-out error is kept."""
     return given["validation"] is not None and given["keep"] == "best"
@@ -121,7 +153,7 @@ def refuse_given(idle: dict[str, str]) -> None:
     """Refuse options that were given without what they need."""
     context = click.get_current_context()
     for name, needed in idle.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if context.get_parameter_source(name) is COMMANDLINE:
             raise click.UsageError(f"{_dashed(name)} needs {needed}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -82,6 +82,7 @@ class Stream:
         self.class_weight: npt.NDArray[np.float64] | None = None
         self.widest: int | None = None  # maximum number of features, once known
         self.check: Callable[[], None] | None = None  # called for each batch, to compare its features with the model's
+        self.known: Summary | None = None  # facts about all rows, if they were read before the first pass
         self.n_rows = 0  # number of rows of the last pass, without those held out
         self.counts: Array | None = None  # number of these rows in each class, once a pass has ended
         self.scales = False  # whether features are to be scaled by statistics of these rows
@@ -92,15 +93,18 @@ class Stream:
         self._running = False  # whether the rows are read only once, so that statistics grow from batch to batch
         self._begun: Iterator[Batch] | None = None
 
-    def settle(self, everything: bool) -> tuple[Rows, Summary | None]:
+    def settle(self, everything: bool, often: bool = False) -> tuple[Rows, Summary | None]:
         """Read the first batch, with which the first pass will begin, and set the classes; return its rows.
 
         everything: read all rows first, and also return a summary. This is also done if the first batch has only one
-        class, or if the source is a stream, so that training cannot restart.
+        class, if the source is a stream, so that training cannot restart, or if the source will be read often and its
+        features are to be scaled.
         """
+        if self.scales and often and not everything:
+            self.scales = everything = self._looks_uneven()
         known = None
         if everything or self.source.is_stream:
-            known = summary(self.source, self._observe if self.scales else None)
+            known = self.known = summary(self.source, self._observe if self.scales else None)
             self._settled = True
             self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
         batches = self.source.batches()
@@ -125,12 +129,27 @@ class Stream:
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
 
+    def _looks_uneven(self) -> bool:
+        """Whether features are to be scaled, as far as the first batch tells; a source that says so is not read."""
+        if self.source.encoding is not None or self.source.scale == "standard" or self.source.is_stream:
+            return True
+        batches = self.source.batches()
+        first = next(batches, None)
+        if isinstance(batches, Generator):
+            batches.close()
+        return first is not None and statistics_of(self.source, first.rows, self._held(0, len(first.rows))) is not None
+
+    def _held(self, first: int, n: int) -> npt.NDArray[np.bool_] | None:
+        """Which of n rows, numbered from `first`, are held out."""
+        return chosen(first, n, self.share, self.seed) if self.share else None
+
     def _observe(self, rows: Rows, first: int) -> None:
         """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
+        held = self._held(first, len(rows))
         if first == 0:
-            self._statistics = statistics_of(self.source, rows)
+            self._statistics = statistics_of(self.source, rows, held)
         if self._statistics is not None:
-            self._statistics.add(rows, chosen(first, len(rows), self.share, self.seed) if self.share else None)
+            self._statistics.add(rows, held)
 
     def begin(self, learner: LinearLearner) -> None:
         """Nothing to do before the first batch."""
@@ -187,9 +206,13 @@ class Stream:
             raise ValueError(f"a share of {self.share:g} of {self.source.name} holds out no row: choose a larger one")
         return wrong / total
 
+    def parts(self) -> Iterator[tuple[Examples, Array | None]]:
+        """All examples, batch by batch, and which of them are held out."""
+        return ((examples, held) for _, examples, held in self._examples())
+
     def predictions(self, learner: LinearLearner) -> Iterator[tuple[Array, Array, Array | None]]:
         """Classes of all rows and what the readout predicts, batch by batch; and which of the rows are held out."""
-        for _, examples, held in self._examples():
+        for examples, held in self.parts():
             yield examples.codes, learner.predict(learner.decide(examples.rows)), held
 
     def _examples(
@@ -252,6 +275,11 @@ class Watched:
 
     def predictions(self) -> Iterator[tuple[Array, Array]]:
         """Classes of all rows and what the readout predicts, batch by batch."""
+        for examples in self.parts():
+            yield examples.codes, self.learner.predict(self.learner.decide(examples.rows))
+
+    def parts(self) -> Iterator[Examples]:
+        """All examples, batch by batch, on the learner's scale."""
         self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
         strange: dict[Any, int] = {}  # labels that training has not seen, with their numbers of rows
         for rows, y in self.source.batches():
@@ -261,7 +289,7 @@ class Watched:
             for label in unknown.tolist():
                 strange[label] = strange.get(label, 0) + 1
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
-            yield codes, self.learner.predict(self.learner.decide(self.learner.scaled(fitting(rows, n_features))))
+            yield Examples(self.learner.scaled(fitting(rows, n_features)), codes)
         if strange and not self._told:
             self._told = True
             say_unknown(list(strange), sum(strange.values()), self.source.name)

@@ -199,7 +199,7 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
     stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch)
     stream.scales = request.learned is None and source.scale != "none"
     stream.centred = request.centred
-    rows, known = stream.settle(request.reads_all or (stream.scales and often))
+    rows, known = stream.settle(request.reads_all, often)
     learner, classes = _learner(request, rows, stream.classes)
     assert isinstance(learner, LinearLearner)
     if request.learned is None:

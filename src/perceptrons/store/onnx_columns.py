@@ -50,11 +50,11 @@ def encoded(graph: Graph, encoding: Encoding, n_features: int) -> str:
         if column in known:
             codes.append(_code(graph, names[column], known[column], width, flag=column in encoding.flags))
     if codes:  # one feature for each category; the number `width`, of categories that are not known, has none
-        values, onehot = np.array([0.0, 1.0]), None
+        values, onehot = np.array([0.0, 1.0], dtype=np.float32), None  # runtimes have no OneHot of float64
         for code in codes:
             one = graph.node("OneHot", graph.squeeze(code), np.array([width], dtype=np.int64), values)
             onehot = one if onehot is None else graph.node("Add", onehot, one)
-        parts.append(str(onehot))
+        parts.append(graph.node("Cast", str(onehot), to=graph.onnx.TensorProto.DOUBLE))
     return graph.node("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from perceptrons.cli import output
 from perceptrons.cli.telling.confusion import Baseline, Confusion, tables
+from perceptrons.cli.telling.tuning import describe_tuning, rule_text
 from perceptrons.learn.fit import AnyLearner, Run
 from perceptrons.learn.learner import at_most
-from perceptrons.rules import RULES
 from perceptrons.store.values import to_json
 
 SHOWN = 12  # maximum number of passes that are listed
@@ -42,6 +42,7 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
         "rows_per_second": visits / learning,
         **outcome(result, saved.learner, path, total),
         **judged(result),
+        "tuning": None if result.tuning is None else describe_tuning(result.tuning),
     }
 
 
@@ -51,9 +52,12 @@ def judged(result: Any) -> dict[str, Any]:
     evaluation = None if found is None else {"of": result.compared_on, **found.summary()}
     warning, tuned = None, result.tuning is not None
     baseline: Baseline | None = result.baseline
-    if baseline is not None and evaluation is not None and evaluation["error"] >= baseline.error:
+    error = None if evaluation is None else evaluation["error"]
+    if tuned and result.compared_on == "training rows":  # the candidates were compared on other rows
+        error = result.tuning.best.error
+    if baseline is not None and error is not None and error >= baseline.error:
         warning = no_better(baseline, result.saved, tuned)
-    elif baseline is not None and evaluation is None and result.run.mistakes[-1] >= baseline.error * result.n_rows:
+    elif baseline is not None and error is None and result.run.mistakes[-1] >= baseline.error * result.n_rows:
         warning = (
             f"the online error is not below that of the baseline, which gives every row the label {baseline.label!r}: "
             "measure the error of the model with --validation 0.1"
@@ -100,6 +104,8 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     """Print the same facts for people, after the table of passes."""
     errors = [("training error", summary["training_error"]), ("held-out error", summary["held_out_error"])]
     told = [[f"{name} ", error] for name, error in errors if error is not None]
+    if result.tuning is not None and summary["held_out_error"] is None:
+        told.append([f"error judged by {result.tuning.by} ", result.tuning.best.error])
     if result.baseline is not None:
         compared = [f"{result.baseline} ", result.baseline.error]
         if told:
@@ -181,20 +187,6 @@ def settings(params: dict[str, Any]) -> dict[str, Any]:
     return told | (
         {"class_weight": {str(output.label(k)): w for k, w in weight.items()}} if isinstance(weight, dict) else {}
     )
-
-
-def rule_text(value: Any) -> str:
-    """Format a rule with its parameters; other settings stay as they are.
-
-    >>> from perceptrons.rules import PA1
-    >>> rule_text(PA1(C=0.5)), rule_text("rbf")
-    ('pa1 (C=0.5)', 'rbf')
-    """
-    if not hasattr(value, "_asdict"):
-        return str(value)
-    name = next((name for name, rule in RULES.items() if type(value) is rule), type(value).__name__)
-    settings = ", ".join(f"{key}={number:g}" for key, number in value._asdict().items())
-    return f"{name} ({settings})" if settings else name
 
 
 def chosen(n: int) -> list[int]:

@@ -114,8 +114,8 @@ class TableSource(Source):
         CsvDialect(**self.given).check()
         self.dialect: CsvDialect | None = None  # decided when the first file is opened
         fill = MEAN if missing is None else None if missing == "error" else missing
-        columns = (target, features, tuple(drop), categorical, hash_bits, tuple(text), ngrams, text_bits)
-        self.settings = Settings(*columns, fill, scale or "standard", tuple(numeric), weighting)
+        columns = target, features, tuple(drop), categorical, hash_bits, tuple(text)
+        self.settings = Settings(*columns, ngrams, text_bits, fill, scale or "standard", tuple(numeric), weighting)
         self.settings.check()
         if like is not None:
             usual = Settings(target, missing=fill, scale=self.settings.scale)
