@@ -34,7 +34,8 @@ def show(source: Source, only: bool) -> None:
     how = "" if dialect is None else f": {_written(dialect)}"
     output.heading(f"{source.name}{how}")
     rows = _one_by_one(guesses) if len(guesses) <= MOST else _groups(guesses)
-    output.table(["column", "treated as", "because", "examples", "missing"], rows, left=4)
+    missing = f"missing of {getattr(source, 'sampled', 0):,}"
+    output.table(["column", "treated as", "because", "examples", missing], rows, left=4)
     dropped = [guess.column for guess in guesses if guess.kind in ("id", "date")]
     if dropped:
         output.say(f"to learn from {output.listed(dropped, 3)} nevertheless: --numeric, --categorical or --text")

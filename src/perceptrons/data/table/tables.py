@@ -24,7 +24,7 @@ from perceptrons.data.table.dialects.dialect import CsvDialect
 from perceptrons.data.table.dialects.guessing import SAMPLE, cells, guessed, separates
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.lexicon import Lexicon
-from perceptrons.data.table.roles import NUMERALS, Guess
+from perceptrons.data.table.roles import NUMERALS, ROWS, Guess
 from perceptrons.data.table.settings import MEAN, Fill, Settings
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -108,10 +108,9 @@ class TableSource(Source):
         if like is not None and not isinstance(like, Encoding):
             raise TypeError(f"like must be an Encoding, as in model.encoding_, got {type(like).__name__}")
         self.paths, self.name, self.format = paths, files.display(paths), format
-        marks = None if na is None else tuple(na)
-        dialect: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
-        dialect |= {"encoding": encoding, "na": marks}
-        self.given = {name: value for name, value in dialect.items() if value is not None}  # overrules everything else
+        told: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
+        told |= {"encoding": encoding, "na": None if na is None else tuple(na)}
+        self.given = {name: value for name, value in told.items() if value is not None}  # overrules everything else
         CsvDialect(**self.given).check()
         self.dialect: CsvDialect | None = None  # decided when the first file is opened
         fill = MEAN if missing is None else None if missing == "error" else missing
@@ -130,6 +129,7 @@ class TableSource(Source):
         self._means: dict[str, float] | None = None  # what replaces missing numbers
         self.n_bytes = files.n_bytes(paths)
         self.guesses: list[Guess] = []  # how the columns of the first file are treated
+        self.sampled = 0  # rows that decide
         self.notes: set[str] = set()  # what the user should know about the files
         self.counts = Counts()  # missing cells, and categories without a feature
         self._names: list[str] = []  # the columns of the first file
@@ -294,6 +294,7 @@ class TableSource(Source):
             except BaseException:
                 self._names = []
                 raise
+            self.sampled = min(ROWS, len(first.table))
             self._numerals = [each.column for each in self.guesses if each.why == NUMERALS]
             odd = [name for name in self.encoding.numbers if schema.kind_of(first.table.column(name).type) != "number"]
             numbers = first.table if reread is None or not odd else reread(self.encoding.numbers)
