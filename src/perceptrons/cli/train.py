@@ -93,6 +93,7 @@ GROUPS = {
 @click.option(
     "--intercept-scaling",
     type=click.FloatRange(0, min_open=True),
+    metavar="X",
     help="Value of the constant feature whose weight is the bias.  [default: 1; 0.1 for tables of text]",
 )
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", help="Kernel function.")
