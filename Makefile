@@ -39,6 +39,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/kernel.py $(DATA)
 	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/tables.py $(DATA)
+	$(BIN)/python benchmarks/text.py $(DATA)
 	$(BIN)/python benchmarks/tagging.py $(DATA)
 	$(BIN)/python benchmarks/parsing.py $(DATA)
 

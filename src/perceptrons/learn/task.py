@@ -156,7 +156,8 @@ def from_rows(
         scaling = to_one_scale(source, rows, left_out, request.centred)
         rows = rows if scaling is None else scaling.apply(rows)
     learner, classes = _learner(request, rows, classes)
-    learner.scaling = learner.scaling if scaling is None else scaling
+    if scaling is not None:
+        learner.scaling = scaling
     codes = encode(y, classes)
     weight = weights_of_rows(learner.rule, sample_weight, request.class_weight(classes), classes, y, codes)
     if weight is not None and not weight.any():

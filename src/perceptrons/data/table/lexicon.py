@@ -60,6 +60,8 @@ class Lexicon:
             self.dense = np.zeros(columns << bits, dtype=np.uint32)
             features, counts = self.sparse
             self.dense[features] = counts
+        if self.dense.shape != (columns << bits,) or self.rows.shape != (1,):  # compiled code trusts them
+            raise ValueError("the counts of words do not fit the columns of text")
         skipped = np.zeros(rows[2].size - 1 if grow else 0, dtype=np.bool_) if left_out is None else left_out
         weigh_rare(*rows, np.uint64(first), np.uint64(bits), skipped, grow, self.dense, self.rows)
 
