@@ -27,7 +27,7 @@ from perceptrons.learn.task import Beside, Request, Task, from_source
 from perceptrons.rules import PA1, PA2, Margin, resolve
 
 FOLDS = 5  # of cross-validation; of many rows, one fold is held out
-REPEATS, MOST = 10, 4000  # cross-validation of few rows is repeated, with other folds: at most this often, up to this many rows
+REPEATS, MOST = 10, 4000  # cross-validation of few rows is repeated with other folds: its number, and that of rows
 FEW = 1 << 22  # values that are few enough for cross-validation, times the number of weight vectors
 ROOM = 1 << 30  # bytes for the weights of all models together
 LOST = 2.0  # a candidate is dropped when its error is this many standard errors above the smallest one
