@@ -38,6 +38,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/budget.py
 	$(BIN)/python benchmarks/kernel.py $(DATA)
 	$(BIN)/python benchmarks/files.py
+	$(BIN)/python benchmarks/tables.py $(DATA)
 	$(BIN)/python benchmarks/tagging.py $(DATA)
 	$(BIN)/python benchmarks/parsing.py $(DATA)
 

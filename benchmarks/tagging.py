@@ -102,7 +102,7 @@ def mean_f1(train: Tokens, test: Tokens, settings: dict[str, Any]) -> float:
 def prepared(train: Tokens, **settings: Any) -> tuple[Tagger, Corpus, SequenceTagger]:
     """A tagger with all features of the training sentences, and these sentences."""
     model = SequenceTagger(**settings)
-    tagger = model._new()
+    tagger = model._new(train)
     return tagger, tagger.prepare(train, lambda bounds: labels(train)), model
 
 
@@ -148,6 +148,7 @@ def against_crfsuite(folder: Path, first: tuple[Tagger, Corpus, SequenceTagger])
         row("training, against python-crfsuite's averaged perceptron", *works, ">= 5")
         head("From text files to a saved model and a tagged file, whole commands, seconds", "ours", "theirs")
         ours, options = f"{place}/ours", ["--columns", "word,pos,chunk", "--features", "crf++", "--passes", str(PASSES)]
+        options += ["--rule", "perceptron"]  # as the peer
         script = [sys.executable, str(SCRIPT), train, test, model, out]
 
         def commands() -> None:

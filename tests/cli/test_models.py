@@ -30,7 +30,7 @@ def test_the_heaviest_features_are_named(models, run, ask):
     sizes = [abs(each["weight"]) for each in told["features"]]
     assert sizes == sorted(np.abs(coef), reverse=True)[:3]
     assert all(each["name"] == names[each["feature"]] for each in told["features"])
-    assert {each["name"] for each in told["features"]} & {f"note[{j}]" for j in range(64)}
+    assert {each["name"] for each in told["features"]} & {f"note: {word}" for word in ("fine", "good", "poor", "awful")}
     out = run("inspect", models["mail"], "--top", 100).out
     assert "job=nurse" in out and "speaks for" in out and "labels in 'kind'" in out
     three, model = ask("inspect", models["three"])["heaviest"], perceptrons.load(models["three"])

@@ -141,6 +141,10 @@ def test_lines_are_written_again_with_labels(path):
     assert changed == content.replace(b"X", b"DET", 1).replace(b"X", "NÖUN".encode()) + b"\n"
     path.write_bytes(b"the\tDT\r\n\r\ncat\tNN")
     assert with_labels(read_conll(path).lines, ["B", "I"]) == b"the\tDT\tB\r\n\r\ncat\tNN\tI\n"
+    path.write_bytes(b"-DOCSTART- -X- O\r\n\r\na DT O\n\n -DOCSTART-\n\nb-DOCSTART- NN O\n-DOCSTART- -X- O")
+    expected = b"-DOCSTART- -X- O O\r\n\r\na DT O X\n\n -DOCSTART- O\n\nb-DOCSTART- NN O Y\n-DOCSTART- -X- O O\n"
+    assert with_labels(read_conll(path).lines, ["X", "Y"]) == expected  # conlleval wants as many columns in each line
+    path.write_bytes(b"the\tDT\r\n\r\ncat\tNN")
     with pytest.raises(ValueError, match="one label for each of 2 tokens, got 1 labels"):
         with_labels(read_conll(path).lines, ["B"])
 

@@ -342,7 +342,7 @@ def test_nothing_is_written_to_standard_error(tmp_path, capfd):
 
 
 def test_columns_of_csv_files_are_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr("perceptrons.data.table.header.MOST_COLUMNS", 4)
+    monkeypatch.setattr("perceptrons.data.table.dialects.header.MOST_COLUMNS", 4)
     path = tmp_path / "a.csv"
     path.write_text("a,b,c,y\n1,2,3,0\n")
     assert rows(path, target="y") == 1

@@ -1,12 +1,11 @@
 """Hashed words: against a hash written from its definition, its published vectors, and a plain n-gram hasher."""
 
-import re
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_text import WEIGHTS, naive_rows
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.data.table.tables import TableSource
@@ -21,33 +20,16 @@ VECTORS = {
 }
 
 
-def naive_words(text):
-    return re.findall(rb"[0-9A-Za-z_\x80-\xff]+", text.encode().lower())
-
-
-def naive_rows(texts, ngrams, bits, first):
-    """Features and values of each text, from the definition."""
-    rows = []
-    for text in texts:
-        words, counts = naive_words(text), {}
-        for n in range(1, ngrams + 1):
-            for i in range(len(words) - n + 1):
-                j = first + murmurhash3_32(b" ".join(words[i : i + n]), 0, positive=True) % 2**bits
-                counts[j] = counts.get(j, 0) + 1
-        length = sum(count**2 for count in counts.values()) ** 0.5
-        rows.append({j: counts[j] / length for j in sorted(counts)})
-    return rows
-
-
-def found_rows(column, ngrams, bits, first):
-    values, indices, indptr = word_rows(column, ngrams, bits, first)
+def found_rows(column, ngrams, bits, first, weighting="counts"):
+    values, indices, indptr = word_rows(column, ngrams, bits, first, weighting)
     assert values.dtype == np.float64 and indices.dtype == np.uint32 and indptr.dtype == np.uint64
     ends = zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
     return [dict(zip(indices[a:b].tolist(), values[a:b].tolist(), strict=True)) for a, b in ends]
 
 
-def assert_rows(column, texts, ngrams, bits, first=0):
-    found, expected = found_rows(column, ngrams, bits, first), naive_rows(texts, ngrams, bits, first)
+def assert_rows(column, texts, ngrams, bits, first=0, weighting="counts"):
+    found = found_rows(column, ngrams, bits, first, weighting)
+    expected = naive_rows(texts, ngrams, bits, first, weighting)
     assert [list(row) for row in found] == [list(row) for row in expected]
     for row, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(list(row.values()), list(other.values()), rtol=1e-15)
@@ -70,9 +52,15 @@ lines = st.lists(st.one_of(words, st.text(max_size=6)), max_size=12).map(" ".joi
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(lines, max_size=6), st.integers(1, 4), st.sampled_from([1, 3, 18]), st.sampled_from([0, 7]))
-def test_words_against_plain_python(texts, ngrams, bits, first):
-    assert_rows(pa.array(texts, pa.string()), texts, ngrams, bits, first)
+@given(
+    st.lists(lines, max_size=6),
+    st.integers(1, 4),
+    st.sampled_from([1, 3, 18]),
+    st.sampled_from([0, 7]),
+    st.sampled_from(list(WEIGHTS)),
+)
+def test_words_against_plain_python(texts, ngrams, bits, first, weighting):
+    assert_rows(pa.array(texts, pa.string()), texts, ngrams, bits, first, weighting)
 
 
 def test_long_texts_and_slices():
@@ -94,7 +82,8 @@ def test_what_words_are():
 def test_a_spam_filter_from_a_csv_file(tmp_path):
     path = tmp_path / "mails.csv"
     path.write_text('kind,subject,body,n\nspam,Win now,"Win, win\nand ""win""",0\nham,Hello,,3\n')
-    source = TableSource([str(path)], format="csv", target="kind", text=["body", "subject"], ngrams=2, text_bits=10)
+    how = {"text": ["body", "subject"], "ngrams": 2, "text_bits": 10, "weighting": "counts"}
+    source = TableSource([str(path)], format="csv", target="kind", **how)
     (batch,) = source.batches()
     matrix = batch.rows.matrix().toarray()
     assert batch.y.tolist() == ["spam", "ham"] and matrix.shape == (2, 1 + 2 * 1024) == (2, source.encoding.n_features)

@@ -119,11 +119,13 @@ def test_sparse_features_keep_their_zeros_and_are_scaled_only_if_far_apart():
     random = np.random.default_rng(1)
     X = sp.random_array((200, 5), density=0.4, rng=random, format="csr")
     X.data = random.uniform(1, 2, X.data.size)
-    alike = Sizes(dense=False, always=False)
+    alike = Sizes(dense=False)
     alike.add(as_rows(X))
-    assert alike.scaling(True) is None
+    assert not alike.far_apart
     X = sp.csr_array(X.toarray() * np.array([1, 1, 1, 1, 3 * APART]))
-    found = scaled_by(Sizes(dense=False, always=False), X)
+    apart = Sizes(dense=False)
+    found = scaled_by(apart, X)
+    assert apart.far_apart
     assert np.allclose(found.toarray(), X.toarray() / naive.root_mean_squares(X.toarray()))
     assert (found.indices == X.indices).all()
 
@@ -131,15 +133,15 @@ def test_sparse_features_keep_their_zeros_and_are_scaled_only_if_far_apart():
 def test_rare_features_do_not_decide_whether_to_scale():
     X = np.eye(100)[:, :3] * np.array([1.0, 1e3, 1e6]) + np.c_[np.zeros((100, 2)), np.ones(100)]
     X[0, 2] = 1.0
-    found = Sizes(dense=False, always=False)
+    found = Sizes(dense=False)
     found.add(as_rows(sp.csr_array(X)))
-    assert not found.far_apart and found.scaling(True) is None
+    assert not found.far_apart
 
 
 def test_dense_numbered_features_that_are_mostly_not_zero_are_centred():
     X, _ = wild()
     few = np.where(np.arange(300) % 10 == 0, 5.0, 0.0)
-    found = scaled_by(Sizes(dense=True, always=False), np.column_stack([X, few]))
+    found = scaled_by(Sizes(dense=True), np.column_stack([X, few]))
     assert np.allclose(found[:, :4], naive.standardised(X), atol=1e-6)
     assert np.allclose(found[:, 4], few / 5.0)
 

@@ -393,10 +393,17 @@ def test_weights_of_classes_that_turn_up_late_or_count_for_nothing(tmp_path):
         model.fit(source(two))
 
 
-def test_labels_to_validate_on_that_are_no_classes(data, tmp_path):
-    strange = written(tmp_path / "strange.svm", data[1][:1], [7.0])
-    with pytest.raises(ValueError, match=r"label 7.0 at row 0 of .*strange.svm is not one of the classes"):
-        Perceptron().fit(source(data[0]), X_val=source(strange))
+@pytest.mark.parametrize("readout", ["averaged", "pocket"])
+def test_labels_to_validate_on_that_training_has_not_seen_count_as_wrong(data, tmp_path, readout):
+    path, X, y = data
+    known = written(tmp_path / "known.svm", X[:30], y[:30])
+    strange = written(tmp_path / "strange.svm", X[:40], [*y[:30], *[7.0] * 10])
+    fit = {"max_iter": 2, "readout": readout, "early_stopping": False}
+    with pytest.warns(UserWarning, match=r"10 rows have labels in .*strange.svm that training has not seen \(7.0\)"):
+        model = Perceptron(**fit).fit(source(path), X_val=source(strange))
+    other = Perceptron(**fit).fit(source(path), X_val=source(known))
+    expected = [(30 * error + 10) / 40 for error in other.validation_errors_]
+    np.testing.assert_allclose(model.validation_errors_, expected)
 
 
 def test_a_file_that_changes_between_passes(tmp_path, monkeypatch):

@@ -137,3 +137,16 @@ def test_refusals_name_the_scheme():
         warnings.simplefilter("error")
         model = SequenceTagger(max_iter=1, scheme=None).fit(X, [["O", "I-X"], ["I-X", "I-X"], ["O", "B-X"]])
     assert model.scheme_ is None and model.classes_ == ["B-X", "I-X", "O"]
+
+
+def test_the_set_ner_needs_no_tags():
+    """It uses the column pos if tokens have it, and only words otherwise."""
+    X = [["Ann", "sees", "Rome"], ["the", "Bob"]]
+    Y = [["I-PER", "O", "I-LOC"], ["O", "I-PER"]]
+    tagged = [[(word, word[:1]) for word in x] for x in X]
+    words, both = SequenceTagger("ner").fit(X, Y), SequenceTagger("ner").fit(tagged, Y)
+    assert state(words) == state(SequenceTagger("ner-words").fit(X, Y)) and words.predict(X) == Y
+    assert both.n_features_ > words.n_features_ and both.predict(tagged) == Y
+    assert words.partial_fit(X, Y).predict(X) == both.partial_fit(tagged, Y).predict(tagged) == Y
+    tokens = perceptrons.data.Tokens.of(tagged, ["word", "pos"])
+    assert SequenceTagger("ner").fit(tokens, "pos").classes_ == ["A", "B", "R", "s", "t"]

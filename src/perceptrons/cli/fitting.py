@@ -37,6 +37,7 @@ ESTIMATORS = {
     "passive-aggressive": "PassiveAggressiveClassifier",
     "kernel": "KernelPerceptron",
 }
+LOADED = 1 << 29  # bytes of weights that any file may ask for when it is loaded
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget")  # options of the kernel estimator only
 SMALL = 1 << 24  # bytes of files that are parsed once more after training, to show how good the model is
 
@@ -57,13 +58,15 @@ class Result:
 
 def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
     """The options with defaults for a table with these columns, where the user chose nothing."""
-    context, usual = click.get_current_context(silent=True), for_columns(encoding)
-    if given["estimator"] != "perceptron" or not usual:
-        return given
-    own = context is not None and context.get_parameter_source("rule") is not ParameterSource.DEFAULT
-    usual = {"intercept_scaling": usual["intercept_scaling"]} if own else usual
-    asked = {name: given[name] for name in usual if name != "rule" and given[name] is not None}
-    return {**given, **usual, **asked}
+    usual = for_columns(encoding) if given["estimator"] == "perceptron" else {}
+    context = click.get_current_context(silent=True)
+
+    def chosen(name: str) -> bool:
+        return context is not None and context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+    if chosen("rule"):  # what else is known of rules belongs to the default one
+        usual = {name: value for name, value in usual.items() if name not in training.parameters()}
+    return {**given, **{name: value for name, value in usual.items() if not chosen(name)}}
 
 
 def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
@@ -239,10 +242,18 @@ def confusions(task: Task) -> tuple[Confusion | None, Confusion | None]:
 
 
 def is_quick(source: Source) -> bool:
-    """Whether a source can be read once more in little time: there is a parsed copy, or it is small."""
+    """Whether a source can be read once more in little time: its rows are kept, or it is small."""
     if isinstance(source, Cached):
         return source.ready
     return not source.is_stream and source.n_bytes is not None and source.n_bytes <= SMALL
+
+
+def has_many_zeros(model: Saved) -> bool:
+    """Whether most weights are 0, as those of hashed words are, so that the file is better written without them."""
+    if model.encoding is None or not model.encoding.texts or not isinstance(model.learner, LinearLearner):
+        return False
+    state = model.learner.state
+    return sum(state[name].nbytes for name in state) <= LOADED
 
 
 def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:

@@ -78,7 +78,11 @@ ENCODING = [
         "--hash-bits", type=click.IntRange(1, 28), metavar="BITS", help="Hash categories into 2^BITS features."
     ),
     click.option(
-        "--text", callback=names, metavar="A,B,…", help="Columns of text, whose words are hashed.  [default: guessed]"
+        "--text",
+        callback=names,
+        metavar="A,B,…",
+        help="Columns of text, whose words are hashed. Tables with text are learned in 5 passes of the rule pa1 with "
+        "C=2, unless told otherwise.  [default: guessed]",
     ),
     click.option(
         "--ngrams", type=click.IntRange(1, 8), default=1, help="Text: maximum number of consecutive words in a feature."

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, settled, train, tuned
+from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, has_many_zeros, settled, train, tuned
 from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.groups import Grouped
+from perceptrons.cli.telling.passes import Reader
 from perceptrons.cli.telling.report import describe, show
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.tuning import Tuned
@@ -120,10 +121,12 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
     check(settled(given, columns_of(None, given)))
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
-    if dry_run or not (as_json or quiet):
-        guesses.show(source, only=dry_run)
     if dry_run:
+        guesses.show(source, only=True)
         return
+    if not (as_json or quiet):
+        with Reader().unless_unread():
+            guesses.show(source, only=False)
     output.spare(path, *source.paths, given["validation"] or "")
     given = settled(given, columns_of(source, given))
     bar = output.Bar(source, quiet or as_json)
@@ -139,7 +142,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
     known = reading.known_of(source, given)
     result.saved.trained = training.noted(source.paths, learning, source=known, rows=result.n_rows)
     with output.naming(path):
-        write(result.saved, path, drop_zeros=given["drop_zeros"])
+        write(result.saved, path, drop_zeros=given["drop_zeros"] or has_many_zeros(result.saved))
     summary = describe(result, source, path, learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)

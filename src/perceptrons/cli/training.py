@@ -32,16 +32,17 @@ def parameters() -> list[str]:
     return list(dict.fromkeys(name for rule in rules.RULES.values() for name in rule._fields))
 
 
-def _parameter(name: str) -> Any:
-    """The option for a parameter of rules; the rule supplies the default."""
+def _parameter(name: str, default: float | None = None) -> Any:
+    """The option for a parameter of rules; without a default, the rule supplies it."""
     told = "; ".join(f"{rule}: {kind.parameters[name]}" for rule, kind in _users(name).items())
-    defaults = {kind._field_defaults.get(name) for kind in _users(name).values()}
+    defaults = {kind._field_defaults.get(name) if default is None else default for kind in _users(name).values()}
     shown = f"  [default: {defaults.pop():g}]" if len(defaults) == 1 and None not in defaults else ""
-    return click.option(_dashed(name), name, type=float, metavar="X", help=f"For rule {told}.{shown}")
+    help = f"For rule {told}.{shown}"
+    return click.option(_dashed(name), name, type=float, metavar="X", default=default, show_default=False, help=help)
 
 
-def options(unit: str) -> list[Any]:
-    """Options for training on examples, which are called `unit`."""
+def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]:
+    """Options for training on examples, which are called `unit`; the default rule and parameters of rules."""
     return [
         click.option(
             *("-m", "--model", "path"),
@@ -53,7 +54,7 @@ def options(unit: str) -> list[Any]:
         click.option(
             "--rule",
             type=click.Choice(list(rules.RULES)),
-            default="perceptron",
+            default=rule,
             help="Rule that decides how far each step goes."
             + (
                 "  [default: margin with beta=20 for tables; pa1 with C=2 for text; else perceptron]"
@@ -62,7 +63,7 @@ def options(unit: str) -> list[Any]:
             ),
             show_default=unit != "rows",
         ),
-        *map(_parameter, parameters()),
+        *(_parameter(name, defaults.get(name)) for name in parameters()),
         click.option(
             "--passes", type=click.IntRange(1), metavar="N", default=10, help="Maximum number of passes over the data."
         ),

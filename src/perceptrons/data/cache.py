@@ -12,7 +12,6 @@ import json
 import os
 import tempfile
 import warnings
-import weakref
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, chain, islice
@@ -20,52 +19,16 @@ from typing import Any, BinaryIO
 
 from perceptrons import __version__
 from perceptrons.core.jit.private import is_own
-from perceptrons.data import cache_file, files
+from perceptrons.data import files
 from perceptrons.data.atomic import LONGEST, POSIX
 from perceptrons.data.batches import Batch, Source, in_order
+from perceptrons.data.cache_copy import Copy
 from perceptrons.data.cache_file import Doubt, Entry
 from perceptrons.data.cache_folder import open_folder
 from perceptrons.data.cache_limit import limit_given, most_bytes, remove_needless
 from perceptrons.data.cache_writer import AHEAD, Writer
 
 MEMORY = 1 << 26  # bytes of rows that are kept in memory; more rows are written to a copy
-
-
-class Copy:
-    """An open copy; its rows stay readable even if the file is deleted.
-
-    Parameters
-    ----------
-    file : binary file
-    signature : dict
-        What the source depends on.
-    """
-
-    def __init__(self, file: BinaryIO, signature: dict[str, Any]) -> None:
-        self.table, self.encoding = cache_file.read_contents(file, signature)
-        self.verified: set[int] = set()  # batches that are known to be intact
-        # The width of svmlight files without n_features is that of the widest row.
-        self.narrowest = 1 if signature.get("n_features", 1) is None else self.table[0].features
-        self.file = os.dup(file.fileno())
-        weakref.finalize(self, os.close, self.file)
-
-    def batch(self, number: int) -> Batch | Doubt:
-        """Read a batch, in a worker."""
-        before = self.table[number - 1].features if number else self.narrowest
-        try:
-            found = cache_file.read_batch(
-                self.file, self.table[number], before=before, verified=number in self.verified
-            )
-        except Doubt as doubt:
-            return doubt
-        self.verified.add(number)
-        return found
-
-    def piece(self, number: int, begin: int, end: int) -> Batch | Doubt:
-        """Read some rows of a batch, in a worker."""
-        if number not in self.verified and isinstance(whole := self.batch(number), Doubt):
-            return whole
-        return cache_file.read_piece(self.file, self.table[number], begin, end)
 
 
 class Cached(Source):
@@ -156,9 +119,10 @@ class Cached(Source):
         -------
         Batch
         """
-        if self._copy is None:
+        if self._held:
             rows, y = self._held[number]
             return Batch(rows.part(begin, end), None if y is None else y[begin:end])
+        assert self._copy is not None
         found = self._copy.piece(number, begin, end)
         if isinstance(found, Doubt):
             raise files.DataError(f"{self.path} is damaged: {found}. Run this again, and it will be made anew")

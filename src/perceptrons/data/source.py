@@ -124,7 +124,7 @@ def _made(format: str, paths: list[str], settings: dict[str, Any], scale: str) -
 
 
 def detect_format(path: str) -> str:
-    """Detect the format of a file by the ending of its name or by its first line."""
+    """Detect the format of a file by the ending of its name, or by its first lines: svmlight, TSV or CSV."""
     ending = ENDINGS.get(files.extension(path))
     if ending is not None:
         return ending
@@ -132,9 +132,12 @@ def detect_format(path: str) -> str:
     if files.is_stream(path):  # its first line could not be read again
         raise DataError(unknown)
     with files.open_binary(path) as stream:
-        for line in stream.read(1 << 16).splitlines():
-            if line.strip() and not line.lstrip().startswith(b"#"):
-                if LINE.match(line):
-                    return "svmlight"
-                break
+        lines = [line for line in stream.read(1 << 16).splitlines() if line.strip()]
+    data = [line for line in lines if not line.lstrip().startswith(b"#")]
+    if data and LINE.match(data[0]):
+        return "svmlight"
+    if len(lines) > 2 and b"\0" not in b"".join(lines):
+        for mark, format in ((b"\t", "tsv"), (b",", "csv"), (b";", "csv"), (b"|", "csv")):
+            if min(line.count(mark) for line in lines[:-1]) > 0:  # the last line may be cut
+                return format
     raise DataError(unknown)

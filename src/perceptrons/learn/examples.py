@@ -40,9 +40,10 @@ class Examples:
         """Number of these rows whose weight is not 0."""
         return order.size if self.weight is None else int(np.count_nonzero(self.weight[order]))
 
-    def number_of(self, i: int) -> int:
-        """The number of a row in the larger set."""
-        return self.first + i if self.numbers is None else int(self.numbers[i])
+    @property
+    def row_numbers(self) -> npt.NDArray[np.int64]:
+        """The numbers of the rows in the larger set."""
+        return np.arange(self.first, self.first + len(self)) if self.numbers is None else self.numbers
 
     def weight_of(self, i: int) -> float:
         """The weight of a row."""
@@ -58,7 +59,9 @@ class Examples:
     def take(self, where: npt.NDArray[np.bool_]) -> Examples:
         """Copy some of the examples."""
         weight = None if self.weight is None else self.weight[where]
-        return Examples(self.rows.take(np.flatnonzero(where)), self.codes[where], weight, self.first)
+        return Examples(
+            self.rows.take(np.flatnonzero(where)), self.codes[where], weight, numbers=self.row_numbers[where]
+        )
 
     def split(self, held: npt.NDArray[np.bool_]) -> tuple[Examples, Examples]:
         """The examples to learn from, and those held out. The former are not copied: held-out rows get weight 0."""

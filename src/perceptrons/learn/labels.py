@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,35 @@ def encode(y: Array, classes: Array, input_name: str = "y") -> Array:
         label = y[row : row + 1].tolist()[0]
         raise UnknownLabel(f"label {label!r} at row {row} of {input_name} is not one of the classes: {_some(classes)}")
     return codes.astype(np.uint8 if len(classes) <= 256 else np.uint32)
+
+
+def encode_held_out(y: Array, classes: Array, input_name: str) -> tuple[Array, Array]:
+    """As `encode`; other labels get the number after the last class, so that no prediction is right. Also returns them.
+
+    Numbers and text have no labels in common: that is an error.
+    """
+    _refuse_other_types(classes, y)
+    codes, unknown = _codes(y, classes)
+    if unknown.size == 0:
+        return encode(y, classes, input_name), unknown
+    found = codes.astype(np.uint32)
+    found[unknown] = len(classes)
+    return found, y[unknown]
+
+
+def say_unknown(labels: list[Any], n_rows: int, input_name: str) -> None:
+    """Warn that some labels of held-out rows are not among the classes."""
+    rows = "1 row has a label" if n_rows == 1 else f"{n_rows:,} rows have labels"
+    some = ", ".join(map(repr, labels[:3])) + (", …" if len(labels) > 3 else "")
+    warnings.warn(f"{rows} in {input_name} that training has not seen ({some}): they count as wrong", stacklevel=3)
+
+
+def codes_of_held_out(y: Array, classes: Array, input_name: str) -> Array:
+    """The numbers of `encode_held_out`; warns of labels that are not among the classes."""
+    codes, unknown = encode_held_out(y, classes, input_name)
+    if unknown.size:
+        say_unknown(list(dict.fromkeys(unknown.tolist())), len(unknown), input_name)
+    return codes
 
 
 def new_classes(y: Array, known: Array) -> list[int]:

@@ -166,10 +166,9 @@ class Sizes(Statistics):
     Dense features that are mostly not 0 are centred and divided by their standard deviation.
     """
 
-    def __init__(self, *, dense: bool, always: bool) -> None:
-        """`always`: whether to scale features of similar size, too."""
+    def __init__(self, *, dense: bool) -> None:
         super().__init__(zeros=False)
-        self.dense, self.always = dense, always
+        self.dense = dense
 
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
         more = np.zeros(max(0, rows.n_features - len(self.mean)))
@@ -190,8 +189,6 @@ class Sizes(Statistics):
 
     def scaling(self, centred: bool) -> Scaling | None:
         size = self.size
-        if not (size > 0).any() or not (self.always or self.far_apart):
-            return None
         centre, spread = np.zeros_like(size), np.where(size > 0, size, 1.0)
         if self.dense and centred:
             share = self.count / max(1, self.n_rows)  # of values that are not 0
@@ -207,7 +204,7 @@ def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
 
     names: of all features, if they have names.
     """
-    found = Sizes(dense=False, always=True)
+    found = Sizes(dense=False)
     found.add(rows)
     size = found.size
     if not found.far_apart:
@@ -235,13 +232,15 @@ def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
     return np.where(found <= 8 * EPSILON * np.abs(mean), 0.0, found)
 
 
-def statistics_of(source: Source, rows: Rows) -> Statistics | None:
-    """Empty statistics for a source that has rows like these; None if its features are not to be scaled."""
+def statistics_of(source: Source, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> Statistics | None:
+    """Empty statistics for a source that begins with these rows; None if its features are not to be scaled."""
     if source.scale == "none":
         return None
     if source.encoding is not None:
         return Statistics(len(source.encoding.numbers))
-    return Sizes(dense=rows.indices is None, always=source.scale == "standard")
+    found, dense = Sizes(dense=False), rows.indices is None
+    found.add(rows, left_out)
+    return Sizes(dense=dense) if source.scale == "standard" or found.far_apart else None
 
 
 def with_means(encoding: Any, scaling: Scaling | None) -> Any:
@@ -253,7 +252,7 @@ def with_means(encoding: Any, scaling: Scaling | None) -> Any:
 
 def to_one_scale(source: Source | None, rows: Rows, left_out: Any, centred: bool) -> Scaling | None:
     """The scaling of a source whose rows are all in memory."""
-    found = None if source is None else statistics_of(source, rows)
+    found = None if source is None else statistics_of(source, rows, left_out)
     if found is None:
         return None
     found.add(rows, left_out)

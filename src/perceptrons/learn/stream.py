@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Passes
 from perceptrons.learn.holdout import chosen, chosen_of
-from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union
+from perceptrons.learn.labels import Array, distinct, encode, encode_held_out, say_unknown, union
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.scaling import Scaling, Statistics, statistics_of
 
@@ -93,12 +93,15 @@ class Stream:
         self._running = False  # whether the rows are read only once, so that statistics grow from batch to batch
         self._begun: Iterator[Batch] | None = None
 
-    def settle(self, everything: bool) -> tuple[Rows, Summary | None]:
+    def settle(self, everything: bool, often: bool = False) -> tuple[Rows, Summary | None]:
         """Read the first batch, with which the first pass will begin, and set the classes; return its rows.
 
         everything: read all rows first, and also return a summary. This is also done if the first batch has only one
-        class, or if the source is a stream, so that training cannot restart.
+        class, if the source is a stream, so that training cannot restart, or if the source will be read often and its
+        features are to be scaled.
         """
+        if self.scales and often and not everything:
+            self.scales = everything = self._looks_uneven()
         known = None
         if everything or self.source.is_stream:
             known = self.known = summary(self.source, self._observe if self.scales else None)
@@ -126,12 +129,27 @@ class Stream:
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
 
+    def _looks_uneven(self) -> bool:
+        """Whether features are to be scaled, as far as the first batch tells; a source that says so is not read."""
+        if self.source.encoding is not None or self.source.scale == "standard" or self.source.is_stream:
+            return True
+        batches = self.source.batches()
+        first = next(batches, None)
+        if isinstance(batches, Generator):
+            batches.close()
+        return first is not None and statistics_of(self.source, first.rows, self._held(0, len(first.rows))) is not None
+
+    def _held(self, first: int, n: int) -> npt.NDArray[np.bool_] | None:
+        """Which of n rows, numbered from `first`, are held out."""
+        return chosen(first, n, self.share, self.seed) if self.share else None
+
     def _observe(self, rows: Rows, first: int) -> None:
         """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
+        held = self._held(first, len(rows))
         if first == 0:
-            self._statistics = statistics_of(self.source, rows)
+            self._statistics = statistics_of(self.source, rows, held)
         if self._statistics is not None:
-            self._statistics.add(rows, chosen(first, len(rows), self.share, self.seed) if self.share else None)
+            self._statistics.add(rows, held)
 
     def begin(self, learner: LinearLearner) -> None:
         """Nothing to do before the first batch."""
@@ -244,6 +262,7 @@ class Watched:
 
     def __init__(self, learner: ClassLearner, source: Source, classes: Array, like: Source, *, often: bool) -> None:
         self.learner, self.source, self.classes, self.like, self.often = learner, source, classes, like, often
+        self._told = False  # whether labels that training has not seen were mentioned
 
     def __call__(self) -> float:
         wrong, total = 0, 0
@@ -262,15 +281,18 @@ class Watched:
     def parts(self) -> Iterator[Examples]:
         """All examples, batch by batch, on the learner's scale."""
         self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
+        strange: dict[Any, int] = {}  # labels that training has not seen, with their numbers of rows
         for rows, y in self.source.batches():
             if self.like.encoding is not None:
                 check_features(self.source, self.like.encoding.agrees(self.source.encoding))
-            try:
-                codes = encode(labelled(self.source, y), self.classes, self.source.name)
-            except UnknownLabel as error:  # all training rows have been seen: starting again would not help
-                raise ValueError(str(error)) from None
+            codes, unknown = encode_held_out(labelled(self.source, y), self.classes, self.source.name)
+            for label in unknown.tolist():
+                strange[label] = strange.get(label, 0) + 1
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
             yield Examples(self.learner.scaled(fitting(rows, n_features)), codes)
+        if strange and not self._told:
+            self._told = True
+            say_unknown(list(strange), sum(strange.values()), self.source.name)
 
 
 def check_features(source: Source, agree: bool) -> None:

@@ -20,7 +20,16 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Decision, InMemory, Material, Passes, Run, fit
 from perceptrons.learn.holdout import chosen, split
-from perceptrons.learn.labels import Array, UnknownLabel, distinct, encode, union, weights_of_classes, weights_of_rows
+from perceptrons.learn.labels import (
+    Array,
+    UnknownLabel,
+    codes_of_held_out,
+    distinct,
+    encode,
+    union,
+    weights_of_classes,
+    weights_of_rows,
+)
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.scaling import to_one_scale
 from perceptrons.learn.state import Floats, Growth
@@ -175,7 +184,8 @@ def from_whole_source(request: Request, source: Source, beside: Beside | None = 
         assert beside is not None
         held_out = beside(source)
         X_val, y_val = held_out.arrays()
-        return Examples(as_rows(X_val, None, held_out.name), encode(labelled(held_out, y_val), classes, held_out.name))
+        codes = codes_of_held_out(labelled(held_out, y_val), classes, held_out.name)
+        return Examples(as_rows(X_val, None, held_out.name), codes)
 
     return from_rows(request, rows, labelled(source, y), held_out=None if beside is None else kept, source=source)
 
@@ -189,7 +199,7 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
     stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch)
     stream.scales = request.learned is None and source.scale != "none"
     stream.centred = request.centred
-    rows, known = stream.settle(request.reads_all or (stream.scales and often))
+    rows, known = stream.settle(request.reads_all, often)
     learner, classes = _learner(request, rows, stream.classes)
     assert isinstance(learner, LinearLearner)
     if request.learned is None:

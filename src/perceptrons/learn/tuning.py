@@ -27,7 +27,7 @@ from perceptrons.learn.task import Beside, Request, Task, from_source
 from perceptrons.rules import PA1, PA2, Margin, resolve
 
 FOLDS = 5  # of cross-validation; of many rows, one fold is held out
-REPEATS, MOST = 10, 4000  # cross-validation of few rows is repeated with other folds: its number, and that of rows
+REPEATS, MOST = 10, 4000  # of cross-validation with other folds, and the most rows in all of them
 FEW = 1 << 22  # values that are few enough for cross-validation, times the number of weight vectors
 ROOM = 1 << 30  # bytes for the weights of all models together
 LOST = 2.0  # a candidate is dropped when its error is this many standard errors above the smallest one
@@ -48,12 +48,12 @@ class Candidate(NamedTuple):
 
 
 CANDIDATES = [
+    *(Candidate(Margin(beta)) for beta in (20.0, 5.0, 60.0)),
     Candidate(resolve("perceptron")),
     *(Candidate(PA1(C)) for C in (0.1, 0.01, 1.0)),
-    *(Candidate(Margin(beta)) for beta in (10.0, 1.0)),
-    *(Candidate(PA2(C)) for C in (0.01, 0.1)),
+    *(Candidate(PA2(C)) for C in (0.03, 0.1)),
     Candidate(PA1(0.001)),
-    *(Candidate(rule, "balanced") for rule in (PA1(0.01), PA2(0.01), PA1(0.1))),
+    *(Candidate(rule, "balanced") for rule in (PA1(0.01), PA1(0.1))),
 ]
 
 
@@ -125,7 +125,7 @@ class Contest(LinearLearner):
 
         The place of that row depends on the seed and the number of the run.
         """
-        number = np.arange(examples.first, examples.first + len(examples), dtype=np.uint64)
+        number = examples.row_numbers.astype(np.uint64)
         seed = np.uint64(self.seed + fold // FOLDS)
         turn = mixed((number // np.uint64(FOLDS) + np.uint64(1)) * GOLDEN + seed) >> np.uint64(32)
         return np.asarray((number + turn) % np.uint64(FOLDS) == np.uint64(fold % FOLDS))

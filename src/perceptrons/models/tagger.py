@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons import rules
-from perceptrons.data.token.template_sets import resolve
+from perceptrons.data.token.template_sets import columns_of, resolve, suited
 from perceptrons.data.token.templates import Template
 from perceptrons.data.token.tokens import Tokens
 from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary
@@ -57,11 +57,11 @@ class SequenceTagger(Online):
 
     Parameters
     ----------
-    features : None, {"chunking", "pos", "ner", "crf++"} or list of templates, default=None
+    features : None, {"chunking", "pos", "ner", "ner-words", "crf++"} or list of templates, default=None
         Templates that make features, such as ``"word[-1] & word[0]"`` or
         ``perceptrons.data.column("word")[0].suffix(3)``, or the name of a ready set; tokens are then strings, or tuples
-        of `columns`. With None, tokens are their own features: dicts such as
-        ``{"word": "the", "is_upper": False, "bias": 1.0}``, or lists of strings.
+        of `columns`. The set "ner" is "ner-words" if tokens have no column pos. With None, tokens are their own
+        features: dicts such as ``{"word": "the", "is_upper": False, "bias": 1.0}``, or lists of strings.
     columns : list of str, optional
         Names of the members of a token, for instance ``["word", "pos"]``. By default, the columns that the templates
         use, in the order word, pos, chunk, ner; required if the templates use several columns with other names.
@@ -190,9 +190,20 @@ class SequenceTagger(Online):
             rule, self.readout, int(self.order), self.scheme, self.beam, self.update, int(self.k_best), float(self.eta0)
         ).check()
 
-    def _new(self) -> Tagger:
-        """An untrained tagger."""
-        return Tagger(NameVocabulary() if self.features is None else TemplateVocabulary(self.features), self._plan())
+    def _new(self, X: Any, y: Any = None) -> Tagger:
+        """An untrained tagger for these tokens."""
+        features = self._features(X, y)
+        return Tagger(NameVocabulary() if features is None else TemplateVocabulary(features), self._plan())
+
+    def _features(self, X: Any, y: Any) -> Any:
+        """The features, and for "ner" those that tokens have columns for."""
+        if isinstance(X, Tokens):
+            return suited(self.features, [name for name in X.columns if not isinstance(y, str) or name != y])
+        if self.columns is not None:
+            return suited(self.features, self.columns)
+        listed = X if isinstance(X, Sequence) else ()
+        words = any(isinstance(sentence[0], str) for sentence in listed if isinstance(sentence, Sequence) and sentence)
+        return suited(self.features, ["word"] if words else USUAL)
 
     def _given(self, tagger: Tagger, X: Any) -> Any:
         """X in the form that the vocabulary needs."""
@@ -219,7 +230,7 @@ class SequenceTagger(Online):
     def _labels(self, X: Any, y: Any, name: str = "y") -> Callable[[Bounds], Labels]:
         """A function from the bounds of sequences to their labels; y may be the name of a column of X."""
         if isinstance(X, Tokens) and isinstance(y, str):
-            if self.features is not None and y in TemplateVocabulary(self.features).columns:
+            if self.features is not None and y in columns_of(self._features(X, y)):
                 raise ValueError(f"the templates use the column {y!r}, which has the labels: remove it from them")
             labels = labels_in(X, y)
             return lambda bounds: labels
@@ -251,7 +262,7 @@ class SequenceTagger(Online):
         """
         X_val, y_val, name = _held_out(X_val, y_val, X_dev, y_dev)
         with self._guard.learning:
-            tagger = self._new()
+            tagger = self._new(X, y)
             corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
             random = check_random_state(self.random_state)
             held_out = None
@@ -295,10 +306,10 @@ class SequenceTagger(Online):
     def _learn_once(self, X: Any, y: Any, announced: list[Any]) -> Break | None:
         """Learn from sequences once; returns where their labels break the label scheme, if it is given up."""
         self._refuse_early_stopping()
-        tagger = self._tagger if hasattr(self, "_tagger") else self._new()
+        tagger = self._tagger if hasattr(self, "_tagger") else self._new(X, y)
         plan = self._plan()
         same = [name for name in ("order", "readout", "scheme") if getattr(plan, name) == getattr(tagger.plan, name)]
-        if self._templates() == getattr(tagger.vocabulary, "templates", None):
+        if getattr(tagger.vocabulary, "templates", None) in self._templates():
             same.append("features")
         for name in ("order", "readout", "scheme", "features"):
             if name not in same:
@@ -313,8 +324,9 @@ class SequenceTagger(Online):
         self._become(tagger, Run(mistakes=[mistakes], token_mistakes=[wrong], stop="stream"), tokens)
         return tagger.given_up
 
-    def _templates(self) -> list[Template] | None:
-        return None if self.features is None else resolve(self.features)
+    def _templates(self) -> list[list[Template] | None]:
+        """What the features may stand for."""
+        return [None if self.features is None else resolve(suited(self.features, there)) for there in (USUAL, ())]
 
     def _become(self, tagger: Tagger, run: Run, n_tokens: int) -> None:
         """Become the fitted model; `n_tokens` is the number of tokens in each pass."""

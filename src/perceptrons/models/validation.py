@@ -15,7 +15,7 @@ from perceptrons.data import Rows, Source, as_rows
 from perceptrons.data.sparse import check_sparse
 from perceptrons.learn import labels as labels_of
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.labels import encode
+from perceptrons.learn.labels import codes_of_held_out, encode
 
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
@@ -119,13 +119,16 @@ def distinct(y: Array) -> Array:
 
 def held_out(model: BaseEstimator, X_val: Any, y_val: Any, classes: Array) -> Examples:
     """The held-out examples that were passed to fit."""
-    if isinstance(X_val, Source) and y_val is None:
-        X_val, y_val = X_val.arrays()
+    source = X_val if isinstance(X_val, Source) and y_val is None else None
+    if source is not None:
+        X_val, y_val = source.arrays()
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val go together: pass both or neither")
     rows = features(model, X_val, reset=False, input_name="X_val")
     y_val = labels(model, y_val, rows, "y_val")
-    return Examples(rows, encode(y_val, classes, "y_val"))
+    if source is None:
+        return Examples(rows, encode(y_val, classes, "y_val"))
+    return Examples(rows, codes_of_held_out(y_val, classes, source.name))
 
 
 def sample_weights(sample_weight: Any, rows: Rows) -> npt.NDArray[np.float64] | None:

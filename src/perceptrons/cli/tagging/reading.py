@@ -12,7 +12,7 @@ import numpy as np
 from perceptrons.data import files
 from perceptrons.data.files import DataError
 from perceptrons.data.token.conll import CONLLU, read_conll
-from perceptrons.data.token.template_sets import SETS, resolve
+from perceptrons.data.token.template_sets import SETS, columns_of, resolve, suited
 from perceptrons.data.token.templates import Template, parse
 from perceptrons.data.token.tokens import Tokens
 from perceptrons.data.token.vocabulary import NameVocabulary
@@ -46,6 +46,9 @@ TABS = click.option("--tabs", is_flag=True, help="Columns are separated by tabs,
 OPTIONS = [COLUMNS, FORMAT, TABS]
 
 
+Features = str | list[Template]  # the name of a set, or templates
+
+
 class Text(NamedTuple):
     """Sentences of files, and the column with their labels."""
 
@@ -65,7 +68,7 @@ class Text(NamedTuple):
         return self.reading.names.get(self.reading.target, self.reading.target)
 
 
-def templates(given: str) -> str | list[Template]:
+def templates(given: str) -> Features:
     """The name of a built-in set of templates, or the templates of a file, one per line."""
     if given in SETS:
         return given
@@ -87,8 +90,9 @@ def templates(given: str) -> str | list[Template]:
     return found
 
 
-def for_training(data: tuple[str, ...], given: dict[str, Any], needed: list[str]) -> Text:
-    """Read the training sentences, with the columns that templates need."""
+def for_training(data: tuple[str, ...], given: dict[str, Any], features: Features) -> tuple[Text, Features]:
+    """Read the training sentences, with the columns that templates need; also the templates, see `suited`."""
+    needed = columns_of(features)
     paths, conllu = files.expand(data), is_conllu(data, given)
     asked, target = given["columns"], given["target"]
     if conllu:
@@ -103,16 +107,21 @@ def for_training(data: tuple[str, ...], given: dict[str, Any], needed: list[str]
         columns = None if asked is None else [column for column, _ in asked]
         if columns is None:  # as many as there are
             tokens = read_conll(paths, separator="\t" if given["tabs"] else None, conllu=False)
+            if tokens.n_tokens == 0:
+                raise DataError(f"{files.display(paths)} has no tokens")
             columns = list(tokens.columns)
         names = {column: name for column, name in asked or () if name != column}
         reading = Reading(columns, target or columns[-1], names, False, given["tabs"])
+        features = suited(features, [names.get(column, column) for column in columns if column != reading.target])
+        needed = columns_of(features)
         if reading.target not in columns:
             raise DataError(
                 f"the column of labels {reading.target!r} does not exist: the columns are {', '.join(columns)}"
             )
         if asked is None:
-            return checked(Text(tokens, reading, paths, files.display(paths)), needed)
-    return checked(_read(paths, reading, needed, labels=True, more=False), needed)
+            _check_columns(columns, needed)
+            return checked(Text(tokens, reading, paths, files.display(paths)), needed), features
+    return checked(_read(paths, reading, needed, labels=True, more=False), needed), features
 
 
 def like_training(data: tuple[str, ...], text: Text, needed: list[str]) -> Text:
@@ -178,8 +187,9 @@ def _check_columns(there: Iterable[str], needed: list[str]) -> None:
     names = list(there)
     for name in needed:
         if name not in names:
+            words = "" if name in ("word", "form") else "; the sets pos and ner need only word"
             raise DataError(
-                f"templates need a column {name!r}: the columns are {', '.join(names)}; name them with --columns"
+                f"templates need a column {name!r}: the columns are {', '.join(names)}; name them with --columns{words}"
             )
 
 

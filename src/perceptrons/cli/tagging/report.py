@@ -61,7 +61,8 @@ def heading(tagger: Tagger, data: str, corpus: Corpus, apart: tuple[int, int], p
     labels, scheme = [output.label(label) for label in tagger.labels], tagger.fitted.scheme
     ruled = f", scheme {scheme}" if scheme else ", no scheme"
     output.say(f"{output.count(len(labels), 'label')} ({output.listed(labels, 6)}){ruled}")
-    templates = output.count(len(tagger.vocabulary.templates), "template")
+    named = f" ({params['features']})" if isinstance(params["features"], str) else ""
+    templates = output.count(len(tagger.vocabulary.templates), "template") + named
     output.say(f"{templates}, {output.count(tagger.vocabulary.n_features, 'feature')}")
     output.say(how(params))
     output.say()

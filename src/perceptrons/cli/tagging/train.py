@@ -20,12 +20,14 @@ from perceptrons.data.token.vocabulary import TemplateVocabulary
 from perceptrons.learn.fit import InMemory, Passes, Run, fit
 from perceptrons.learn.holdout import split
 from perceptrons.learn.readouts import OVER_STRUCTURES
+from perceptrons.learn.sequence.iob1 import IOB1
 from perceptrons.learn.sequence.learner import Corpus
 from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys, recognised
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
+K_BEST = 3  # with rules that can use several
 GROUPS = {
     "Common options": ("path", "features", "columns", "target", "validation", "passes", "quiet", "as_json"),
     "Learning": (
@@ -54,7 +56,7 @@ GROUPS = {
 @click.option("--target", metavar="COLUMN", help="Column with the labels.  [default: the last; upos in CoNLL-U]")
 @reading.FORMAT
 @reading.TABS
-@options(training.options("sentences"))
+@options(training.options("sentences", rule="pa1", C=0.01))  # chosen by benchmarks/tagger_defaults.py
 @click.option(
     "--readout", type=click.Choice(OVER_STRUCTURES), default="averaged", help="Which weight vector makes predictions."
 )
@@ -78,8 +80,8 @@ GROUPS = {
 @click.option(
     "--k-best",
     type=click.IntRange(1),
-    default=1,
-    help="With rules pa, pa1, pa2: number of best labellings in each update.",
+    help="With rules pa, pa1, pa2: number of best labellings in each update.  "
+    f"[default: {K_BEST}; 1 with other rules or --beam]",
 )
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a tagger from the sentences of FILE and save it.
@@ -91,15 +93,22 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     Templates make features from columns: word[0] is the word, word[-1] & word[0] the word with the one before it,
     word[0].suffix(3) its last three letters. A file has one template per line; # starts a comment. Functions: lower(),
     prefix(n), suffix(n), shape(), short_shape(), digits(), has_digit(), has_hyphen(), has_upper(), is_title(),
-    is_caps(). The built-in sets need the columns word and pos, the set pos only word; crf++ has the templates of the
-    chunking example of CRF++. In CoNLL-U, word stands for form, and pos for upos, or for xpos if upos has the labels.
+    is_caps(). The built-in sets chunking and crf++ need the columns word and pos, the set pos only word; ner uses pos
+    if there is such a column. The set crf++ has the templates of the chunking example of CRF++.
+
+    Without --columns, the number of columns decides their names: word, tag; word, pos, chunk; word, pos, chunk, ner
+    (CoNLL-2003). In CoNLL-U, word stands for form, and pos for upos, or for xpos if upos has the labels. Lines that
+    begin with -DOCSTART- are skipped.
+
+    The default, pa1 over the 3 best labellings, makes about 4 % fewer errors than --rule perceptron, whose passes are 4
+    times as fast.
     """
     begun = time.perf_counter()
     check(given)
     features = reading.templates(given["features"])
-    tagger = Tagger(TemplateVocabulary(features), plan_of(given))
-    needed, share = tagger.vocabulary.columns, share_of(given["validation"])
-    text = reading.for_training(data, given, needed)
+    plan, share = plan_of(given), share_of(given["validation"])
+    text, features = reading.for_training(data, given, features)
+    tagger = Tagger(TemplateVocabulary(features), plan)
     output.spare(path, *text.paths, given["validation"] or "", given["features"])
     if text.tokens.n_tokens == 0:
         raise DataError(f"{text.name} has no tokens")
@@ -111,7 +120,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     if share is not None:
         corpus, held_out = split(corpus, share, int(random.randint(2**31)), "sentences")
     elif given["validation"] is not None:
-        other = reading.like_training((given["validation"],), text, needed)
+        other = reading.like_training((given["validation"],), text, tagger.vocabulary.columns)
         held_out = tagger.held_out(other.tokens, other.labels)
     seed = None if given["no_shuffle"] else int(random.randint(2**31))
     apart = text.tokens.n_sequences - len(corpus), text.tokens.n_tokens - corpus.sequences.n_tokens
@@ -164,7 +173,9 @@ def plan_of(given: dict[str, Any]) -> Plan:
     """The plan of learning that the options describe."""
     rule = training.rule_of(given)
     scheme = None if given["scheme"] == "none" else given["scheme"]
-    return Plan(rule, given["readout"], given["order"], scheme, given["beam"], given["update"], given["k_best"]).check()
+    several = given["rule"].startswith("pa") and given["beam"] is None
+    k_best = given["k_best"] or (K_BEST if several else 1)
+    return Plan(rule, given["readout"], given["order"], scheme, given["beam"], given["update"], k_best).check()
 
 
 def params_of(given: dict[str, Any], features: Any, share: float | None) -> dict[str, Any]:
@@ -202,7 +213,7 @@ def check_scheme(text: reading.Text, scheme: str) -> None:
         where = reading.line_of(text, number)
         found = recognised(codes, bounds, names)
         remedy = (
-            "correct them, or use --scheme none" if found is None else f"all labels are {found}: use --scheme {found}"
+            "correct them, or use --scheme none" if found is None else f"the labels are {found}: use --scheme {found}"
         )
         raise DataError(f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240] + f"; {remedy}")
 
@@ -212,8 +223,10 @@ def warn_of(text: reading.Text, given_up: Break | None) -> None:
     if given_up is not None:
         scheme, sentence, token, what, broken, total = given_up
         counted = f"{broken:,} of {output.count(total, 'sentence')} {'breaks' if broken == 1 else 'break'} {scheme}"
+        where = reading.line_of(text, sentence, token)
+        free = "labels are learned as they are, and any" if scheme == IOB1 else "any"
         output.say(
-            f"Warning: {reading.line_of(text, sentence, token)}: {what}: {counted}, so any label may follow any other. "
+            f"Warning: {where}: {what}: {counted}, so {free} label may follow any other. "
             f"Correct the labels, or use --scheme none to allow them, or --scheme {scheme} to make them an error.",
             err=True,
         )

@@ -13,6 +13,7 @@ from perceptrons.cli import output
 
 WIDEST = 12  # maximum number of classes in a full table
 MOST = 15  # lines shown of longer lists
+OTHERS = "(not seen in training)"  # stands for labels of held-out rows
 
 
 class Baseline(NamedTuple):
@@ -60,6 +61,8 @@ class Confusion:
     def count(self, truth: Any, codes: Any) -> None:
         """Count a batch of class numbers with the predicted ones."""
         truth = truth.astype(np.int64, copy=False)
+        if not self.strangers and truth.max(initial=0) >= self.known:  # see `encode_held_out`
+            self.strangers.append(OTHERS)
         both, counts = np.unique(truth * self.known + codes, return_counts=True)
         for pair, count in zip(both.tolist(), counts.tolist(), strict=True):
             self.pairs[divmod(pair, self.known)] += count

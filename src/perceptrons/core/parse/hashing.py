@@ -3,11 +3,11 @@
 The hash is MurmurHash3_x86_32 with seed 0 (Austin Appleby, public domain:
 https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp), which scikit-learn's FeatureHasher uses too.
 Strings are stored as in Arrow: the bytes of all strings in one array, and the offsets where strings begin and end.
-Words that are hashed can be noted in a table: arrays `hashes`, `counts`, `begins` and `sizes` with an entry for each
-slot, the `letters` that begins and sizes refer to, and `used`, the number of words and of letters.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,28 @@ LONGEST = U(64)  # bytes of a word that is noted
 MOST = W(0xFFFFFFFF)
 COUNTS, BINARY, LOGS = range(3)  # how words are weighed
 GAPS = tuple(U(gap) for gap in (88573, 29524, 9841, 3280, 1093, 364, 121, 40, 13, 4, 1))  # Knuth: (3^k − 1) / 2
+
+
+class Table(NamedTuple):
+    """Noted words: arrays with an entry for each slot, the letters that begins and sizes refer to, and what is used.
+
+    `used` has the number of words, and of letters.
+    """
+
+    hashes: Any
+    counts: Any
+    begins: Any
+    sizes: Any
+    letters: Any
+    used: Any
+
+
+class Room(NamedTuple):
+    """Room for the words of one string."""
+
+    line: Any
+    begins: Any
+    ends: Any
 
 
 @register_jitable()
@@ -82,90 +104,90 @@ def hash_strings(text, offsets, mask):
 
 
 @register_jitable()
-def note(word, line, begin, end, hashes, counts, begins, sizes, letters, used):
-    """Count a word, given by its hash and by line[begin:end], in a table; updates the table in place.
+def note(word, line, begin, end, table):
+    """Count a word, given by its hash and by line[begin:end], in a table, which is updated in place.
 
-    The table is open: a word is in the first free slot from its hash on. Half of the slots stay free. Once they are
-    full, or the room for letters is, new words are not noted. `used` has the number of words, and of letters.
+    The table is open: a word is in the first free slot from its hash on. Half of the slots stay free. Once the others
+    are full, or the room for letters is, new words are not noted.
     """
-    size, last = end - begin, U(hashes.size) - ONE
+    hashes, counts, used, size = table.hashes, table.counts, table.used, end - begin
     if hashes.size == 0 or size > LONGEST:
         return
+    last = U(hashes.size) - ONE
     slot = U(word) & last
     while counts[slot] > W(0):
         if hashes[slot] == word:
             counts[slot] += W(counts[slot] < MOST)
             return
         slot = (slot + ONE) & last
-    if U(2) * used[0] > last or used[1] + size > U(letters.size):
+    if U(2) * used[0] > last or used[1] + size > U(table.letters.size):
         return
-    hashes[slot], counts[slot], begins[slot], sizes[slot] = word, W(1), used[1], size
+    hashes[slot], counts[slot], table.begins[slot], table.sizes[slot] = word, W(1), used[1], size
     for i in range(size):
-        letters[used[1] + i] = line[begin + i]
+        table.letters[used[1] + i] = line[begin + i]
     used[0] += ONE
     used[1] += size
 
 
 @Compiled
-def merge_words(hashes, counts, begins, sizes, letters, used, more, more_counts, more_begins, more_sizes, more_letters):
+def merge_words(table, more):
     """Add the words of one table to another, which is updated in place."""
+    hashes, counts = table.hashes, table.counts
     last = U(hashes.size) - ONE
-    for at in range(U(more.size)):
-        if more_counts[at] > W(0):
-            begin = U(more_begins[at])
-            note(more[at], more_letters, begin, begin + U(more_sizes[at]), hashes, counts, begins, sizes, letters, used)
-            slot = U(more[at]) & last
-            while counts[slot] > W(0) and hashes[slot] != more[at]:
+    for at in range(U(more.hashes.size)):
+        if more.counts[at] > W(0):
+            word, begin = more.hashes[at], U(more.begins[at])
+            note(word, more.letters, begin, begin + U(more.sizes[at]), table)
+            slot = U(word) & last
+            while counts[slot] > W(0) and hashes[slot] != word:
                 slot = (slot + ONE) & last
             if counts[slot] > W(0):  # it has been noted once more
-                counts[slot] = W(min(U(counts[slot]) + U(more_counts[at]) - ONE, U(MOST)))
+                counts[slot] = W(min(U(counts[slot]) + U(more.counts[at]) - ONE, U(MOST)))
 
 
 @Compiled
-def join_words(letters, begins, sizes):
-    """The letters of words, each followed by a line feed."""
-    total = U(begins.size)
-    for i in range(U(begins.size)):
-        total += U(sizes[i])
-    out, at = np.empty(total, dtype=np.uint8), U(0)
+def join_words(letters, begins, sizes, out):
+    """Write the letters of words into out, each followed by a line feed."""
+    at = U(0)
     for i in range(U(begins.size)):
         for k in range(U(sizes[i])):
             out[at] = letters[U(begins[i]) + k]
             at += ONE
         out[at] = 10
         at += ONE
-    return out
 
 
 @Compiled
-def hash_words(text, offsets, ngrams, mask, first, weighting, hashes, tally, begins_of, sizes, letters, used):
-    """Hash the words of each string to CSR arrays (see `perceptrons.data.table.text`); `first` is the first feature.
-
-    weighting: COUNTS, BINARY or LOGS. Words are noted in the table that the last arguments make up, if it has slots.
-    """
-    n = U(offsets.size) - ONE
+def count_words(text, offsets, counts):
+    """Count the words of all strings, and the bytes of the longest string; fills counts with the two."""
     words, longest = U(0), U(0)
-    for i in range(n):
+    for i in range(U(offsets.size) - ONE):
         inside = False
         for at in range(U(offsets[i]), U(offsets[i + ONE])):
             now = in_word(text[at])
             words += U(now and not inside)
             inside = now
         longest = max(longest, U(offsets[i + ONE] - offsets[i]))
-    room = words * U(ngrams)
-    values, indices = np.empty(room), np.empty(room, dtype=np.uint32)
-    indptr = np.zeros(n + ONE, dtype=np.uint64)
-    # The words of one string in lower case, separated by blanks, and where they begin and end.
-    line = np.empty(longest + ONE, dtype=np.uint8)
-    begins, ends = np.empty(longest + ONE, dtype=np.uint64), np.empty(longest + ONE, dtype=np.uint64)
+    counts[0], counts[1] = words, longest
+
+
+@Compiled
+def hash_words(text, offsets, ngrams, mask, first, weighting, table, room, values, indices, indptr):
+    """Hash the words of each string to CSR arrays (see `perceptrons.data.table.text`); `first` is the first feature.
+
+    Fills values, indices and indptr. `weighting`: COUNTS, BINARY or LOGS. Words are noted in the `table`, if it has
+    slots. The `room` is for the words of one string: in lower case and separated by blanks, where they begin and end.
+    """
+    line, begins, ends = room
     end = U(0)
-    for i in range(n):
+    indptr[0] = end
+    for i in range(U(offsets.size) - ONE):
         count = split(text, U(offsets[i]), U(offsets[i + ONE]), line, begins, ends)
         begin = end
         for length in range(U(ngrams)):
             for at in range(count - min(count, length)):
                 word = murmur3(line, begins[at], ends[at + length])
-                note(word, line, begins[at], ends[at + length], hashes, tally, begins_of, sizes, letters, used)
+                note(word, line, begins[at], ends[at + length], table)
                 indices[end] = word & mask
                 end += ONE
         sort(indices, begin, end)
@@ -174,7 +196,6 @@ def hash_words(text, offsets, ngrams, mask, first, weighting, hashes, tally, beg
         for at in range(begin, end):
             indices[at] += first
         indptr[i + ONE] = end
-    return values[:end].copy(), indices[:end].copy(), indptr
 
 
 @register_jitable()

@@ -246,7 +246,8 @@ def _texts(column: Any, encoding: Encoding, name: str, flaws: list[Flaw], missin
         missing[name] = column.null_count
         if encoding.fill(name) is None:
             flaws.append(_missing(column.is_null(), name, "a text without words"))
-    return column.fill_null("")
+        column = column.fill_null("")  # which imports pandas
+    return column
 
 
 def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray[Any]:

@@ -15,10 +15,10 @@ import numpy as np
 from perceptrons.core.parse.records import line_feeds
 from perceptrons.data import files
 from perceptrons.data.files import DataError
-from perceptrons.data.table.decoding import BOM, decoded, to_text
-from perceptrons.data.table.dialect import ALL, CsvDialect
-from perceptrons.data.table.header import header
-from perceptrons.data.table.numerals import parsed
+from perceptrons.data.table.dialects.decoding import BOM, decoded, to_text
+from perceptrons.data.table.dialects.dialect import ALL, CsvDialect
+from perceptrons.data.table.dialects.header import header
+from perceptrons.data.table.dialects.numerals import parsed
 
 BLOCK = 1 << 22  # bytes
 BEGINNING = 1 << 22  # bytes of the first block, which decides what the columns hold

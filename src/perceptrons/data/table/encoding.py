@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core.parse.columns import NONE
-from perceptrons.data.table.dialect import CsvDialect
+from perceptrons.data.table.dialects.dialect import CsvDialect
 from perceptrons.data.table.lexicon import STATE, Lexicon
 from perceptrons.data.table.settings import MEAN, Fill
 from perceptrons.data.table.states import check_state

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.parse.hashing import join_words, merge_words
-from perceptrons.data.arrays import readonly
+from perceptrons.core.parse.hashing import Table, join_words, merge_words
 
 Array = npt.NDArray[Any]
 LETTERS = 8  # room for the letters of a word, on average over all slots; half of the slots stay free
@@ -36,9 +35,9 @@ class NotedWords:
         return cls(min(IN_PIECE, 1 << max(6, (n_bytes // 4).bit_length())))
 
     @property
-    def table(self) -> tuple[Array, ...]:
+    def table(self) -> Table:
         """The arrays, as compiled code takes them."""
-        return self.hashes, self.counts, self.begins, self.sizes, self.letters, self.used
+        return Table(self.hashes, self.counts, self.begins, self.sizes, self.letters, self.used)
 
     def add(self, other: NotedWords) -> None:
         """Add the words of another table. Once there are too many, new ones are left out."""
@@ -49,9 +48,9 @@ class NotedWords:
             slots *= 2
         if slots > self.hashes.size:
             larger = NotedWords(slots)
-            merge_words(*larger.table, *(readonly(part) for part in self.table[:5]))
+            merge_words(larger.table, self.table)
             vars(self).update(vars(larger))
-        merge_words(*self.table, *(readonly(part) for part in other.table[:5]))
+        merge_words(self.table, other.table)
 
     def by_feature(self, bits: int) -> tuple[npt.NDArray[np.uint32], str]:
         """The features that have words, in order, and the most frequent word of each, with a line feed after it."""
@@ -61,5 +60,6 @@ class NotedWords:
         order = np.lexsort((hashes, -counts, features))
         order = order[np.flatnonzero(np.diff(features[order].astype(np.int64), prepend=-1))]
         begins, sizes = self.begins[there[order]], self.sizes[there[order]]
-        text = join_words(readonly(self.letters), begins, sizes).tobytes().decode(errors="replace")
-        return features[order], text
+        text = np.empty(len(order) + int(sizes.sum(dtype=np.int64)), dtype=np.uint8)
+        join_words(self.letters, begins, sizes, text)
+        return features[order], text.tobytes().decode(errors="replace")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from perceptrons.data.table.dialect import CsvDialect
-from perceptrons.data.table.numerals import parsed
+from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.numerals import parsed
 from perceptrons.data.table.values import floats_of, is_view, values_of
 
 ROWS = 20_000  # that are looked at

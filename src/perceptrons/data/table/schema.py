@@ -10,7 +10,7 @@ import numpy as np
 
 from perceptrons.data.files import DataError
 from perceptrons.data.table.csv_blocks import Flaw
-from perceptrons.data.table.dialect import CsvDialect
+from perceptrons.data.table.dialects.dialect import CsvDialect
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.roles import DROPPED, Guess, Stray, labels, role
 from perceptrons.data.table.settings import MEAN, Settings
@@ -142,8 +142,8 @@ def build(settings: Settings, first: First) -> tuple[Encoding, list[Guess]]:
         settings.text_bits,
         settings.missing,
         scale=settings.scale,
-        weighting=settings.weighting,
         dialect=first.dialect,
+        weighting=settings.weighting,
     )
     return encoding, [guesses.get(name) or _unused(name, target, first) for name in names]
 

@@ -20,9 +20,9 @@ from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
 from perceptrons.data.table.counts import Counts
 from perceptrons.data.table.csv_blocks import CsvBlock, Flaw, read_csv
-from perceptrons.data.table.dialect import CsvDialect
+from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.guessing import SAMPLE, cells, guessed, separates
 from perceptrons.data.table.encoding import Encoding
-from perceptrons.data.table.guessing import SAMPLE, cells, guessed, separates
 from perceptrons.data.table.lexicon import Lexicon
 from perceptrons.data.table.roles import NUMERALS, Guess
 from perceptrons.data.table.settings import MEAN, Fill, Settings
@@ -115,20 +115,8 @@ class TableSource(Source):
         CsvDialect(**self.given).check()
         self.dialect: CsvDialect | None = None  # decided when the first file is opened
         fill = MEAN if missing is None else None if missing == "error" else missing
-        self.settings = Settings(
-            target,
-            features,
-            tuple(drop),
-            categorical,
-            hash_bits,
-            tuple(text),
-            ngrams,
-            text_bits,
-            fill,
-            scale or "standard",
-            numeric=tuple(numeric),
-            weighting=weighting,
-        )
+        columns = target, features, tuple(drop), categorical, hash_bits, tuple(text)
+        self.settings = Settings(*columns, ngrams, text_bits, fill, scale or "standard", tuple(numeric), weighting)
         self.settings.check()
         if like is not None:
             usual = Settings(target, missing=fill, scale=self.settings.scale)
@@ -145,18 +133,17 @@ class TableSource(Source):
         self.notes: set[str] = set()  # what the user should know about the files
         self.counts = Counts()  # missing cells, and categories without a feature
         self._names: list[str] = []  # the columns of the first file
-        self._complete = self.frozen  # whether all rows have been read once, so that all words are noted
         self._numerals: list[str] = []  # columns of numbers that Arrow cannot read as such
-        self._ahead: Iterator[Job] | None = None
+        self._ahead: Iterator[Job] | None = None  # what `look` has begun to read
+        self._looked = False  # whether the beginning of the first file has been read
+        self._complete = self.frozen  # whether all rows have been read once, so that all words are noted
 
     def signature(self) -> dict[str, Any]:
         like = None
         if self.frozen:
             like = hashlib.sha256(json.dumps(self.encoding.state(words=False)).encode()).hexdigest()
-        elif not self._names:
-            self.look()  # text depends on more than other columns
         settings: dict[str, Any] = {"settings": self.settings._asdict(), "dialect": self.given, "like": like}
-        if self.encoding.texts and not self.frozen:
+        if not self.frozen and (self.settings.text or self._guesses_text):
             settings["left_out"] = self.left_out.key if self.left_out is not None else None
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # tuples become lists
@@ -168,14 +155,21 @@ class TableSource(Source):
         -------
         list of Guess
         """
-        if self._ahead is None:
+        if not self._looked and not self.frozen:
+            self._looked = True
             self.begin()
             jobs = self._jobs()
             first = next(jobs, None)
             self._ahead = jobs if first is None else chain([first], jobs)
         return self.guesses
 
+    @property
+    def _guesses_text(self) -> bool:
+        """Whether words are weighed that may occur in rows that are left out."""
+        return self.left_out is not None and any(guess.kind == "text" for guess in self.look())
+
     def batches(self) -> Iterator[Batch]:
+        self._looked = True
         jobs, self._ahead = self._ahead, None
         if jobs is None:
             self.begin()
@@ -189,11 +183,11 @@ class TableSource(Source):
                 if isinstance(pieces, Flaw):
                     raise _located(job.block, pieces)
                 for piece in pieces:
+                    self.counts.add(piece, self.encoding if self.frozen else None)
                     left_out = None if self.left_out is None else self.left_out(first, len(piece.X))
                     piece.weigh(self.encoding, lexicon, left_out, grow=not self.frozen)
                     if lexicon.seen > self.encoding.lexicon.seen:  # further than when these rows were read before
                         self.encoding.lexicon.adopt(lexicon)
-                    self.counts.add(piece, self.encoding if self.frozen else None)
                     rows = piece.rows(self.encoding, grow=not self.frozen)
                     first += len(rows)
                     self.bytes_done = job.done
@@ -256,7 +250,8 @@ class TableSource(Source):
     def _raw(self, name: str) -> list[str]:
         """Some cells of a column of the first file, as they stand there."""
         j = self._names.index(name)
-        return [row[j] for row in self._cells if j < len(row)]
+        begin = 1 if self.dialect is not None and self.dialect.header else 0
+        return [row[j] for row in self._cells[begin:] if j < len(row)]
 
     def _arrow(self, path: str) -> Iterator[tuple[ArrowBlock, str | None]]:
         opened, target, names = False, None, []

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.parse.hashing import BINARY, COUNTS, LOGS, hash_strings, hash_words
+from perceptrons.core.parse.hashing import BINARY, COUNTS, LOGS, Room, count_words, hash_strings, hash_words
 from perceptrons.data.arrays import readonly
 from perceptrons.data.table.noted_words import NotedWords
 
@@ -61,10 +61,16 @@ def word_rows(
     (array([1.]), array([0, 1, 1], dtype=uint64))
     """
     letters, begins = strings_of(column)
-    table = (noted or NotedWords(0)).table
-    code = np.uint64(CODES[weighting])
-    found: Csr = hash_words(letters, begins, ngrams, _mask(bits), np.uint32(first), code, *table)
-    return found
+    counts = np.zeros(2, dtype=np.uint64)
+    count_words(letters, begins, counts)
+    words, longest = map(int, counts)
+    values, indices = np.empty(words * ngrams), np.empty(words * ngrams, dtype=np.uint32)
+    indptr = np.empty(begins.size, dtype=np.uint64)
+    line, *places = np.empty(longest + 1, dtype=np.uint8), *np.empty((2, longest + 1), dtype=np.uint64)
+    how = ngrams, _mask(bits), np.uint32(first), np.uint64(CODES[weighting])
+    hash_words(letters, begins, *how, (noted or NotedWords(0)).table, Room(line, *places), values, indices, indptr)
+    end = int(indptr[-1])
+    return values[:end].copy(), indices[:end].copy(), indptr
 
 
 def hashes(column: Any, bits: int) -> npt.NDArray[np.uint32]:

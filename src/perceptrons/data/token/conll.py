@@ -19,6 +19,7 @@ from perceptrons.data.whole import check_memory, read_lines
 CONLLU: tuple[str, ...] = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 USUAL = {1: ("word",), 2: ("word", "tag"), 3: ("word", "pos", "chunk"), 4: ("word", "pos", "chunk", "ner")}
 FIELD = re.compile(rb"[^ \t]+")
+DOCUMENT = re.compile(rb"^[ \t]*-DOCSTART-(?:[ \t][^\r\n]*)?(?=\r*$)", re.MULTILINE)  # a line that is skipped
 BOM = b"\xef\xbb\xbf"
 FEWEST_SLOTS = 1 << 12  # in a hash table of strings
 
@@ -98,6 +99,9 @@ def read_conll(
 def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) -> bytes:
     """Write labels into the text that tokens were read from.
 
+    Appended labels are O in lines that begin with -DOCSTART-, because conlleval wants the same number of columns in all
+    lines.
+
     Parameters
     ----------
     lines : Lines
@@ -119,19 +123,22 @@ def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) 
     """
     if len(labels) != len(lines.begins):
         raise ValueError(f"expected one label for each of {len(lines.begins)} tokens, got {len(labels)} labels")
-    text, at = lines.text, 0
+    text, at, between = lines.text, 0, b" "
+    documents = column is None and b"-DOCSTART-" in text
     pieces: list[bytes] = []
     for begin, end, label in zip(lines.begins.tolist(), lines.ends.tolist(), labels, strict=True):
-        line = text[begin:end]
+        line, gap = text[begin:end], text[at:begin]
         if column is None:
-            line += (b"\t" if b"\t" in line else b" ") + label.encode()
+            between = b"\t" if b"\t" in line else b" "
+            line += between + label.encode()
         else:
             fields = line.split(b"\t")
             fields[column] = label.encode()
             line = b"\t".join(fields)
-        pieces += text[at:begin], line
+        pieces += DOCUMENT.sub(rb"\g<0>" + between + b"O", gap) if documents else gap, line
         at = end
-    return b"".join([*pieces, text[at:]])
+    rest = text[at:]
+    return b"".join([*pieces, DOCUMENT.sub(rb"\g<0>" + between + b"O", rest) if documents else rest])
 
 
 def _text(paths: list[str]) -> tuple[bytes, list[File]]:

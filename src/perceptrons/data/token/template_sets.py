@@ -41,18 +41,47 @@ def _pos() -> list[Template]:
 
 
 def _ner() -> list[Template]:
-    word, pos = column("word"), column("pos")
+    word = column("word")
     before, here, after = (word[at].lower() for at in (-1, 0, 1))
     affixes = [change(n) for change in (here.prefix, here.suffix) for n in range(1, 5)]
     shapes = [word[at].short_shape() for at in (-1, 0, 1)]
     shapes += [word[at].shape() for at in (-1, 0, 1)] + [shapes[0] & shapes[1], shapes[1] & shapes[2]]
     pairs = [before & here, here & after, before & after]
-    tags = [*pos.window(-2, 2), *pos.ngrams(2, -2, 2)]
-    return [*word.window(-2, 2), before, here, after, *pairs, *affixes, *shapes, *tags]
+    return [*word.window(-2, 2), before, here, after, *pairs, *affixes, *shapes]
 
 
-# Sets by task, and the one of the chunking example of CRF++. They use the columns word and pos; "pos" only word.
-SETS: dict[str, list[Template]] = {"chunking": _chunking(), "pos": _pos(), "ner": _ner(), "crf++": _crfpp()}
+def _ner_with_tags() -> list[Template]:
+    pos = column("pos")
+    return [*_ner(), *pos.window(-2, 2), *pos.ngrams(2, -2, 2)]
+
+
+# Sets by task, and the one of the chunking example of CRF++. They use the columns word and pos; "pos" and "ner-words"
+# only word.
+SETS: dict[str, list[Template]] = {
+    "chunking": _chunking(),
+    "pos": _pos(),
+    "ner": _ner_with_tags(),
+    "ner-words": _ner(),
+    "crf++": _crfpp(),
+}
+
+
+def suited(features: Any, there: Iterable[str]) -> Any:
+    """Choose "ner-words" for "ner" if the column pos is not there; other features stay.
+
+    >>> suited("ner", ["word", "pos"]), suited("ner", ["word"]), suited("chunking", ["word"])
+    ('ner', 'ner-words', 'chunking')
+    """
+    return "ner-words" if isinstance(features, str) and features == "ner" and "pos" not in there else features
+
+
+def columns_of(features: str | Iterable[Any]) -> list[str]:
+    """The columns that templates use.
+
+    >>> columns_of("ner"), columns_of("ner-words")
+    (['word', 'pos'], ['word'])
+    """
+    return list(dict.fromkeys(part.view.column for template in resolve(features) for part in template.parts))
 
 
 def resolve(features: str | Iterable[Any]) -> list[Template]:

@@ -133,7 +133,7 @@ class LinearLearner(ClassLearner):
             row = int(course.overflow) - 1
             scores = self.scores(examples.rows.take(np.array([row])), self.current)[0]
             told = int(examples.codes[row]), examples.rows.sq_norm[row] + self.bias**2, examples.weight_of(row)
-            raise self.step_error(f"at row {examples.number_of(row)}", scores, *told)
+            raise self.step_error(f"at row {examples.row_numbers[row]}", scores, *told)
 
     def _slices(self, examples: Examples, order: Order) -> Iterator[Order]:
         """Parts of a pass, one per call."""

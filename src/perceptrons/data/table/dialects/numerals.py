@@ -39,7 +39,7 @@ def parsed(text: str, decimal: str = ".") -> float | None:
     (1200.5, 1200.5, 10.0, -3.0, None)
     """
     found = pattern(decimal).fullmatch(text.strip())
-    if found is None:
+    if found is None or (found["sign"] and found["inner"]):
         return None
     plain = found["number"]
     if found["group"]:

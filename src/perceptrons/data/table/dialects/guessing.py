@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from perceptrons.core.parse.records import quoting, same_width
-from perceptrons.data.table.dialect import CsvDialect
-from perceptrons.data.table.numerals import parsed, pattern
+from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.numerals import parsed, pattern
 
 SAMPLE = 1 << 16  # bytes that decide, except about quotes
 MARKS = ",\t;|"

@@ -6,8 +6,8 @@ import csv
 import io
 
 from perceptrons.data.files import DataError
-from perceptrons.data.table.decoding import to_text
-from perceptrons.data.table.dialect import CsvDialect
+from perceptrons.data.table.dialects.decoding import to_text
+from perceptrons.data.table.dialects.dialect import CsvDialect
 
 MOST_COLUMNS = 30_000  # Arrow takes 18 kB for each
 
