@@ -39,6 +39,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/kernel.py $(DATA)
 	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/tagging.py $(DATA)
+	$(BIN)/python benchmarks/tagger_defaults.py $(DATA)
 	$(BIN)/python benchmarks/parsing.py $(DATA)
 
 clean:
