@@ -41,6 +41,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/tables.py $(DATA)
 	$(BIN)/python benchmarks/text.py $(DATA)
 	$(BIN)/python benchmarks/tagging.py $(DATA)
+	$(BIN)/python benchmarks/tagger_defaults.py $(DATA)
 	$(BIN)/python benchmarks/parsing.py $(DATA)
 
 clean:
