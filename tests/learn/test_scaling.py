@@ -247,3 +247,19 @@ def test_advice_names_the_features_whose_scale_is_off():
     assert "'huge'" in text and "'tiny'" in text and "StandardScaler" in text and "'large'" not in text
     assert "column 3" in off_scale(as_rows(X), None)
     assert off_scale(as_rows(naive.standardised(X)), None) == ""
+
+
+@pytest.mark.parametrize("readout", ["averaged", "pocket"])
+def test_missing_numbers_count_as_the_mean_of_training_rows(tmp_path, readout):
+    random = np.random.default_rng(6)
+    ages, jobs = random.normal(1000, 5, 80), random.choice(["a", "b"], 80)
+    lines = [f"{age:.1f},{job},{'yes' if age > 1000 else 'no'}" for age, job in zip(ages, jobs, strict=True)]
+    train, held = tmp_path / "train.csv", tmp_path / "held.csv"
+    train.write_text("\n".join(["age,job,y", *lines, ",a,no"]) + "\n")
+    model = Perceptron(readout=readout, max_iter=2, tol=None).fit(source(train, target="y"))
+    mean = float(model._learner.scaling.centre[0])
+    assert model.encoding_.means == {"age": mean} and mean == pytest.approx(np.round(ages, 1).mean())
+    held.write_text(f"age,job,y\n,a,no\n{mean!r},a,no\n")
+    one, other = model.decision_function(source(held, like=model.encoding_))
+    marked = model.encoding_.feature_names.index("age=missing")
+    assert one - other == pytest.approx(model.coef_[0, marked])  # they differ by the mark alone

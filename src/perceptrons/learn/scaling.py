@@ -243,11 +243,19 @@ def statistics_of(source: Source, rows: Rows, left_out: npt.NDArray[np.bool_] | 
     return Sizes(dense=dense) if source.scale == "standard" or found.far_apart else None
 
 
+def fill_with_means(encoding: Any, scaling: Scaling | None) -> None:
+    """Let a table's missing numbers count as in training, as the centres of their columns."""
+    if encoding is not None and scaling is not None:
+        encoding.means = dict(zip(encoding.numbers, scaling.centre.tolist(), strict=True))
+
+
 def with_means(encoding: Any, scaling: Scaling | None) -> Any:
-    """The encoding of a table's columns that fills missing numbers with what counted for them in training."""
+    """The encoding of a model of tables, which knows what missing numbers count as."""
     if encoding is None or scaling is None:
         return encoding
-    return replace(encoding, means=dict(zip(encoding.numbers, scaling.centre.tolist(), strict=True)))
+    encoding = replace(encoding)  # of the source, which others may read
+    fill_with_means(encoding, scaling)
+    return encoding
 
 
 def to_one_scale(source: Source | None, rows: Rows, left_out: Any, centred: bool) -> Scaling | None:

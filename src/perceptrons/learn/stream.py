@@ -20,7 +20,7 @@ from perceptrons.learn.fit import Passes
 from perceptrons.learn.holdout import chosen, chosen_of
 from perceptrons.learn.labels import Array, distinct, encode, encode_held_out, say_unknown, union
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.scaling import Scaling, Statistics, statistics_of
+from perceptrons.learn.scaling import Scaling, Statistics, fill_with_means, statistics_of
 
 SPARE = 1.25  # growth factor for new features, so that weights are rarely copied
 
@@ -280,6 +280,7 @@ class Watched:
 
     def parts(self) -> Iterator[Examples]:
         """All examples, batch by batch, on the learner's scale."""
+        fill_with_means(self.source.encoding, self.learner.scaling)
         self.source = self.source.again(self.often)  # not earlier: a copy depends on the categories seen in training
         strange: dict[Any, int] = {}  # labels that training has not seen, with their numbers of rows
         for rows, y in self.source.batches():

@@ -31,7 +31,7 @@ from perceptrons.learn.labels import (
     weights_of_rows,
 )
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.scaling import to_one_scale
+from perceptrons.learn.scaling import fill_with_means, to_one_scale
 from perceptrons.learn.state import Floats, Growth
 from perceptrons.learn.stream import Stream, Watched, check_features, labelled
 
@@ -158,6 +158,7 @@ def from_rows(
     learner, classes = _learner(request, rows, classes)
     if scaling is not None:
         learner.scaling = scaling
+        fill_with_means(None if source is None else source.encoding, scaling)
     codes = encode(y, classes)
     weight = weights_of_rows(learner.rule, sample_weight, request.class_weight(classes), classes, y, codes)
     if weight is not None and not weight.any():
