@@ -16,7 +16,7 @@ from naive_tables import numbered
 from svmlight_cases import read
 
 from perceptrons import Perceptron
-from perceptrons.data import DataError, cache, files, read_conll, source, whole
+from perceptrons.data import DataError, cache_writer, files, read_conll, source, whole
 from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.arrow_sizes import Table
 from perceptrons.data.token.template_vocabulary import TemplateVocabulary
@@ -371,7 +371,7 @@ def test_a_copy_takes_half_of_the_free_space_at_most(tmp_path, monkeypatch):
     path = tmp_path / "a.svm"
     path.write_text("".join(f"{k % 2} {k % 7}:1\n" for k in range(3000)))
     expected = Perceptron(max_iter=3, shuffle=False).fit(source(path, cache=False)).coef_
-    monkeypatch.setattr(cache, "free_space", lambda file: 10_000)
+    monkeypatch.setattr(cache_writer, "free_space", lambda file: 10_000)
     with pytest.warns(UserWarning, match="it would take more than half of the free space"):
         model = Perceptron(max_iter=3, shuffle=False).fit(source(path, cache=str(tmp_path / "copies"), block=500))
     assert model.coef_.tolist() == expected.tolist()

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import sys
+import warnings
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, NoReturn
@@ -118,7 +119,9 @@ def main(args: list[str] | None = None) -> NoReturn:
     colours = False if os.environ.get("NO_COLOR") else None  # None: on terminals
     guard()
     try:
-        sys.exit(group.main(args, prog_name="perceptrons", standalone_mode=False, color=colours))
+        with warnings.catch_warnings():
+            warnings.showwarning = tell_warning
+            sys.exit(group.main(args, prog_name="perceptrons", standalone_mode=False, color=colours))
     except click.ClickException as error:
         said = io.StringIO()
         error.show(said)
@@ -134,6 +137,11 @@ def main(args: list[str] | None = None) -> NoReturn:
             abandon()
         click.echo(f"{click.style('error', fg='red', bold=True)}: {shown(_line(error))}", err=True, color=colours)
         sys.exit(TROUBLE)
+
+
+def tell_warning(message: Warning | str, *where: Any, **others: Any) -> None:
+    """Print a warning as one line, without the place in the code."""
+    click.echo(f"{click.style('warning', fg='yellow', bold=True)}: {shown(' '.join(str(message).split()))}", err=True)
 
 
 def _line(error: Exception) -> str:
