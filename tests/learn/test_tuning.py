@@ -12,7 +12,7 @@ from perceptrons.learn import tuning
 from perceptrons.learn.fit import Passes
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.task import Request, train_on_source
-from perceptrons.learn.tuning import CANDIDATES, FOLDS, Candidate, tune
+from perceptrons.learn.tuning import CANDIDATES, DOUBT, FOLDS, Candidate, tune
 from perceptrons.rules import PA1, Plain
 
 
@@ -48,8 +48,13 @@ def test_each_candidate_has_the_errors_that_it_has_alone(rows, share, monkeypatc
     for each in found.contest.contenders:
         _task, run = train_on_source(lambda each=each: request(each.candidate, share=share), rows[2](), beside)
         assert each.errors == run.validation_errors
-    best = min(each.error for each in found.contest.contenders)
-    assert found.best.error == best == found.best.errors[found.best.passes - 1]
+    contest, first = found.contest, found.contest.contenders[0]
+    smallest = min(each.error for each in contest.contenders)
+    assert contest.smallest.error == smallest == contest.smallest.errors[contest.smallest.passes - 1]
+    doubt = DOUBT * np.sqrt((smallest * (1 - smallest) + 1 / contest.n_measured) / contest.n_measured)
+    assert (found.best is first) == (first.error <= smallest + doubt) and contest.doubt == pytest.approx(doubt)
+    assert found.error <= found.best.error + doubt
+    assert contest.passes == len(found.best.errors) or found.best.errors[-1] > found.best.error + doubt
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

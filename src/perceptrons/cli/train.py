@@ -154,7 +154,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
 def chosen(found: Tuned, given: dict[str, Any]) -> dict[str, Any]:
     """The options of the best candidate."""
     rule, weight = found.best.candidate
-    passes = {"passes": found.best.passes, "class_weight": given["class_weight"] or weight}
+    passes = {"passes": found.contest.passes, "class_weight": given["class_weight"] or weight}
     return {**training.options_of(rule), **passes}
 
 

@@ -30,6 +30,7 @@ FOLDS = 5  # of cross-validation; of many rows, one fold is held out
 REPEATS, MOST = 10, 4000  # of cross-validation with other folds, and the most rows in all of them
 FEW = 1 << 22  # values that are few enough for cross-validation, times the number of weight vectors
 ROOM = 1 << 30  # bytes for the weights of all models together
+DOUBT = 0.7  # standard errors by which a candidate must be better than the first one, and fewer passes than all
 LOST = 2.0  # a candidate is dropped when its error is this many standard errors above the smallest one
 
 
@@ -190,7 +191,7 @@ class Contest(LinearLearner):
             each.mistakes = [0] * len(each.mistakes)
         self.n_measured = total // max(1, self.folds // FOLDS)
         self._drop(self.n_measured)
-        return self.best.error
+        return self.smallest.error
 
     def _count(self, examples: Examples, number: int, wrong: Floats) -> int:
         """Add the mistakes of each candidate's readout on held-out examples; return the number of examples."""
@@ -208,17 +209,38 @@ class Contest(LinearLearner):
 
     def _drop(self, total: int) -> None:
         """Drop candidates that are clearly worse than the best, after two passes: slow ones may catch up."""
-        best = self.best.error
-        limit = best + LOST * float(np.sqrt((best * (1 - best) + 1 / max(1, total)) / max(1, total)))
+        limit = self.smallest.error + LOST * self._standard_error(total)
         for each in self.contenders:
             each.dropped = each.dropped or (len(each.errors) >= 2 and each.error > limit)
             if each.dropped:
                 each.learners = []
 
     @property
-    def best(self) -> Contender:
+    def smallest(self) -> Contender:
         """The candidate with the smallest error; of equals the one that stands first."""
         return min(self.contenders, key=lambda each: each.error)
+
+    def _standard_error(self, total: int) -> float:
+        """The standard error of the smallest error, measured on `total` rows."""
+        error, n = self.smallest.error, max(1, total)
+        return float(np.sqrt((error * (1 - error) + 1 / n) / n))
+
+    @property
+    def doubt(self) -> float:
+        """A difference of errors that may be chance. Of many candidates, one is always better by chance."""
+        return DOUBT * self._standard_error(self.n_measured)
+
+    @property
+    def best(self) -> Contender:
+        """The first candidate, the default, unless another one is better beyond doubt."""
+        first = self.contenders[0]
+        return first if first.error <= self.smallest.error + self.doubt else self.smallest
+
+    @property
+    def passes(self) -> int:
+        """The number of passes for the best candidate: all, unless fewer are better beyond doubt."""
+        best = self.best
+        return len(best.errors) if best.errors[-1] <= best.error + self.doubt else best.passes
 
 
 @dataclass
@@ -232,6 +254,11 @@ class Tuned:
     @property
     def best(self) -> Contender:
         return self.contest.best
+
+    @property
+    def error(self) -> float:
+        """The error of the best candidate, after the number of passes that is chosen."""
+        return self.best.errors[self.contest.passes - 1]
 
 
 def tune(

@@ -54,7 +54,7 @@ def judged(result: Any) -> dict[str, Any]:
     baseline: Baseline | None = result.baseline
     error = None if evaluation is None else evaluation["error"]
     if tuned and result.compared_on == "training rows":  # the candidates were compared on other rows
-        error = result.tuning.best.error
+        error = result.tuning.error
     if baseline is not None and error is not None and error >= baseline.error:
         warning = no_better(baseline, result.saved, tuned)
     elif baseline is not None and error is None and result.run.mistakes[-1] >= baseline.error * result.n_rows:
@@ -105,7 +105,7 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     errors = [("training error", summary["training_error"]), ("held-out error", summary["held_out_error"])]
     told = [[f"{name} ", error] for name, error in errors if error is not None]
     if result.tuning is not None and summary["held_out_error"] is None:
-        told.append([f"error judged by {result.tuning.by} ", result.tuning.best.error])
+        told.append([f"error judged by {result.tuning.by} ", result.tuning.error])
     if result.baseline is not None:
         compared = [f"{result.baseline} ", result.baseline.error]
         if told:

@@ -59,8 +59,8 @@ class TellingTuning(Reader):
 
 
 def ranked(found: Tuned) -> list[Contender]:
-    """The candidates, the best first."""
-    return sorted(found.contest.contenders, key=lambda each: each.error)
+    """The candidates, the chosen one first, the others by their errors."""
+    return sorted(found.contest.contenders, key=lambda each: (each is not found.best, each.error))
 
 
 def describe_tuning(found: Tuned) -> dict[str, Any]:
@@ -68,7 +68,8 @@ def describe_tuning(found: Tuned) -> dict[str, Any]:
     return {
         "by": found.by,
         "rows": found.contest.n_measured,
-        "error": found.best.error,
+        "passes": found.contest.passes,
+        "error": found.error,
         "candidates": [
             {
                 "rule": to_json(each.candidate.rule, "rule"),
@@ -86,17 +87,20 @@ def describe_tuning(found: Tuned) -> dict[str, Any]:
 def show(found: Tuned) -> None:
     """Print the table of candidates."""
     output.say(f"candidates, judged by {found.by}: {output.count(found.contest.n_measured, 'row')}")
+    chosen = f"chosen, with {output.count(found.contest.passes, 'pass')}"
     lines = [
         [
             rule_text(each.candidate.rule),
             each.candidate.class_weight or "",
             str(each.passes),
             output.percent(each.error),
-            "chosen" if place == 0 else f"dropped after pass {len(each.errors)}" if each.dropped else "",
+            chosen if place == 0 else f"dropped after pass {len(each.errors)}" if each.dropped else "",
         ]
         for place, each in enumerate(ranked(found))
     ]
-    output.table(["rule", "class weights", "passes", "error", ""], lines, left=2)
+    output.table(["rule", "class weights", "best pass", "error", ""], lines, left=2)
+    if found.best is not found.contest.smallest:
+        output.say("the default is kept: no other candidate is better by more than chance explains")
     output.say()
 
 
