@@ -75,7 +75,7 @@ def test_ready_sets(name):
         (lambda: pos.ngrams(0, -1, 1), r"n must be >= 1, got 0"),
         (
             lambda: resolve("chunks"),
-            r"a list of templates or one of chunking, pos, ner, ner-words, crf\+\+, got 'chunks'",
+            r"templates or one of chunking, pos, ner, ner-words, crf\+\+, got 'chunks'",
         ),
         (lambda: resolve([word[0], "word[0]"]), r"template word\[0\] is given twice"),
         (lambda: resolve([]), r"expected at least one template"),
