@@ -29,15 +29,15 @@ from perceptrons.rules import PA1, Margin, Plain
 SHOWN = (5, 10)  # passes
 SETTINGS: dict[str, dict[str, Any]] = {
     "perceptron": {"rule": Plain()},
-    "pa1, C 0.01, 3 best": {"rule": PA1(0.01), "k_best": 3},
-    "pa1, C 0.01, 5 best": {"rule": PA1(0.01), "k_best": 5},
-    "pa1, C 0.01, 2 best": {"rule": PA1(0.01), "k_best": 2},
-    "pa1, C 1, 5 best": {"rule": PA1(1.0), "k_best": 5},
-    "pa1, C 0.01": {"rule": PA1(0.01)},
-    "pa1, C 1": {"rule": PA1(1.0)},
+    "perceptron, last": {"rule": Plain(), "readout": "last"},
     "margin 1": {"rule": Margin(1.0)},
     "margin 8": {"rule": Margin(8.0)},
-    "perceptron, last": {"rule": Plain(), "readout": "last"},
+    "pa1, C 1": {"rule": PA1(1.0)},
+    "pa1, C 0.01": {"rule": PA1(0.01)},
+    "pa1, C 0.01, 2 best": {"rule": PA1(0.01), "k_best": 2},
+    "pa1, C 0.01, 3 best": {"rule": PA1(0.01), "k_best": 3},  # the default of `tag train`
+    "pa1, C 0.01, 5 best": {"rule": PA1(0.01), "k_best": 5},
+    "pa1, C 1, 5 best": {"rule": PA1(1.0), "k_best": 5},
 }
 
 

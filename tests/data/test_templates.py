@@ -48,7 +48,7 @@ def test_shapes():
 def test_ready_sets(name):
     assert resolve(name) == resolve(list(map(str, SETS[name]))) == SETS[name]
     columns = {part.view.column for template in SETS[name] for part in template.parts}
-    assert columns == ({"word"} if name == "pos" else {"word", "pos"})
+    assert columns == ({"word"} if name in ("pos", "ner-words") else {"word", "pos"})
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,10 @@ def test_ready_sets(name):
         (lambda: word[1000], r"word\[1000\]: expected a whole number from -255 to 255"),
         (lambda: column("a b"), r"a column name must not contain blanks"),
         (lambda: pos.ngrams(0, -1, 1), r"n must be >= 1, got 0"),
-        (lambda: resolve("chunks"), r"a list of templates or one of chunking, pos, ner, crf\+\+, got 'chunks'"),
+        (
+            lambda: resolve("chunks"),
+            r"templates or one of chunking, pos, ner, ner-words, crf\+\+, got 'chunks'",
+        ),
         (lambda: resolve([word[0], "word[0]"]), r"template word\[0\] is given twice"),
         (lambda: resolve([]), r"expected at least one template"),
         (lambda: resolve([5]), r"expected a template or its text, got 5"),

@@ -238,9 +238,12 @@ class Contest(LinearLearner):
 
     @property
     def passes(self) -> int:
-        """The number of passes for the best candidate: all, unless fewer are better beyond doubt."""
+        """The number of passes for the best candidate: all, unless fewer are better beyond doubt.
+
+        If rows are held out for good, the pass with the smallest error on them is kept in any case.
+        """
         best = self.best
-        return len(best.errors) if best.errors[-1] <= best.error + self.doubt else best.passes
+        return len(best.errors) if self.folds and best.errors[-1] <= best.error + self.doubt else best.passes
 
 
 @dataclass
