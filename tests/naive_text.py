@@ -34,14 +34,20 @@ def naive_rows(texts, ngrams, bits, first, weighting="counts"):
     return [of_length_1({j: WEIGHTS[weighting](count) for j, count in row.items()}) for row in counts]
 
 
-def naive_tfidf(texts, bits, first, left_out=()):
-    """Values by the counts of the texts up to each, from the definition; and the counts in the end."""
+def naive_tfidf(texts, bits, first, learned=None, running=False):
+    """Values by the numbers of texts that have each word, from the definition; and these numbers.
+
+    learned: the texts that are counted, by default all. running: each text is weighed by those before it and itself.
+    """
+    counts = [naive_counts(text, 1, bits, first) for text in texts]
+    learned = range(len(texts)) if learned is None else learned
     rows, n, d = [], 0, {}
-    for i, text in enumerate(texts):
-        counts = naive_counts(text, 1, bits, first)
-        if i not in left_out:
-            n += 1
-            d |= {j: d.get(j, 0) + 1 for j in counts}
-        values = {j: (1 + math.log(c)) * math.log((n + 1) / (d.get(j, 0) + 0.5)) for j, c in counts.items()}
-        rows.append(of_length_1(values))
+    for i, row in enumerate(counts):
+        known = [k for k in learned if k <= i] if running else learned
+        n = len(known)
+        d = {}
+        for k in known:
+            d |= {j: d.get(j, 0) + 1 for j in counts[k]}
+        values = {j: (1 + math.log(c)) * math.log((n + 1) / (d[j] + 0.5)) if j in d else 0.0 for j, c in row.items()}
+        rows.append(of_length_1(values) if any(values.values()) else values)
     return rows, n, d

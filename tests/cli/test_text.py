@@ -83,7 +83,7 @@ def test_copies_and_streams_keep_words_and_rarity(shell, run, tmp_path):
     for other in others:
         assert other.encoding_.lexicon.words == first.encoding_.lexicon.words
         assert other.encoding_.state()[1] == first.encoding_.state()[1]
-        np.testing.assert_array_equal(other.coef_, first.coef_)
+        np.testing.assert_allclose(other.coef_, first.coef_, rtol=1e-9, atol=1e-12)
 
 
 def test_held_out_rows_take_no_part(trained):
@@ -96,7 +96,7 @@ def test_held_out_rows_take_no_part(trained):
         trained("--validation", share, "--keep", "last", "--passes", 2, mail=mail) for mail in (MAIL, changed)
     )
     np.testing.assert_array_equal(first.coef_, second.coef_)
-    assert first.encoding_.state()[1]["frequency"] == second.encoding_.state()[1]["frequency"]
+    assert np.array_equal(first._learner.scaling.rarity.counts, second._learner.scaling.rarity.counts)
 
 
 def test_models_predict_as_the_command_does(trained, run, tmp_path):

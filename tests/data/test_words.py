@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_text import naive_tfidf, naive_words
+from naive_text import naive_rows, naive_words
 from sklearn.utils import murmurhash3_32
 
 from perceptrons.data import source
-from perceptrons.data.batches import LeftOut
 from perceptrons.data.table import noted_words
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.lexicon import Lexicon
@@ -52,22 +51,12 @@ def assert_same(found, expected):
         np.testing.assert_allclose(list(row.values()), list(other.values()), rtol=1e-12)
 
 
-def test_rarity_so_far_and_in_the_end(tmp_path):
+def test_sources_leave_rarity_to_the_learner(tmp_path):
     training = opened(table(tmp_path / "a.csv"))
-    expected, n, d = naive_tfidf(TEXTS, 12, 0)
-    assert_same(rows_of(training), expected)
-    assert_same(rows_of(training), expected)  # every reading counts anew
-    assert training.encoding.lexicon.rows.tolist() == [n]
-    # New texts are weighed by all training rows, and not counted.
-    lexicon = training.encoding.lexicon
-    assert {j: int(count) for j, count in enumerate(lexicon.dense) if count} == d
-    new = opened_like(table(tmp_path / "b.csv", ["w1 w2 never", "w3"]), training.encoding)
-    values = {word: np.log((n + 1) / (d.get(j, 0) + 0.5)) for word, j in places("w1", "w2", "never").items()}
-    length = np.sqrt(sum(value**2 for value in values.values()))
+    expected = naive_rows(TEXTS, 1, 12, 0, "tfidf")
     for _ in range(2):
-        first = rows_of(new)[0]
-        assert first == pytest.approx({places(word)[word]: value / length for word, value in values.items()})
-    assert lexicon.rows.tolist() == [n]
+        assert_same(rows_of(training), expected)
+    assert_same(rows_of(opened_like([str(tmp_path / "a.csv")], training.encoding)), expected)
 
 
 def opened_like(paths, encoding):
@@ -76,17 +65,6 @@ def opened_like(paths, encoding):
 
 def places(*words):
     return {word: murmurhash3_32(word, 0, positive=True) % 2**12 for word in words}
-
-
-def test_rows_that_are_left_out_do_not_count(tmp_path):
-    training = opened(table(tmp_path / "a.csv"))
-    out = np.arange(80) % 4 == 1
-    training.left_out = LeftOut([0.25, 1], lambda first, n: out[first : first + n])
-    expected, n, d = naive_tfidf(TEXTS, 12, 0, left_out=set(np.flatnonzero(out).tolist()))
-    assert_same(rows_of(training), expected)
-    lexicon = training.encoding.lexicon
-    assert lexicon.rows.tolist() == [n] and {j: int(c) for j, c in enumerate(lexicon.dense) if c} == d
-    assert training.signature()["left_out"] == [0.25, 1]
 
 
 def test_batches_make_no_difference(tmp_path, monkeypatch):
@@ -110,7 +88,7 @@ def test_several_columns_and_others(tmp_path):
     made = TableSource(
         paths, format="csv", target="y", text=["text", "more"], text_bits=12, scale="none", categorical=["kind"]
     )
-    first, second = naive_tfidf(TEXTS, 12, 1)[0], naive_tfidf(other, 12, 1 + 2**12)[0]
+    first, second = naive_rows(TEXTS, 1, 12, 1, "tfidf"), naive_rows(other, 1, 12, 1 + 2**12, "tfidf")
     begin = 1 + 2 * 2**12
     expected = [
         {0: i * 7 % 13 + 0.5, **a, **b, begin + i % 2: 1.0} for i, (a, b) in enumerate(zip(first, second, strict=True))
@@ -128,21 +106,13 @@ def test_state_and_hostile_states(tmp_path):
         rows_of(opened_like([str(tmp_path / "a.csv")], again)),
         rows_of(opened_like([str(tmp_path / "a.csv")], training.encoding)),
     )
-    rows, features, counts = lists["frequency"]
     code, text = lists["word"]
     wrong = [
-        *({"frequency": [rows]}, {"frequency": ["-1", features, counts]}, {"frequency": ["9" * 30, features, counts]}),
-        *({"frequency": ["3", features, counts]}, {"frequency": [rows, counts, counts]}),
-        *(
-            {"frequency": [rows, features, features[:8]]},
-            {"frequency": [rows, "ä", "ä"]},
-            {"frequency": [rows, "AAA=", "AAA="]},
-        ),
         *({"word": [code]}, {"word": [code, text + "\nmore"]}, {"word": [code, "x" * 65 + "\n" * text.count("\n")]}),
         {"word": ["/////w==", "x"]},
     ]
     for change in wrong:
-        with pytest.raises(ValueError, match=r"word|frequency|row"):
+        with pytest.raises(ValueError, match="word"):
             Encoding.from_state(meta, {**lists, **change})
     for weighting in ("other", 3, None):
         with pytest.raises(ValueError, match="weighting"):
@@ -194,4 +164,4 @@ def test_names_of_features(tmp_path):
     (j,) = places("w5").values()
     few = training.encoding.with_words_of(np.array([j]))
     assert few.feature_name(j) == "text: w5" and few.feature_name(j ^ 1) == f"text[{j ^ 1}]"
-    assert few.lexicon.words == {j: "w5"} and few.state()[1]["frequency"] == training.encoding.state()[1]["frequency"]
+    assert few.lexicon.words == {j: "w5"}

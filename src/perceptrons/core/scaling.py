@@ -8,6 +8,8 @@ from perceptrons.core.jit.compiled import Compiled
 from perceptrons.core.jit.deferred import forms
 from perceptrons.core.rows import JIT, ONE, U, by_layout
 
+MOST = np.uint32(0xFFFFFFFF)  # counts go no further
+
 
 @Compiled
 def observe(values, indices, indptr, left_out, zeros, count, mean, squares, low, high):
@@ -51,6 +53,22 @@ def _observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, h
             squares[j] += apart * (x - mean[j])
             low[j] = min(low[j], x)
             high[j] = max(high[j], x)
+
+
+@Compiled
+def count_features(indices, indptr, first, left_out, counts, rows):
+    """Count in how many rows each feature from `first` on occurs, and the rows; updates counts and rows in place.
+
+    Rows with `left_out` (unless None) do not count, nor do features after the last of `counts`.
+    """
+    for i in range(U(indptr.size) - ONE):
+        if left_out is not None and left_out[i]:
+            continue
+        rows[0] += ONE
+        for position in range(indptr[i], indptr[i + ONE]):
+            feature = U(indices[position])
+            if feature >= first and feature - first < U(counts.size) and counts[feature - first] < MOST:
+                counts[feature - first] += np.uint32(1)
 
 
 @Compiled

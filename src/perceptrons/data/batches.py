@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
@@ -37,16 +37,6 @@ class Batch(NamedTuple):
         return sum(array.nbytes for array in (*self.rows.arrays, self.rows.sq_norm, self.y) if array is not None)
 
 
-class LeftOut(NamedTuple):
-    """Rows that take no part in statistics, because they are held out."""
-
-    key: list[float]  # tells one choice of rows from another
-    choose: Callable[[int, int], npt.NDArray[np.bool_]]  # which of n rows, given the number of the first and n
-
-    def __call__(self, first: int, n: int) -> npt.NDArray[np.bool_]:
-        return self.choose(first, n)
-
-
 class Source(ABC):
     """Examples that may be larger than memory.
 
@@ -64,8 +54,6 @@ class Source(ABC):
         How many of these bytes have been read.
     caching : bool or str
         Whether, or in which folder, a copy of the rows may be kept.
-    left_out : LeftOut or None
-        Rows that take no part in statistics of words, because they are held out.
     scale : {"auto", "standard", "none"}
         Whether training brings features to one scale. Rows are as they stand in the files in any case.
     """
@@ -77,7 +65,6 @@ class Source(ABC):
     n_bytes: int | None = None
     bytes_done: int = 0
     caching: str | bool = False
-    left_out: LeftOut | None = None
     _begun = False
 
     @abstractmethod

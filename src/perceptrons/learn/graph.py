@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.rarity import Rarity
 from perceptrons.learn.scaling import Scaling
 
 if TYPE_CHECKING:
@@ -55,10 +56,33 @@ def _scaled(graph: Graph, x: str, scaling: Scaling, n_features: int) -> str:
     """Rows on the learner's scale: (x − centre)·factor, cut off at ±limit."""
     centre, factor = np.zeros((1, n_features)), np.ones((1, n_features))
     centre[0, : len(scaling.centre)], factor[0, : len(scaling.centre)] = scaling.centre, scaling.factor
+    limit = np.full((1, n_features), np.inf)
+    limit[0, : len(scaling.centre)] = scaling.limit
     z = graph.node("Mul", graph.node("Sub", x, centre), factor)
-    if not np.isfinite(scaling.limit):
-        return z
-    return graph.node("Max", graph.node("Min", z, np.float64(scaling.limit)), np.float64(-scaling.limit))
+    z = graph.node("Max", graph.node("Min", z, limit), -limit) if np.isfinite(limit).any() else z
+    return z if scaling.rarity is None else _weighed(graph, z, scaling.rarity, n_features)
+
+
+def _weighed(graph: Graph, x: str, rarity: Rarity, n_features: int) -> str:
+    """Words weighed by their rarity; each text has length 1, or no words."""
+    width, first = 1 << rarity.bits, rarity.first
+    weight = np.ones((1, n_features))
+    known = np.where(rarity.counts > 0, np.log((rarity.rows[0] + 1.0) / (rarity.counts + 0.5)), 0.0)
+    weight[0, first : first + len(rarity.counts)] = known
+    x = graph.node("Mul", x, weight)
+
+    def part(begin: int, end: int) -> str:
+        return graph.node("Slice", x, *(np.array([each], dtype=np.int64) for each in (begin, end, 1)))
+
+    parts = [part(0, first)] if first else []
+    for begin in range(first, first + len(rarity.counts), width):
+        text = part(begin, begin + width)
+        length = graph.node("Sqrt", graph.squares(text))
+        empty = graph.node("Equal", length, np.float64(0.0))
+        parts.append(graph.node("Div", text, graph.node("Where", empty, np.float64(1.0), length)))
+    end = first + len(rarity.counts)
+    parts += [part(end, n_features)] if end < n_features else []
+    return graph.node("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
 def _two(weights: Array) -> Array:

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.core.rows import survey
 from perceptrons.core.scaling import gather, observe, rescale
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.batches import Source
+from perceptrons.learn.rarity import Rarity, rarity_of
 
 Floats = npt.NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
@@ -39,11 +41,14 @@ class Scaling:
         A feature whose spread is 0 is constant, and z = 0.
     limit : float
         The largest |z|.
+    rarity : Rarity, optional
+        How words of texts are weighed.
     """
 
     centre: Floats
     spread: Floats
     limit: float = np.inf
+    rarity: Rarity | None = None
 
     @property
     def factor(self) -> Floats:
@@ -69,6 +74,9 @@ class Scaling:
         out, sq_norm = np.empty(rows.values.shape, dtype=rows.values.dtype), np.empty(len(rows))
         used = min(len(self.centre), rows.n_features)
         rescale(*rows.arrays, readonly(self.centre[:used]), readonly(self.factor[:used]), self.limit, out, sq_norm)
+        if self.rarity is not None:
+            self.rarity.weigh(out, rows)
+            sq_norm, _, _ = survey(readonly(out), rows.indices, rows.indptr, np.uint64(rows.n_features))
         return Rows(readonly(out), rows.indices, rows.indptr, rows.n_features, sq_norm)
 
     def fold(self, w: Floats, offset: Floats) -> tuple[Floats, Floats]:
@@ -93,9 +101,9 @@ class Scaling:
 class Statistics:
     """Number, mean and squared deviations of the values of each feature, row by row, and a sample of rows."""
 
-    def __init__(self, n_features: int = 0, *, zeros: bool = True) -> None:
+    def __init__(self, n_features: int = 0, *, zeros: bool = True, rarity: Rarity | None = None) -> None:
         """`n_features`: the first features are observed. `zeros`: whether values that are 0 count."""
-        self.zeros, self.n_rows = zeros, 0
+        self.zeros, self.n_rows, self.rarity = zeros, 0, rarity
         self.count, self.mean, self.squares = np.zeros((3, n_features))
         self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
         self.sample, self.every = np.empty((0, n_features)), 1  # the rows whose number is a multiple of `every`
@@ -103,6 +111,8 @@ class Statistics:
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
         """Add rows, except those that are left out."""
         observe(*rows.arrays, left_out, self.zeros, self.count, self.mean, self.squares, self.low, self.high)
+        if self.rarity is not None and not self.rarity.grows:
+            self.rarity.add(rows, left_out)
         learned = np.arange(len(rows)) if left_out is None else np.flatnonzero(~left_out)
         self._keep(rows, learned)
         self.n_rows += len(learned)
@@ -136,7 +146,7 @@ class Statistics:
         fine = np.isfinite(spread) & np.isfinite(centre)
         if not fine.all():
             raise ValueError(f"feature {int(np.argmin(fine))} is too large to be scaled: divide it by a constant")
-        return Scaling(centre, spread, limit) if len(spread) else None
+        return Scaling(centre, spread, limit, self.rarity) if len(spread) or self.rarity is not None else None
 
 
 def without_far_values(values: Floats, mean: float, spread: float) -> tuple[float, float]:
@@ -232,12 +242,19 @@ def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
     return np.where(found <= 8 * EPSILON * np.abs(mean), 0.0, found)
 
 
-def statistics_of(source: Source, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> Statistics | None:
-    """Empty statistics for a source that begins with these rows; None if its features are not to be scaled."""
+def statistics_of(
+    source: Source, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None, *, once: bool = False
+) -> Statistics | None:
+    """Empty statistics for a source that begins with these rows; None if its features are to stay as they are.
+
+    once: whether rows are read only once, so that words are counted while they are weighed.
+    """
+    if source.encoding is not None:
+        numbers = len(source.encoding.numbers) if source.scale != "none" else 0
+        rarity = rarity_of(source.encoding, grows=once)
+        return Statistics(numbers, rarity=rarity) if numbers or rarity is not None else None
     if source.scale == "none":
         return None
-    if source.encoding is not None:
-        return Statistics(len(source.encoding.numbers))
     found, dense = Sizes(dense=False), rows.indices is None
     found.add(rows, left_out)
     return Sizes(dense=dense) if source.scale == "standard" or found.far_apart else None
@@ -246,7 +263,7 @@ def statistics_of(source: Source, rows: Rows, left_out: npt.NDArray[np.bool_] | 
 def fill_with_means(encoding: Any, scaling: Scaling | None) -> None:
     """Let a table's missing numbers count as in training, as the centres of their columns."""
     if encoding is not None and scaling is not None:
-        encoding.means = dict(zip(encoding.numbers, scaling.centre.tolist(), strict=True))
+        encoding.means = dict(zip(encoding.numbers, scaling.centre.tolist(), strict=False))
 
 
 def with_means(encoding: Any, scaling: Scaling | None) -> Any:

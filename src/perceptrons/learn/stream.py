@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -122,6 +123,7 @@ class Stream:
             )
         if known is None:
             if self.scales:
+                self._running = True
                 self._observe(first.rows, 0)  # the pass goes on from here
                 self._running = self._statistics is not None
                 self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
@@ -131,7 +133,7 @@ class Stream:
 
     def _looks_uneven(self) -> bool:
         """Whether features are to be scaled, as far as the first batch tells; a source that says so is not read."""
-        if self.source.encoding is not None or self.source.scale == "standard" or self.source.is_stream:
+        if self.source.scale == "standard" or self.source.is_stream:
             return True
         batches = self.source.batches()
         first = next(batches, None)
@@ -147,7 +149,7 @@ class Stream:
         """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
         held = self._held(first, len(rows))
         if first == 0:
-            self._statistics = statistics_of(self.source, rows, held)
+            self._statistics = statistics_of(self.source, rows, held, once=self._running)
         if self._statistics is not None:
             self._statistics.add(rows, held)
 
@@ -184,6 +186,8 @@ class Stream:
             raise ValueError(f"{self.source.name} has no rows to learn from")
         self.n_rows, self.widest = n_rows, learner.n_features
         self.counts = counts if self.counts is None else self.counts
+        if self.scaling is not None and self.scaling.rarity is not None:  # from now on, words are no longer counted
+            self.scaling = learner.scaling = replace(self.scaling, rarity=self.scaling.rarity.frozen())
         learner.course.quiet = updates == learner.totals.updates
         return [mistakes]
 

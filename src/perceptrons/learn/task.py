@@ -6,7 +6,6 @@ the same order. No scikit-learn here.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.arrays import Rows, as_rows
-from perceptrons.data.batches import LeftOut, Source
+from perceptrons.data.batches import Source
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Decision, InMemory, Material, Passes, Run, fit
@@ -97,14 +96,6 @@ def _seed_of_held_out(request: Request) -> int:
     return int(request.random.randint(2**31)) if request.share is not None else 0
 
 
-def leave_out(source: Source, share: float | None, random: np.random.RandomState) -> None:
-    """Tell a source which rows will be held out, so that they take no part in its statistics of words."""
-    source.left_out = None
-    if share is not None:
-        seed = int(copy.deepcopy(random).randint(2**31))  # the one that `_seed_of_held_out` will draw
-        source.left_out = LeftOut([share, seed], partial(chosen, share=share, seed=seed))
-
-
 def _seeded(request: Request, learner: ClassLearner) -> Passes:
     """Set the initial hypothesis; return the passes with the seed for shuffling."""
     if request.start is not None:
@@ -177,7 +168,6 @@ def from_rows(
 
 def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
     """Set up training on a source that is read into memory, for learners that need all rows."""
-    leave_out(source, request.share if beside is None else None, request.random)
     X, y = source.arrays()
     check_features(source, request.agrees(source.encoding))
     rows = as_rows(X, None, source.name)
@@ -196,10 +186,9 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
     """Set up training of a linear model on a source, batch by batch."""
     often = request.passes.max_iter > 1 or request.share is not None
     share = request.share if beside is None else None
-    leave_out(source, share, request.random)
     seed = _seed_of_held_out(request)
     stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch)
-    stream.scales = request.learned is None and source.scale != "none"
+    stream.scales = request.learned is None
     stream.centred = request.centred
     rows, known = stream.settle(request.reads_all, often)
     learner, classes = _learner(request, rows, stream.classes)

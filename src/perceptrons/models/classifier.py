@@ -26,7 +26,7 @@ from perceptrons.learn.once import Once
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.scaling import off_scale
 from perceptrons.learn.stream import check_features, labelled
-from perceptrons.learn.task import Request, Task, from_rows, leave_out, train_on_source
+from perceptrons.learn.task import Request, Task, from_rows, train_on_source
 from perceptrons.models import onnx, sources, validation
 from perceptrons.models.base import Online
 from perceptrons.models.guard import reading
@@ -197,8 +197,6 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
             assert task.source is not None
             read = task.source
         else:
-            share = self.validation_fraction if self.early_stopping and X_val is None else None
-            leave_out(source, share, check_random_state(self.random_state))
             X, y = source.arrays()
             check_features(source, not goes_on or sources.agree(self, source.encoding))
             task, fresh = self._prepare(X, y, None, X_val, y_val, start, source if self._scales else None)

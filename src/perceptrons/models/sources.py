@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,12 +70,14 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
     if not first:
         trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
-    source.left_out = None
     made = source.again(often=first and not model._streams)
     width = None if first and model._streams else summary(made).n_features if first else model.n_features_in_
     statistics: Statistics | None = None
 
     def keep() -> None:
+        scaling = trial._learner.scaling
+        if first and scaling is not None and scaling.rarity is not None:
+            trial._learner.scaling = replace(scaling, rarity=scaling.rarity.frozen())
         if first:
             note_features(trial, made, trial.n_features_in_, trial._learner)
         trial.mistakes_, trial._n_rows = np.array([mistakes]), n_rows
@@ -96,7 +99,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
             y = labelled(source, y)
             scaling = None if first else trial._learner.scaling
             if first:
-                statistics = statistics or statistics_of(made, rows)
+                statistics = statistics or statistics_of(made, rows, once=True)
                 if statistics is not None:  # of all batches so far, this one included
                     statistics.add(rows)
                     scaling = statistics.scaling(bool(settings["fit_intercept"]))

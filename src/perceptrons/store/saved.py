@@ -11,12 +11,12 @@ import numpy as np
 from perceptrons import __version__
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.scaling import Scaling
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.facts import REPORT, TRAINED, unpack_facts
 from perceptrons.store.format import Array, ModelFileError, Tensors, read_file, write_file
 from perceptrons.store.learners import pack_linear, unpack_linear
 from perceptrons.store.memory import Memory, limit_of
+from perceptrons.store.scalings import pack_scaling, unpack_scaling
 from perceptrons.store.values import Settings, from_json, pack, rule_from, take, to_json, unpack
 
 if TYPE_CHECKING:
@@ -138,10 +138,9 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
         "report": {name: to_json(value, name) for name, value in report.items()},
         "trained": {name: to_json(value, name) for name, value in saved.trained.items()},
     }
-    scaling = saved.learner.scaling
-    if scaling is not None:
-        settings["scaling"] = {"limit": to_json(float(scaling.limit), "limit")}
-        tensors |= {"scaling.centre": scaling.centre, "scaling.spread": scaling.spread}
+    if saved.learner.scaling is not None:
+        settings["scaling"], arrays = pack_scaling(saved.learner.scaling)
+        tensors |= arrays
     if saved.feature_names is not None:
         tensors |= pack(saved.feature_names, "feature_names")
     if saved.encoding is not None:
@@ -186,8 +185,6 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
     # Classes first: their number is checked before weights are allocated.
     classes = unpack_classes(settings.part("classes"), tensors, learner.whole("n_classes", 1, 2**31 - 1), memory)
     restored = _unpacked_learner(kind, learner, tensors, n_features, memory)
-    if "scaling" in found:
-        restored.scaling = _scaling(settings.part("scaling"), tensors, n_features)
     saved = Saved(estimator, params, restored, classes, n_features)
     saved.report = unpack_facts(settings, "report", REPORT)
     saved.report["mistakes"] = take(tensors, "report.mistakes", "i8", (None,)).tolist()
@@ -199,22 +196,11 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
             raise ValueError(f"there are {len(saved.feature_names)} names for {n_features} features")
     if "encoding" in found:
         saved.encoding = _encoding(settings.part("encoding"), tensors, n_features)
+    if "scaling" in found:
+        restored.scaling = unpack_scaling(settings.part("scaling"), tensors, n_features, saved.encoding, memory)
     if tensors:
         raise ValueError(f"it has unexpected arrays: {', '.join(sorted(tensors))}"[:200])
     return saved
-
-
-def _scaling(settings: Settings, tensors: Tensors, n_features: int) -> Scaling:
-    """Restore the scaling of features."""
-    centre, spread = (take(tensors, f"scaling.{name}", "f8", (None,)) for name in ("centre", "spread"))
-    limit = from_json(settings.any("limit"))
-    if len(centre) != len(spread) or len(centre) > n_features:
-        raise ValueError(f"there are {len(centre)} centres and {len(spread)} spreads for {n_features} features")
-    if not (np.isfinite(centre).all() and np.isfinite(spread).all() and (spread >= 0).all()):
-        raise ValueError("centres must be finite, and spreads finite and >= 0")
-    if type(limit) not in (int, float) or not limit > 0:
-        raise ValueError(f"the limit of scaled values must be > 0, got {limit!r}")
-    return Scaling(centre, spread, float(limit))
 
 
 def _check_rule(rule: Any) -> None:

@@ -14,10 +14,9 @@ from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.encoding import MISSING, Encoding
-from perceptrons.data.table.lexicon import Lexicon
 from perceptrons.data.table.noted_words import NotedWords
 from perceptrons.data.table.settings import MEAN
-from perceptrons.data.table.text import TFIDF, Csr, hashes, word_rows
+from perceptrons.data.table.text import Csr, hashes, word_rows
 from perceptrons.data.table.values import is_view, nulls_of, values_of
 
 SHARED = 4  # a dictionary of texts may take SHARED times the longest row
@@ -35,18 +34,6 @@ class Piece(NamedTuple):
     missing: dict[str, int]  # number of missing cells of each column that has any
     y: npt.NDArray[Any] | None
     words: list[NotedWords]  # the words behind hashes, for each column of text; empty if they are not noted
-
-    def weigh(
-        self, encoding: Encoding, lexicon: Lexicon, left_out: npt.NDArray[np.bool_] | None, *, grow: bool
-    ) -> None:
-        """Weigh words by their rarity; with `grow`, count them first, except in rows that are left out."""
-        if encoding.texts and encoding.weighting == TFIDF:
-            assert self.hashed is not None
-            where = encoding.begin_text, encoding.text_bits, len(encoding.texts)
-            lexicon.weigh(self.hashed, *where, left_out, grow=grow)
-        if self.words:
-            lexicon.note(self.words)
-        lexicon.seen += len(self.X) if grow else 0
 
     def rows(self, encoding: Encoding, *, grow: bool) -> Rows:
         """Make the rows for a pass; with `grow`, new categories are added to the encoding."""

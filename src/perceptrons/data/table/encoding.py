@@ -13,6 +13,7 @@ from perceptrons.data.table.dialects.dialect import CsvDialect
 from perceptrons.data.table.lexicon import STATE, Lexicon
 from perceptrons.data.table.settings import MEAN, Fill
 from perceptrons.data.table.states import check_state
+from perceptrons.data.table.text import TFIDF
 
 MISSING = "missing"  # the category that replaces missing ones, and the name of the feature of missing numbers
 
@@ -93,6 +94,11 @@ class Encoding:
     def dense(self) -> bool:
         """Whether all columns are numbers, so that rows are dense."""
         return not self.categories and not self.texts and not self.sparse
+
+    @property
+    def weighs_words(self) -> bool:
+        """Whether a learner weighs words by their rarity."""
+        return bool(self.texts) and self.weighting == TFIDF
 
     @property
     def n_hashed(self) -> int:

@@ -1,4 +1,4 @@
-"""What training learns about the words of texts: how many rows have each, and which words are behind the hashes."""
+"""The words behind the hashes of texts."""
 
 from __future__ import annotations
 
@@ -9,61 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.parse.hashing import LONGEST, weigh_rare
+from perceptrons.core.parse.hashing import LONGEST
 from perceptrons.data.table.noted_words import NotedWords
-from perceptrons.data.table.text import Csr
 
 Array = npt.NDArray[Any]
 Whole = npt.NDArray[np.uint32]
 NOTHING = np.empty(0, dtype=np.uint32)
-STATE = ("frequency", "word")  # lists in the state of an encoding
+STATE = ("word",)  # list in the state of an encoding
 
 
 class Lexicon:
-    """The words of training rows. Features are counted from the first one of the first column of text.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (1,)
-        The number of rows whose words were counted.
-    seen : int
-        The number of rows that were read, counted or not.
-    """
+    """The words of training rows. Features are counted from the first one of the first column of text."""
 
     def __init__(self) -> None:
-        self.rows, self.seen = np.zeros(1, dtype=np.uint64), 0
-        self.sparse: tuple[Whole, Whole] = (NOTHING, NOTHING)  # features, and how many rows have each
-        self.dense: Whole | None = None  # the same as one array, once it is needed
         self.noted: list[NotedWords] = []  # for each column of text, while words are noted
         self.words: dict[int, str] = {}  # by feature, once words are no longer noted
-
-    def adopt(self, other: Lexicon) -> None:
-        """Become another lexicon, which goes on to grow."""
-        vars(self).update(vars(other))
-
-    def weigh(self, rows: Csr, first: int, bits: int, columns: int, left_out: Array | None, *, grow: bool) -> None:
-        """Multiply the values of words by their rarity, in place; see `weigh_rare`.
-
-        Parameters
-        ----------
-        rows : CSR arrays
-        first : int
-            Number of the first feature of a word.
-        bits, columns : int
-            There are 2^bits features for each of the columns of text.
-        left_out : ndarray of bool, optional
-            Rows that are not counted.
-        grow : bool
-            Whether rows are counted.
-        """
-        if self.dense is None:
-            self.dense = np.zeros(columns << bits, dtype=np.uint32)
-            features, counts = self.sparse
-            self.dense[features] = counts
-        if self.dense.shape != (columns << bits,) or self.rows.shape != (1,):  # compiled code trusts them
-            raise ValueError("the counts of words do not fit the columns of text")
-        skipped = np.zeros(rows[2].size - 1 if grow else 0, dtype=np.bool_) if left_out is None else left_out
-        weigh_rare(*rows, np.uint64(first), np.uint64(bits), skipped, grow, self.dense, self.rows)
 
     def note(self, noted: list[NotedWords]) -> None:
         """Add the words of a piece, with one table for each column of text."""
@@ -85,24 +45,15 @@ class Lexicon:
     def only(self, features: Array, bits: int) -> Lexicon:
         """A copy with only the words of these features, which is small enough for a model file."""
         copied = Lexicon()
-        vars(copied).update(vars(self))
         known, texts = self.named(bits)
         kept = np.flatnonzero(np.isin(known, features))
-        copied.noted, copied.words = [], {int(known[i]): texts[i] for i in kept.tolist()}
+        copied.words = {int(known[i]): texts[i] for i in kept.tolist()}
         return copied
 
     def state(self, bits: int, *, words: bool = True) -> dict[str, list[str]]:
         """Convert it to plain data: lists of text, which hold numbers as base64 of 32 bits each."""
-        features, counts = self.sparse
-        if self.dense is not None:
-            features = np.flatnonzero(self.dense).astype(np.uint32)
-            counts = self.dense[features]
-        rows = int(self.rows[0])
         known, texts = self.named(bits) if words else (NOTHING, [])
-        return {
-            "frequency": [str(rows), _coded(features), _coded(counts)] if rows else [],
-            "word": [_coded(known), "\n".join(texts)] if len(known) else [],
-        }
+        return {"word": [_coded(known), "\n".join(texts)] if len(known) else []}
 
     @classmethod
     def from_state(cls, lists: dict[str, list[str]], width: int) -> Lexicon:
@@ -113,15 +64,6 @@ class Lexicon:
         ValueError
         """
         made = cls()
-        if lists["frequency"]:
-            rows, *coded = _parts(lists, "frequency", 3)
-            features, counts = map(_decoded, coded)
-            if not (rows.isascii() and rows.isdigit() and len(rows) < 19) or len(features) != len(counts):
-                raise ValueError("the frequencies of words must be a number of rows, features and counts")
-            if len(counts) and not 0 < int(counts.min()) <= int(counts.max()) <= int(rows):
-                raise ValueError(f"a word must occur in 1 to {rows} rows")
-            _check(features, width)
-            made.rows[0], made.sparse = int(rows), (features, counts)
         if lists["word"]:
             code, text = _parts(lists, "word", 2)
             features, texts = _decoded(code), text.split("\n")

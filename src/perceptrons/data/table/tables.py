@@ -143,8 +143,6 @@ class TableSource(Source):
         if self.frozen:
             like = hashlib.sha256(json.dumps(self.encoding.state(words=False)).encode()).hexdigest()
         settings: dict[str, Any] = {"settings": self.settings._asdict(), "dialect": self.given, "like": like}
-        if not self.frozen and (self.settings.text or self._guesses_text):
-            settings["left_out"] = self.left_out.key if self.left_out is not None else None
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # tuples become lists
 
@@ -163,11 +161,6 @@ class TableSource(Source):
             self._ahead = jobs if first is None else chain([first], jobs)
         return self.guesses
 
-    @property
-    def _guesses_text(self) -> bool:
-        """Whether words are weighed that may occur in rows that are left out."""
-        return self.left_out is not None and any(guess.kind == "text" for guess in self.look())
-
     def batches(self) -> Iterator[Batch]:
         self._looked = True
         jobs, self._ahead = self._ahead, None
@@ -175,8 +168,7 @@ class TableSource(Source):
             self.begin()
             jobs = self._jobs()
         self.counts = Counts()
-        workers, first = n_workers(), 0
-        lexicon = self.encoding.lexicon if self.frozen else Lexicon()
+        workers, lexicon = n_workers(), Lexicon()
         with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
             tasks = (pool.submit(self._work, job) for job in jobs)
             for job, pieces in in_order(tasks, workers + 1):
@@ -184,12 +176,10 @@ class TableSource(Source):
                     raise _located(job.block, pieces)
                 for piece in pieces:
                     self.counts.add(piece, self.encoding if self.frozen else None)
-                    left_out = None if self.left_out is None else self.left_out(first, len(piece.X))
-                    piece.weigh(self.encoding, lexicon, left_out, grow=not self.frozen)
-                    if lexicon.seen > self.encoding.lexicon.seen:  # further than when these rows were read before
-                        self.encoding.lexicon.adopt(lexicon)
+                    if piece.words:
+                        lexicon.note(piece.words)
+                        self.encoding.lexicon = lexicon
                     rows = piece.rows(self.encoding, grow=not self.frozen)
-                    first += len(rows)
                     self.bytes_done = job.done
                     yield Batch(rows, piece.y)
         self.bytes_done, self._complete = self.n_bytes or self.bytes_done, True

@@ -6,9 +6,9 @@ words are hashed with one blank between them. The value of a feature depends on 
 
 - "counts": the number of times that it occurs in the text;
 - "binary": 1;
-- "tfidf": (1 + log count)·log((n + 1)/(d + ½)), where n is the number of texts so far and d the number of those that
-  have the feature (the inverse document frequency of BM25, Robertson & Zaragoza 2009, §3.1). Words that most texts
-  have count little. New texts are weighed with the n and d of all training rows; see `lexicon`.
+- "tfidf": 1 + log count. A learner multiplies it by log((n + 1)/(d + ½)), where n is the number of training rows and d
+  the number of those that have the feature (the inverse document frequency of BM25, Robertson & Zaragoza 2009, §3.1),
+  so that words that most texts have count little; see `perceptrons.learn.rarity`.
 
 All values of a text are divided by their length √(Σ value²), so that long and short texts move the weights equally far.
 """
@@ -44,7 +44,7 @@ def word_rows(
     first : int
         Number of the first feature.
     weighting : {"counts", "binary", "tfidf"}
-        Values of features; of "tfidf" only the first factor.
+        Values of features.
     noted : NotedWords, optional
         Where to note the words behind the hashes.
 
