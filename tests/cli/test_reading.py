@@ -1,5 +1,7 @@
 """Tables on the command line: what is guessed is shown, can be overruled, and is remembered."""
 
+import warnings
+
 import pytest
 
 ADULT = "".join(
@@ -72,8 +74,11 @@ def test_a_model_remembers_how_its_table_was_written(table, tmp_path, run):
 
 def test_labels_of_a_validation_file_that_training_has_not_seen(table, tmp_path, run, ask):
     train, other = table("a,y\n" + "1,u\n2,v\n" * 20), table("a,y\n1,u\n2,v\n3,w\n", "other.csv")
-    with pytest.warns(UserWarning, match=r"1 row has a label in .*other.csv that training has not seen \('w'\)"):
-        told = ask("train", train, "--target", "y", "-m", tmp_path / "m", "--validation", other)
+    args = ["train", train, "--target", "y", "-m", tmp_path / "m", "--validation", other]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        err, told = run(*args).err, ask(*args)
+    assert "warning: 1 row has a label in" in err and "other.csv that training has not seen ('w')" in err
     assert told["held_out_error"] >= 1 / 3
     assert told["evaluation"]["wrong"] >= 1 and "(not seen in training)" in str(told["evaluation"])
 

@@ -117,7 +117,7 @@ def test_a_film_in_given_axes_keeps_its_legend_in_one_corner():
 @pytest.mark.parametrize("tie", ["positive", "mistake"])
 def test_frames_of_a_film_break_ties_as_the_model_does(tie):
     X, y = BLOBS
-    frame = Frame(np.array([1.0, 0.0, 0.0]), Perceptron(tie=tie).fit(X, y))
+    frame = Frame(np.array([1.0, 0.0, 0.0]), Perceptron(tie=tie).fit(X, y), 1.0)
     assert frame.predict(np.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])).tolist() == [0, int(tie == "positive"), 1]
 
 

@@ -237,16 +237,16 @@ def _size(tagger: Tagger, n_labels: int, params: dict[str, Any], tensors: Tensor
     return 8 * width * (weights + groups) + pages + lists
 
 
-def _constraint(settings: Settings, labels: list[Any]) -> tuple[str | None, frozenset[str]]:
+def _constraint(settings: Settings, labels: list[Any]) -> tuple[str | None, tuple[str, ...]]:
     """Restore the scheme of labels, and for IOB1 the labels B-X that may be predicted."""
     given = settings.any("scheme")
     scheme = given if given is None else _schemes([given])[0]
     touching = texts_of(settings, "touching") if "touching" in settings.found else []  # files of older versions lack it
     if scheme == IOB1 and not (all(isinstance(label, str) for label in labels) and closed(labels) == labels):
         raise ValueError("labels in IOB1 must have B and I for each type")
-    if not beginnings(labels) >= set(touching) or (touching and scheme != IOB1):
+    if not set(beginnings(labels)) >= set(touching) or (touching and scheme != IOB1):
         raise ValueError(f"touching must have labels of IOB1 with the prefix B, got {touching!r}"[:200])
-    return scheme, frozenset(touching)
+    return scheme, tuple(touching)
 
 
 def _learner(tagger: Tagger, labels: list[Any], settings: Settings, tensors: Tensors) -> SequenceLearner:

@@ -31,9 +31,9 @@ def closed(labels: Iterable[Any]) -> list[Any]:
     return sorted({each for label in labels for each in (label, _with(label, "B"), _with(label, "I"))})
 
 
-def beginnings(labels: Iterable[Any]) -> frozenset[Any]:
+def beginnings(labels: Iterable[Any]) -> tuple[Any, ...]:
     """The labels with the prefix B."""
-    return frozenset(label for label in labels if parts(label)[0] == "B")
+    return tuple(dict.fromkeys(label for label in labels if parts(label)[0] == "B"))
 
 
 def encoded(labels: Labels, bounds: Bounds) -> Labels:

@@ -80,7 +80,7 @@ class SequenceLearner(Learner[Corpus]):
         self.labels, self.markov = labels, markov
         self.readout = READOUTS[readout]()
         self.scheme: str | None = None
-        self.touching: frozenset[Any] = frozenset()  # for IOB1: see `allowed_in`
+        self.touching: tuple[Any, ...] = ()  # for IOB1: see `allowed_in`
         self.state = State()
         self.course.used_rows, self.course.used_lines = 1 + n_links(markov, self.width), 1
         self.state.hold("rows", np.zeros(n_features, dtype=np.uint32), FIXED)
@@ -180,7 +180,7 @@ class SequenceLearner(Learner[Corpus]):
 
     # -- allowed transitions ------------------------------------------------------------------------------------------
 
-    def constrain(self, scheme: str | None, touching: frozenset[Any] = frozenset()) -> None:
+    def constrain(self, scheme: str | None, touching: tuple[Any, ...] = ()) -> None:
         """Allow only the transitions of a label scheme; None allows all. For `touching` see `allowed_in`."""
         self.scheme, self.touching, self._read = scheme, touching, None
         self.links = self._links(self.state["w"], self.pages)

@@ -75,7 +75,7 @@ class Tagger:
         """Labels that may be predicted."""
         if self.scheme != IOB1:
             return self.labels
-        never = beginnings(self.labels) - self.fitted.touching
+        never = set(beginnings(self.labels)) - set(self.fitted.touching)
         return [label for label in self.labels if label not in never]
 
     @property
@@ -104,7 +104,7 @@ class Tagger:
 
     def _constrain(self, learner: SequenceLearner, scheme: str | None, labels: Sequence[Any]) -> None:
         """Make a learner search by a scheme; `labels` are those that training has had so far."""
-        learner.constrain(scheme, beginnings(labels) if scheme == IOB1 else frozenset())
+        learner.constrain(scheme, beginnings(labels) if scheme == IOB1 else ())
 
     def new_learner(self, labels: list[Any]) -> SequenceLearner:
         """An untrained learner."""
