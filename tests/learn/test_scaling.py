@@ -77,7 +77,7 @@ def test_a_wild_cell_does_not_hide_the_others():
     found = scaled_by(Statistics(2), X)
     others = np.arange(2000) != 77
     assert 0.9 < found[others, 0].std() < 1.1 and found[77, 0] == FARTHEST
-    assert np.array_equal(found[:, 1], np.clip(scaled_by(Statistics(1), X[:, 1:])[:, 0], -FARTHEST, FARTHEST))
+    assert np.allclose(found[:, 1], scaled_by(Statistics(1), X[:, 1:])[:, 0])
 
 
 def test_a_column_that_is_almost_always_0_keeps_its_deviation():
@@ -96,7 +96,7 @@ def test_dense_rows_equal_sparse_rows_with_all_entries():
     dense.add(as_rows(X))
     sparse.add(as_rows(every))
     one, other = dense.scaling(True).apply(as_rows(X)), sparse.scaling(True).apply(as_rows(every))
-    assert np.array_equal(one.matrix(), other.matrix().toarray())
+    assert np.allclose(one.matrix(), other.matrix().toarray(), rtol=1e-9)
     assert np.allclose(one.sq_norm, (one.matrix() ** 2).sum(axis=1)) and np.allclose(one.sq_norm, other.sq_norm)
 
 

@@ -28,9 +28,20 @@ def observe(values, indices, indptr, left_out, zeros, count, mean, squares, low,
 @forms("dense csr", by_layout, **JIT)
 def observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, high):
     """Add one row to the statistics; updates the last five arrays in place."""
+    if zeros and mean.size > 0:  # all counts are equal: one division for all features
+        share = 1.0 / (count[0] + 1.0)
+        for j in range(U(mean.size)):
+            x = np.float64(values[i, j])
+            count[j] += 1.0
+            apart = x - mean[j]
+            mean[j] += apart * share
+            squares[j] += apart * (x - mean[j])
+            low[j] = min(low[j], x)
+            high[j] = max(high[j], x)
+        return
     for j in range(U(mean.size)):
         x = np.float64(values[i, j])
-        if zeros or x != 0.0:
+        if x != 0.0:
             count[j] += 1.0
             apart = x - mean[j]
             mean[j] += apart / count[j]

@@ -105,7 +105,7 @@ class Cached(Source):
             return self._told(numbers, (self._held[number] for number in numbers))
         return self._parsed() if self._no_room else self._made()
 
-    def piece(self, number: int, begin: int, end: int) -> Batch:
+    def piece(self, number: int, begin: int, end: int, *, narrow: bool = False) -> Batch:
         """Read some rows of a batch, once this source is ready.
 
         Parameters
@@ -114,6 +114,8 @@ class Cached(Source):
             Number of the batch.
         begin, end : int
             The first row, and the row after the last.
+        narrow : bool, default=False
+            Whether values may stay float32 if they are so in the copy.
 
         Returns
         -------
@@ -123,7 +125,7 @@ class Cached(Source):
             rows, y = self._held[number]
             return Batch(rows.part(begin, end), None if y is None else y[begin:end])
         assert self._copy is not None
-        found = self._copy.piece(number, begin, end)
+        found = self._copy.piece(number, begin, end, narrow)
         if isinstance(found, Doubt):
             raise files.DataError(f"{self.path} is damaged: {found}. Run this again, and it will be made anew")
         return found

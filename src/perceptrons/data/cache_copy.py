@@ -41,8 +41,8 @@ class Copy:
         self.verified.add(number)
         return found
 
-    def piece(self, number: int, begin: int, end: int) -> Batch | Doubt:
+    def piece(self, number: int, begin: int, end: int, narrow: bool) -> Batch | Doubt:
         """Read some rows of a batch, in a worker."""
         if number not in self.verified and isinstance(whole := self.batch(number), Doubt):
             return whole
-        return cache_file.read_piece(self.file, self.table[number], begin, end)
+        return cache_file.read_piece(self.file, self.table[number], begin, end, narrow)

@@ -278,7 +278,7 @@ def read_batch(file: int, entry: Entry, *, before: int, verified: bool) -> Batch
     return Batch(rows, y)
 
 
-def read_piece(file: int, entry: Entry, begin: int, end: int) -> Batch:
+def read_piece(file: int, entry: Entry, begin: int, end: int, narrow: bool) -> Batch:
     """Map some rows of a batch that is known to be intact into memory.
 
     Parameters
@@ -289,13 +289,16 @@ def read_piece(file: int, entry: Entry, begin: int, end: int) -> Batch:
         The batch's entry in the table of contents.
     begin, end : int
         The first row, and the row after the last.
+    narrow : bool
+        Whether values keep the type that they have in the file.
 
     Returns
     -------
     Batch
     """
     rows, y = _arrays(_mapped(file, entry), entry)
-    return Batch(_wide(rows.part(begin, end), entry), None if y is None else y[begin:end])
+    rows = rows.part(begin, end)
+    return Batch(rows if narrow else _wide(rows, entry), None if y is None else y[begin:end])
 
 
 def _mapped(file: int, entry: Entry) -> mmap.mmap:

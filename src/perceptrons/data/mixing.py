@@ -66,7 +66,12 @@ def mixed_pieces(starts: list[int], seed: int, number: int) -> list[list[Piece]]
 
 
 def mixed_batches(
-    source: Cached, seed: int, number: int, prepare: Callable[[Batch, npt.NDArray[np.int64]], T]
+    source: Cached,
+    seed: int,
+    number: int,
+    prepare: Callable[[Batch, npt.NDArray[np.int64]], T],
+    *,
+    narrow: bool = False,
 ) -> Iterator[T]:
     """Read all rows in mixed batches, while earlier ones are in use.
 
@@ -78,6 +83,8 @@ def mixed_batches(
         The seed, and the number of the pass.
     prepare : callable
         What workers make of a batch and the numbers of its rows in the file.
+    narrow : bool, default=False
+        Whether values may stay float32 where that is exact, because `prepare` computes others from them.
 
     Yields
     ------
@@ -86,7 +93,7 @@ def mixed_batches(
     starts = source.starts
 
     def work(group: list[Piece]) -> tuple[T, int]:
-        parts = [source.piece(*piece) for piece in group]
+        parts = [source.piece(*piece, narrow=narrow) for piece in group]
         width = max(part.rows.n_features for part in parts)
         labels = [part.y for part in parts if part.y is not None]
         numbers = np.concatenate([starts[batch] + np.arange(begin, end) for batch, begin, end in group])

@@ -71,7 +71,7 @@ class Scaling:
         -------
         Rows
         """
-        out, sq_norm = np.empty(rows.values.shape, dtype=rows.values.dtype), np.empty(len(rows))
+        out, sq_norm = np.empty(rows.values.shape), np.empty(len(rows))
         used = min(len(self.centre), rows.n_features)
         rescale(*rows.arrays, readonly(self.centre[:used]), readonly(self.factor[:used]), self.limit, out, sq_norm)
         if self.rarity is not None:

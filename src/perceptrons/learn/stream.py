@@ -230,7 +230,9 @@ class Stream:
         whole = isinstance(source, Cached) and source.ready and len(source.starts) > 2
         if seed is not None and whole and (number > 0 or self._settled):
             assert isinstance(source, Cached)
-            for position, (examples, held) in enumerate(mixed_batches(source, seed, number, self._prepared)):
+            for position, (examples, held) in enumerate(
+                mixed_batches(source, seed, number, self._prepared, narrow=self.scaling is not None)
+            ):
                 yield position, examples, held
             return
         batches, self._begun = self._begun or source.batches(), None
