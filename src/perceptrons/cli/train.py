@@ -105,13 +105,17 @@ GROUPS = {
 @click.option("--budget", metavar="N", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
 @reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING)
 @click.option("--dry-run", is_flag=True, help="Show how the columns would be treated, and stop.")
-def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_run: bool, **given: Any) -> None:
+def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool, dry_run: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
 
     \b
       perceptrons train adult.csv --target income -m m.perceptron --validation 0.1
       perceptrons train mail.csv --target label --text subject,body -m spam.perceptron
       perceptrons train train.svm -m m.perceptron --passes 1
+
+    Columns of numbers in tables are centred and divided by their standard deviation, so that a column in the thousands
+    does not drown the others; the model remembers this and takes raw rows. Features of svmlight and NumPy files are
+    scaled only if their sizes are far apart (see --scale).
 
     Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
     several passes, files are parsed once: parsed rows stay in memory, or in a binary copy if they take more than 64 MB
@@ -124,6 +128,8 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
     if dry_run:
         guesses.show(source, only=True)
         return
+    if path is None:
+        raise click.UsageError("Missing option '-m' / '--model': name the file to save the model to, or use --dry-run")
     if not (as_json or quiet):
         with Reader().unless_unread():
             guesses.show(source, only=False)
@@ -148,6 +154,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, dry_ru
         output.as_json(summary)
     elif not quiet:
         show(result, summary)
+        guesses.lacked(source)
     result.run.resume_interrupt()
 
 

@@ -46,10 +46,10 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
     return [
         click.option(
             *("-m", "--model", "path"),
-            required=True,
+            required=unit != "rows",
             type=click.Path(dir_okay=False),
             callback=output.target,
-            help="File to save the model to.",
+            help="File to save the model to." + ("  [required, but for --dry-run]" if unit == "rows" else ""),
         ),
         click.option(
             "--rule",

@@ -83,6 +83,28 @@ def count_features(indices, indptr, first, left_out, counts, rows):
 
 
 @Compiled
+def weigh_words(values, indices, indptr, first, bits, weights):
+    """Multiply features from `first` on by their weights, and divide each group of 2^bits by its length, in place.
+
+    Features after the last of `weights` stay as they are, and so does a group whose length is 0.
+    """
+    for i in range(U(indptr.size) - ONE):
+        at, end = indptr[i], indptr[i + ONE]
+        while at < end and U(indices[at]) < first:
+            at += ONE
+        while at < end and U(indices[at]) - first < U(weights.size):
+            group, begin, length = (U(indices[at]) - first) >> bits, at, 0.0
+            while at < end and (U(indices[at]) - first) >> bits == group:
+                values[at] *= weights[U(indices[at]) - first]
+                length += values[at] * values[at]
+                at += ONE
+            if length > 0.0:
+                share = 1.0 / np.sqrt(length)
+                for k in range(begin, at):
+                    values[k] *= share
+
+
+@Compiled
 def gather(values, indices, indptr, chosen, out):
     """Copy the first features of chosen rows to the rows of `out`; absent entries of sparse rows are not written."""
     for k in range(U(chosen.size)):

@@ -67,8 +67,7 @@ def _weighed(graph: Graph, x: str, rarity: Rarity, n_features: int) -> str:
     """Words weighed by their rarity; each text has length 1, or no words."""
     width, first = 1 << rarity.bits, rarity.first
     weight = np.ones((1, n_features))
-    known = np.where(rarity.counts > 0, np.log((rarity.rows[0] + 1.0) / (rarity.counts + 0.5)), 0.0)
-    weight[0, first : first + len(rarity.counts)] = known
+    weight[0, first : first + len(rarity.counts)] = rarity.frozen().weights
     x = graph.node("Mul", x, weight)
 
     def part(begin: int, end: int) -> str:

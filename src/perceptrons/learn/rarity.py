@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.core.parse.hashing import weigh_rare
-from perceptrons.core.scaling import count_features
+from perceptrons.core.scaling import count_features, weigh_words
 from perceptrons.data.arrays import Rows
-
-NOBODY = np.zeros(0, dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +31,15 @@ class Rarity:
         d of each feature, for all columns of text.
     rows : ndarray of shape (1,)
         n.
-    grows : bool
-        Whether rows are counted when they are weighed.
+    weights : ndarray of float64 or None
+        log((n + 1)/(d + ½)) of each feature, and 0 if d is 0; None while rows are counted when they are weighed.
     """
 
     first: int
     bits: int
     counts: npt.NDArray[np.uint32]
     rows: npt.NDArray[np.uint64] = field(default_factory=lambda: np.zeros(1, dtype=np.uint64))
-    grows: bool = False
-
-    @property
-    def columns(self) -> int:
-        """The number of columns of text."""
-        return len(self.counts) >> self.bits
+    weights: npt.NDArray[np.float64] | None = None
 
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None) -> None:
         """Count the words of rows, except those that are left out."""
@@ -54,18 +47,23 @@ class Rarity:
 
     def weigh(self, values: npt.NDArray[Any], rows: Rows) -> None:
         """Weigh the words of rows, in place: `values` are those of the rows."""
-        skipped = np.zeros(len(rows), dtype=np.bool_) if self.grows else NOBODY
         where = np.uint64(self.first), np.uint64(self.bits)
-        weigh_rare(values, rows.indices, rows.indptr, *where, skipped, self.grows, self.counts, self.rows)
+        if self.weights is not None:
+            weigh_words(values, rows.indices, rows.indptr, *where, self.weights)
+        else:
+            skipped = np.zeros(len(rows), dtype=np.bool_)
+            weigh_rare(values, rows.indices, rows.indptr, *where, skipped, True, self.counts, self.rows)
 
     def frozen(self) -> Rarity:
         """The same, for rows that are not counted."""
-        return replace(self, grows=False)
+        known = self.counts > 0
+        rarity = np.log((float(self.rows[0]) + 1.0) / (self.counts + 0.5), where=known, out=np.zeros(len(known)))
+        return replace(self, weights=rarity)
 
 
-def rarity_of(encoding: Any, *, grows: bool = False) -> Rarity | None:
+def rarity_of(encoding: Any) -> Rarity | None:
     """Empty counts for the columns of text of a table; None if words are not weighed by their rarity."""
     if encoding is None or not encoding.weighs_words:
         return None
     counts = np.zeros(len(encoding.texts) << encoding.text_bits, dtype=np.uint32)
-    return Rarity(encoding.begin_text, encoding.text_bits, counts, grows=grows)
+    return Rarity(encoding.begin_text, encoding.text_bits, counts)

@@ -101,9 +101,14 @@ class Scaling:
 class Statistics:
     """Number, mean and squared deviations of the values of each feature, row by row, and a sample of rows."""
 
-    def __init__(self, n_features: int = 0, *, zeros: bool = True, rarity: Rarity | None = None) -> None:
-        """`n_features`: the first features are observed. `zeros`: whether values that are 0 count."""
-        self.zeros, self.n_rows, self.rarity = zeros, 0, rarity
+    def __init__(
+        self, n_features: int = 0, *, zeros: bool = True, rarity: Rarity | None = None, once: bool = False
+    ) -> None:
+        """`n_features`: the first features are observed. `zeros`: whether values that are 0 count.
+
+        once: whether words are counted only when they are weighed.
+        """
+        self.zeros, self.n_rows, self.rarity, self.once = zeros, 0, rarity, once
         self.count, self.mean, self.squares = np.zeros((3, n_features))
         self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
         self.sample, self.every = np.empty((0, n_features)), 1  # the rows whose number is a multiple of `every`
@@ -111,7 +116,7 @@ class Statistics:
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
         """Add rows, except those that are left out."""
         observe(*rows.arrays, left_out, self.zeros, self.count, self.mean, self.squares, self.low, self.high)
-        if self.rarity is not None and not self.rarity.grows:
+        if self.rarity is not None and not self.once:
             self.rarity.add(rows, left_out)
         learned = np.arange(len(rows)) if left_out is None else np.flatnonzero(~left_out)
         self._keep(rows, learned)
@@ -146,7 +151,8 @@ class Statistics:
         fine = np.isfinite(spread) & np.isfinite(centre)
         if not fine.all():
             raise ValueError(f"feature {int(np.argmin(fine))} is too large to be scaled: divide it by a constant")
-        return Scaling(centre, spread, limit, self.rarity) if len(spread) or self.rarity is not None else None
+        rarity = self.rarity if self.rarity is None or self.once else self.rarity.frozen()
+        return Scaling(centre, spread, limit, rarity) if len(spread) or rarity is not None else None
 
 
 def without_far_values(values: Floats, mean: float, spread: float) -> tuple[float, float]:
@@ -251,8 +257,8 @@ def statistics_of(
     """
     if source.encoding is not None:
         numbers = len(source.encoding.numbers) if source.scale != "none" else 0
-        rarity = rarity_of(source.encoding, grows=once)
-        return Statistics(numbers, rarity=rarity) if numbers or rarity is not None else None
+        rarity = rarity_of(source.encoding)
+        return Statistics(numbers, rarity=rarity, once=once) if numbers or rarity is not None else None
     if source.scale == "none":
         return None
     found, dense = Sizes(dense=False), rows.indices is None

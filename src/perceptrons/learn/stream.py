@@ -186,7 +186,7 @@ class Stream:
             raise ValueError(f"{self.source.name} has no rows to learn from")
         self.n_rows, self.widest = n_rows, learner.n_features
         self.counts = counts if self.counts is None else self.counts
-        if self.scaling is not None and self.scaling.rarity is not None:  # from now on, words are no longer counted
+        if self._running and self.scaling is not None and self.scaling.rarity is not None:  # words count no longer
             self.scaling = learner.scaling = replace(self.scaling, rarity=self.scaling.rarity.frozen())
         learner.course.quiet = updates == learner.totals.updates
         return [mistakes]

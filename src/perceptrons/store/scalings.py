@@ -51,9 +51,9 @@ def _rarity(settings: Settings, tensors: Tensors, encoding: Any, memory: Memory)
         raise ValueError(f"the features of words must ascend, be below {size} and have a count each")
     if len(counts) and not 0 < int(counts.min()) <= int(counts.max()) <= rows:
         raise ValueError(f"a word must occur in 1 to {rows} rows")
-    memory.take(4 * size)
+    memory.take(12 * size)
     found = rarity_of(encoding)
     assert found is not None
     found.counts[words] = counts
     found.rows[0] = rows
-    return found
+    return found.frozen()

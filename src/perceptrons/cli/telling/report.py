@@ -36,6 +36,7 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
         "rows": result.n_rows,
         "features": saved.n_features,
         "classes": [output.label(label) for label in saved.classes.tolist()],
+        "constant_columns": constant_columns(saved),
         "estimator": saved.estimator,
         "mistakes": mistakes,
         "online_error": [count / max(1, result.n_rows) for count in mistakes],
@@ -115,10 +116,14 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     output.say(*ending(summary), kept_text(summary))
     if summary["warning"]:
         output.warn(summary["warning"])
-    if summary["converged"] and summary["training_error"]:
+    if summary["converged"] and summary["training_error"] and summary["held_out_error"] is None:
         output.say("the last weight vector separates the rows, but the readout does not: try --readout last")
     if summary["margin_bound"] is not None:
-        output.say("proved: " + proved(summary["margin_bound"], result.saved.learner.radius, "rows"))
+        learner = result.saved.learner
+        unit = "rows" if learner.scaling is None else "scaled rows"
+        output.say("proved: " + proved(summary["margin_bound"], learner.radius, unit))
+    if summary["constant_columns"]:
+        output.say(f"constant, so left out: {output.listed(summary['constant_columns'], 6)}")
     if result.confusion is not None:
         output.say()
         output.heading(f"{result.confusion.n_rows:,} {result.compared_on}")
@@ -126,6 +131,13 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     output.say()
     output.say(f"{summary['rows_per_second']:,.0f} rows/s, {output.seconds(summary['seconds'])} in total")
     output.say(f"model: {summary['model']} ({size(summary['bytes'])})")
+
+
+def constant_columns(saved: Any) -> list[str]:
+    """The columns of numbers that never change in training; nothing can be learned from them."""
+    if saved.encoding is None or saved.learner.scaling is None:
+        return []
+    return [saved.encoding.numbers[j] for j in saved.learner.scaling.constant]
 
 
 def no_better(baseline: Baseline, saved: Any, tuned: bool = False) -> str:
@@ -147,7 +159,7 @@ def proved(bound: float, radius: float, unit: str) -> str:
     >>> proved(0.04261, 21.3, "rows")
     'the rows cannot be separated by a margin above 0.0427 (0.201 % of the longest row)'
     """
-    longest = {"rows": "the longest row"}.get(unit, "the longest step")
+    longest = {"rows": "the longest row", "scaled rows": "the longest of them"}.get(unit, "the longest step")
     share = f" ({at_most(100 * bound / radius)} % of {longest})" if radius > 0 else ""
     return f"the {unit} cannot be separated by a margin above {at_most(bound)}{share}"
 
