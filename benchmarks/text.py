@@ -124,9 +124,8 @@ def run(*command: str) -> str:
 
 
 def learn(table: Path, model: Path, *options: str) -> dict[str, Any]:
-    """Train on a table, with copies of rows in a folder of their own; returns the report."""
+    """Train on a table; returns the report."""
     given = ["--target", "label", "--text", "message", "--json"]
-    given += [] if "--no-cache" in options else ["--cache", str(table.parent / "cache")]
     found: dict[str, Any] = json.loads(run(*COMMAND, "train", str(table), "-m", str(model), *given, *options))
     return found
 
@@ -146,8 +145,6 @@ def against_linear_svc(train: Path, test: Path, folder: Path) -> None:
     model = folder / "news.perceptron"
 
     def ours() -> None:
-        for copy in (folder / "cache").glob("**/*.cache"):  # the parsed copy is part of the work
-            copy.unlink()
         learn(train, model)
         run(*COMMAND, "predict", str(model), str(test))
 

@@ -6,7 +6,7 @@ import pyarrow.feather
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perceptrons.core.parse.columns import beside, compact, nonzeros, ones
+from perceptrons.data.table.csr import beside, compact, nonzeros, ones
 from perceptrons.data.table.encoding import NONE, Encoding
 from perceptrons.data.table.tables import TableSource
 
@@ -77,6 +77,6 @@ def test_sparse_rows_from_features_and_numbers(lists):
     expected = nonzeros(dense)
     for one, two in zip((values, indices, indptr), expected, strict=True):
         np.testing.assert_array_equal(one, two)
-    wide = beside(*expected, values, indices + np.uint32(5), indptr)
+    wide = beside(expected, (values, indices + np.uint32(5), indptr))
     for one, two in zip(wide, nonzeros(np.hstack([dense, dense])), strict=True):
         np.testing.assert_array_equal(one, two)

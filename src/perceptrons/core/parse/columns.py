@@ -1,4 +1,7 @@
-"""Turn columns into rows: a matrix of numbers, or sparse rows of numbers, categories and hashed features."""
+"""Turn columns into rows: a matrix of numbers, or sparse rows of numbers, categories and hashed features.
+
+The functions fill arrays of their callers (`perceptrons.data.table.csr`), so that commands can call them without Numba.
+"""
 
 from __future__ import annotations
 
@@ -25,47 +28,24 @@ def matrix(addresses, n, X):
 
 
 @Compiled
-def nonzeros(X):
-    """Convert a dense matrix to CSR arrays: values, indices, indptr."""
-    indptr = np.zeros(X.shape[0] + 1, dtype=np.uint64)
-    for i in range(U(X.shape[0])):
-        count = U(0)
-        for j in range(U(X.shape[1])):
-            count += U(X[i, j] != 0.0)
-        indptr[i + ONE] = indptr[i] + count
-    values, indices = np.empty(indptr[-1]), np.empty(indptr[-1], dtype=np.uint32)
+def fill_values(X, zeros, values, indices, indptr):
+    """Convert a dense matrix to CSR arrays; fills the last three. NaN is no value; `zeros`: whether 0 is kept."""
     at = U(0)
     for i in range(U(X.shape[0])):
+        indptr[i] = at
         for j in range(U(X.shape[1])):
-            if X[i, j] != 0.0:
+            if X[i, j] == X[i, j] and (zeros or X[i, j] != 0.0):
                 values[at], indices[at] = X[i, j], j
                 at += ONE
-    return values, indices, indptr
+    indptr[U(X.shape[0])] = at
 
 
 @Compiled
-def present(X):
-    """Convert a dense matrix to CSR arrays: values, indices, indptr. Zeros are kept; NaN stands for no value."""
-    indptr = np.zeros(X.shape[0] + 1, dtype=np.uint64)
-    for i in range(U(X.shape[0])):
-        count = U(0)
-        for j in range(U(X.shape[1])):
-            count += U(X[i, j] == X[i, j])
-        indptr[i + ONE] = indptr[i] + count
-    values, indices = np.empty(indptr[-1]), np.empty(indptr[-1], dtype=np.uint32)
-    at = U(0)
-    for i in range(U(X.shape[0])):
-        for j in range(U(X.shape[1])):
-            if X[i, j] == X[i, j]:
-                values[at], indices[at] = X[i, j], j
-                at += ONE
-    return values, indices, indptr
+def renumber(codes, new, old, found):
+    """Renumber codes in the order in which they occur; returns how many there are.
 
-
-@Compiled
-def compact(codes, size):
-    """Renumber codes below `size` in the order in which they occur; returns the new codes, and the old code of each."""
-    new, old, found = np.full(size, -1, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty_like(codes)
+    Fills the last three: the new number of each code (−1 on entry), the old one of each, and the codes renumbered.
+    """
     count = 0
     for i in range(U(codes.size)):
         code = U(codes[i])
@@ -73,18 +53,16 @@ def compact(codes, size):
             new[code], old[count] = count, codes[i]
             count += 1
         found[i] = new[code]
-    return found, old[:count].copy()
+    return count
 
 
 @Compiled
-def ones(features):
-    """Make CSR arrays that count the features which each row of the matrix names."""
+def fill_ones(features, values, indices, indptr):
+    """Make CSR arrays that count the features which each row of the matrix names; fills the last three."""
     n, width = U(features.shape[0]), U(features.shape[1])
-    values, indices = np.empty(n * width), np.empty(n * width, dtype=np.uint32)
-    indptr = np.zeros(n + ONE, dtype=np.uint64)
     end = U(0)
     for i in range(n):
-        begin = end
+        indptr[i] = begin = end
         for c in range(width):
             feature = features[i, c]
             if feature == NONE:
@@ -99,15 +77,12 @@ def ones(features):
                 indices[end - k], values[end - k] = indices[end - k - ONE], values[end - k - ONE]
             indices[at], values[at] = feature, 1.0
             end += ONE
-        indptr[i + ONE] = end
-    return values[:end].copy(), indices[:end].copy(), indptr
+    indptr[n] = end
 
 
 @Compiled
-def beside(values, indices, indptr, more_values, more_indices, more_indptr):
-    """Join the CSR arrays of two matrices side by side; features of the second come after those of the first."""
-    joined_values = np.empty(values.size + more_values.size)
-    joined_indices = np.empty(values.size + more_values.size, dtype=np.uint32)
+def join(values, indices, indptr, more_values, more_indices, more_indptr, joined_values, joined_indices):
+    """Join the CSR arrays of two matrices side by side; fills the last two. Features of the second come after."""
     at = U(0)
     for i in range(U(indptr.size) - ONE):
         for k in range(indptr[i], indptr[i + ONE]):
@@ -116,4 +91,3 @@ def beside(values, indices, indptr, more_values, more_indices, more_indptr):
         for k in range(more_indptr[i], more_indptr[i + ONE]):
             joined_values[at], joined_indices[at] = more_values[k], more_indices[k]
             at += ONE
-    return joined_values, joined_indices, indptr + more_indptr

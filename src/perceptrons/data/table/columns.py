@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.parse.columns import beside, compact, matrix, nonzeros, ones, present
+from perceptrons.core.parse.columns import matrix
 from perceptrons.core.rows import GOOD, survey
 from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
+from perceptrons.data.table.csr import Csr, beside, compact, nonzeros, ones, present
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.encoding import MISSING, Encoding
 from perceptrons.data.table.noted_words import NotedWords
 from perceptrons.data.table.settings import MEAN
-from perceptrons.data.table.text import Csr, hashes, word_rows
-from perceptrons.data.table.values import is_view, nulls_of, values_of
+from perceptrons.data.table.text import hashes, word_rows
+from perceptrons.data.table.values import array_of, is_view, nulls_of, values_of
 
 SHARED = 4  # a dictionary of texts may take SHARED times the longest row
 
@@ -207,10 +208,10 @@ def _categories(
         missing[name] = int(empty.sum())
         if encoding.fill(name) is None:
             flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
-    last = pa.array([MISSING], pa.large_string())  # the category of nulls, whose code is −1
+    last = pa.repeat(pa.scalar(MISSING, pa.large_string()), 1)  # the category of nulls, whose code is −1
     unique = pa.concat_arrays([compute.if_else(blank, MISSING, words), last]).dictionary_encode()
     codes, used = compact(values_of(unique.indices, np.int32).astype(np.int64)[codes], len(unique.dictionary))
-    return codes, unique.dictionary.take(pa.array(used))
+    return codes, unique.dictionary.take(array_of(used))
 
 
 def _coded(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
@@ -294,7 +295,7 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
 
 def _side_by_side(parts: list[Csr]) -> Csr:
     """Join matrices with the same rows; each has its features after those of the one before."""
-    return reduce(lambda one, two: beside(*one, *two), parts)
+    return reduce(beside, parts)
 
 
 def _strings(column: Any) -> Any:
@@ -304,7 +305,7 @@ def _strings(column: Any) -> Any:
     if not pa.types.is_dictionary(column.type):
         return column.cast(pa.large_string()).combine_chunks()
     codes, words = _coded(column)
-    return words.take(pa.array(codes, mask=codes < 0))
+    return words.take(array_of(codes, codes >= 0))
 
 
 def _missing(empty: Any, name: str, instead: str) -> Flaw:

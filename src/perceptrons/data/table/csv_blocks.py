@@ -19,6 +19,7 @@ from perceptrons.data.table.dialects.decoding import BOM, decoded, to_text
 from perceptrons.data.table.dialects.dialect import ALL, CsvDialect
 from perceptrons.data.table.dialects.header import header
 from perceptrons.data.table.dialects.numerals import parsed
+from perceptrons.data.table.values import array_of, text_array
 
 BLOCK = 1 << 22  # bytes
 BEGINNING = 1 << 22  # bytes of the first block, which decides what the columns hold
@@ -154,21 +155,21 @@ class CsvBlock:
 
         coded = column.combine_chunks()
         words = compute.utf8_trim(coded.dictionary, " \t")
-        marks = pa.array(self.dialect.missing_words, pa.string())
+        marks = text_array(list(self.dialect.missing_words))
         words = compute.if_else(compute.is_in(words, marks), "", words)
         return pa.DictionaryArray.from_arrays(coded.indices, words)
 
     def _numbers(self, column: Any, name: str) -> Any:
         """Numbers with signs of money, groups of digits, and the like."""
-        import pyarrow as pa
 
         coded = column.combine_chunks().dictionary_encode()
         marks, values = set(self.dialect.missing_numbers), []
         for text in coded.dictionary.to_pylist():
-            values.append(None if text.strip() in marks else parsed(text, self.dialect.decimal))
-            if values[-1] is None and text.strip() not in marks:
+            values.append(np.nan if text.strip() in marks else parsed(text, self.dialect.decimal))
+            if values[-1] is None:
                 raise Flaw(0, name, f"expected a number, got {text!r:.60}")
-        return pa.array(values, pa.float64()).take(coded.indices)
+        numbers = np.array(values, dtype=np.float64)
+        return array_of(numbers, ~np.isnan(numbers)).take(coded.indices)
 
     def _recoded(self) -> CsvBlock:
         """The same block in UTF-8. Its text is Windows-1252, or mostly UTF-8 with some bytes that are wrong."""

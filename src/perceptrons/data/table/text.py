@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from perceptrons.core.parse.hashing import BINARY, COUNTS, LOGS, Room, count_words, hash_strings, hash_words
 from perceptrons.data.arrays import readonly
+from perceptrons.data.table.csr import Csr
 from perceptrons.data.table.noted_words import NotedWords
 
-Csr = tuple[npt.NDArray[np.float64], npt.NDArray[np.uint32], npt.NDArray[np.uint64]]
 TFIDF = "tfidf"
 CODES = {"counts": COUNTS, "binary": BINARY, TFIDF: LOGS}
 

@@ -14,6 +14,24 @@ def values_of(column: Any, dtype: Any) -> npt.NDArray[Any]:
     return np.frombuffer(column.buffers()[1], dtype=dtype, count=len(column), offset=column.offset * size)
 
 
+def array_of(numbers: npt.NDArray[Any], valid: npt.NDArray[np.bool_] | None = None) -> Any:
+    """View int64 or float64 numbers as an Arrow array, null where they are not valid. (`pa.array` imports pandas.)"""
+    import pyarrow as pa
+
+    kind = pa.int64() if numbers.dtype == np.int64 else pa.float64()
+    bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(numbers), [bits, pa.py_buffer(np.ascontiguousarray(numbers))])
+
+
+def text_array(texts: list[str]) -> Any:
+    """Make an Arrow array of strings. (`pa.array` imports pandas.)"""
+    import pyarrow as pa
+
+    coded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, coded)]).astype(np.int32)
+    return pa.Array.from_buffers(pa.string(), len(texts), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(coded))])
+
+
 def nulls_of(column: Any) -> npt.NDArray[np.bool_]:
     """Tell which cells of an array are null. (Arrow's own way would import much.)"""
     bits = np.frombuffer(column.buffers()[0], dtype=np.uint8)
