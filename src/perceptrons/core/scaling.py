@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perceptrons.core.jit.compiled import Compiled
-from perceptrons.core.jit.deferred import forms
+from perceptrons.core.jit.deferred import forms, register_jitable
 from perceptrons.core.rows import JIT, ONE, U, by_layout
 
 MOST = np.uint32(0xFFFFFFFF)  # counts go no further
@@ -28,26 +28,13 @@ def observe(values, indices, indptr, left_out, zeros, count, mean, squares, low,
 @forms("dense csr", by_layout, **JIT)
 def observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, high):
     """Add one row to the statistics; updates the last five arrays in place."""
-    if zeros and mean.size > 0:  # all counts are equal: one division for all features
-        share = 1.0 / (count[0] + 1.0)
-        for j in range(U(mean.size)):
-            x = np.float64(values[i, j])
-            count[j] += 1.0
-            apart = x - mean[j]
-            mean[j] += apart * share
-            squares[j] += apart * (x - mean[j])
-            low[j] = min(low[j], x)
-            high[j] = max(high[j], x)
-        return
+    share = 1.0 / (count[0] + 1.0) if zeros and mean.size > 0 else 0.0  # all counts are equal: divide once
     for j in range(U(mean.size)):
         x = np.float64(values[i, j])
-        if x != 0.0:
-            count[j] += 1.0
-            apart = x - mean[j]
-            mean[j] += apart / count[j]
-            squares[j] += apart * (x - mean[j])
-            low[j] = min(low[j], x)
-            high[j] = max(high[j], x)
+        if zeros:
+            note(x, share, j, count, mean, squares, low, high)
+        elif x != 0.0:
+            note(x, 1.0 / (count[j] + 1.0), j, count, mean, squares, low, high)
 
 
 @observe_row.csr
@@ -58,50 +45,85 @@ def _observe_row(values, indices, indptr, i, zeros, count, mean, squares, low, h
             break  # indices rise
         x = np.float64(values[position])
         if zeros or x != 0.0:
-            count[j] += 1.0
-            apart = x - mean[j]
-            mean[j] += apart / count[j]
-            squares[j] += apart * (x - mean[j])
-            low[j] = min(low[j], x)
-            high[j] = max(high[j], x)
+            note(x, 1.0 / (count[j] + 1.0), j, count, mean, squares, low, high)
+
+
+@register_jitable(**JIT)
+def note(x, share, j, count, mean, squares, low, high):
+    """Add a value to the statistics of feature j; updates the last five arrays in place. share: 1/(count + 1)."""
+    count[j] += 1.0
+    apart = x - mean[j]
+    mean[j] += apart * share
+    squares[j] += apart * (x - mean[j])
+    low[j] = min(low[j], x)
+    high[j] = max(high[j], x)
 
 
 @Compiled
-def count_features(indices, indptr, first, left_out, counts, rows):
+def count_words(indices, indptr, first, left_out, counts, rows):
     """Count in how many rows each feature from `first` on occurs, and the rows; updates counts and rows in place.
 
     Rows with `left_out` (unless None) do not count, nor do features after the last of `counts`.
     """
     for i in range(U(indptr.size) - ONE):
-        if left_out is not None and left_out[i]:
-            continue
-        rows[0] += ONE
-        for position in range(indptr[i], indptr[i + ONE]):
-            feature = U(indices[position])
-            if feature >= first and feature - first < U(counts.size) and counts[feature - first] < MOST:
-                counts[feature - first] += np.uint32(1)
+        if left_out is None or not left_out[i]:
+            count_row(indices, indptr[i], indptr[i + ONE], first, counts, rows)
+
+
+@register_jitable(**JIT)
+def count_row(indices, begin, end, first, counts, rows):
+    """Count a row and its words; updates counts and rows in place."""
+    rows[0] += ONE
+    for position in range(begin, end):
+        word = U(indices[position]) - first  # wraps around for features before the first word
+        if word < U(counts.size) and counts[word] < MOST:
+            counts[word] += np.uint32(1)
 
 
 @Compiled
 def weigh_words(values, indices, indptr, first, bits, weights):
-    """Multiply features from `first` on by their weights, and divide each group of 2^bits by its length, in place.
+    """Multiply words, the features from `first` on, by their weights, and divide each text by its length, in place.
 
-    Features after the last of `weights` stay as they are, and so does a group whose length is 0.
+    A column of text has 2^bits features. Features after the last of `weights` are no words.
     """
     for i in range(U(indptr.size) - ONE):
-        at, end = indptr[i], indptr[i + ONE]
-        while at < end and U(indices[at]) < first:
+        for position in range(indptr[i], indptr[i + ONE]):
+            word = U(indices[position]) - first
+            if word < U(weights.size):
+                values[position] *= weights[word]
+        to_length_1(values, indices, indptr[i], indptr[i + ONE], first, bits, U(weights.size))
+
+
+@Compiled
+def count_and_weigh(values, indices, indptr, first, bits, counts, rows):
+    """Count the words of each row, then weigh them by log((n + 1)/(d + ½)); updates values, counts, rows in place."""
+    for i in range(U(indptr.size) - ONE):
+        count_row(indices, indptr[i], indptr[i + ONE], first, counts, rows)
+        log_n = np.log(rows[0] + 1.0)
+        for position in range(indptr[i], indptr[i + ONE]):
+            word = U(indices[position]) - first
+            if word < U(counts.size):
+                values[position] *= log_n - np.log(counts[word] + 0.5)
+        to_length_1(values, indices, indptr[i], indptr[i + ONE], first, bits, U(counts.size))
+
+
+@register_jitable(**JIT)
+def to_length_1(values, indices, begin, end, first, bits, n_words):
+    """Divide the words of each column of text by their length, unless that is 0; updates values in place."""
+    at = begin
+    while at < end:
+        word = U(indices[at]) - first
+        if word >= n_words:
             at += ONE
-        while at < end and U(indices[at]) - first < U(weights.size):
-            group, begin, length = (U(indices[at]) - first) >> bits, at, 0.0
-            while at < end and (U(indices[at]) - first) >> bits == group:
-                values[at] *= weights[U(indices[at]) - first]
-                length += values[at] * values[at]
-                at += ONE
-            if length > 0.0:
-                share = 1.0 / np.sqrt(length)
-                for k in range(begin, at):
-                    values[k] *= share
+            continue
+        column, start, length = word >> bits, at, 0.0
+        while at < end and (U(indices[at]) - first) >> bits == column:
+            length += values[at] * values[at]
+            at += ONE
+        if length > 0.0:
+            share = 1.0 / np.sqrt(length)
+            for k in range(start, at):
+                values[k] *= share
 
 
 @Compiled

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.parse.hashing import weigh_rare
-from perceptrons.core.scaling import count_features, weigh_words
+from perceptrons.core.scaling import count_and_weigh, count_words, weigh_words
 from perceptrons.data.arrays import Rows
 
 
@@ -43,7 +42,7 @@ class Rarity:
 
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None) -> None:
         """Count the words of rows, except those that are left out."""
-        count_features(rows.indices, rows.indptr, np.uint64(self.first), left_out, self.counts, self.rows)
+        count_words(rows.indices, rows.indptr, np.uint64(self.first), left_out, self.counts, self.rows)
 
     def weigh(self, values: npt.NDArray[Any], rows: Rows) -> None:
         """Weigh the words of rows, in place: `values` are those of the rows."""
@@ -51,8 +50,7 @@ class Rarity:
         if self.weights is not None:
             weigh_words(values, rows.indices, rows.indptr, *where, self.weights)
         else:
-            skipped = np.zeros(len(rows), dtype=np.bool_)
-            weigh_rare(values, rows.indices, rows.indptr, *where, skipped, True, self.counts, self.rows)
+            count_and_weigh(values, rows.indices, rows.indptr, *where, self.counts, self.rows)
 
     def frozen(self) -> Rarity:
         """The same, for rows that are not counted."""

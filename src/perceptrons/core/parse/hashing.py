@@ -247,34 +247,3 @@ def weigh_counts(values, begin, end, weighting):
         length += values[at] * values[at]
     for at in range(begin, end):
         values[at] /= np.sqrt(length)
-
-
-@Compiled
-def weigh_rare(values, indices, indptr, first, bits, left_out, grow, frequencies, rows):
-    """Weigh words by their rarity: x ← x·log((n + 1)/(d + ½)), then divide by the length of the text.
-
-    n is the number of rows so far, this one included, and d the number of those that have the word. A word that no row
-    has had becomes 0: it has no weight, and must not shorten the others. Changes values in place and, with `grow`,
-    frequencies (d by feature) and rows (n), except for rows that are left out. Features before `first` are no words;
-    from there on, each column of text has 2^bits. Features after those are no words, either.
-    """
-    for i in range(U(indptr.size) - ONE):
-        at, end = indptr[i], indptr[i + ONE]
-        while at < end and U(indices[at]) < first:
-            at += ONE
-        if grow and not left_out[i]:
-            rows[0] += ONE
-            for k in range(at, end):
-                d = U(indices[k]) - first
-                if d < U(frequencies.size) and frequencies[d] < MOST:
-                    frequencies[d] += W(1)
-        log_n = np.log(rows[0] + 1.0)
-        while at < end and U(indices[at]) - first < U(frequencies.size):
-            column, begin, length = (U(indices[at]) - first) >> bits, at, 0.0
-            while at < end and (U(indices[at]) - first) >> bits == column:
-                d = frequencies[U(indices[at]) - first]
-                values[at] *= log_n - np.log(d + 0.5) if d > 0 else 0.0
-                length += values[at] * values[at]
-                at += ONE
-            for k in range(begin, at):
-                values[k] /= np.sqrt(length) if length > 0.0 else 1.0
