@@ -2,6 +2,7 @@
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -13,6 +14,7 @@ from perceptrons.data import as_rows, source
 from perceptrons.learn import scaling
 from perceptrons.learn.holdout import chosen
 from perceptrons.learn.scaling import APART, FARTHEST, Scaling, Sizes, Statistics, off_scale
+from perceptrons.theory import margins
 
 WILD = np.array([1e-6, 1.0, 5e3, 1e9])  # sizes of columns
 OFFSET = np.array([0.0, 1.0, -2e4, 3e9])
@@ -263,3 +265,65 @@ def test_missing_numbers_count_as_the_mean_of_training_rows(tmp_path, readout):
     one, other = model.decision_function(source(held, like=model.encoding_))
     marked = model.encoding_.feature_names.index("age=missing")
     assert one - other == pytest.approx(model.coef_[0, marked])  # they differ by the mark alone
+
+
+def test_absent_entries_of_sparse_arrays_are_zeros(file):
+    """Of tables they are missing numbers; a user's sparse matrix has zeros there."""
+    path, X, _ = file
+    X = np.where(np.arange(X.size).reshape(X.shape) % 3 == 0, 0.0, X)
+    for settings in ({}, {"readout": "voted"}):
+        model = Perceptron(max_iter=2, tol=None, **settings).fit(source(path))
+        assert model._learner.scaling.centre.any()
+        np.testing.assert_allclose(model.decision_function(sp.csr_array(X)), model.decision_function(X), atol=1e-6)
+
+
+def test_initial_weights_are_those_of_unscaled_rows(file):
+    path, X, y = file
+    model = Perceptron(max_iter=3, tol=None, shuffle=False).fit(source(path))
+    again = Perceptron(max_iter=1, tol=None, shuffle=False)
+    start = {"coef_init": model.coef_, "intercept_init": model.intercept_}
+    again.fit(source(path), **start)
+    unchanged = Perceptron(max_iter=1, tol=None, shuffle=False, eta0=1e-300).fit(source(path), **start)
+    np.testing.assert_allclose(unchanged.decision_function(X), model.decision_function(X), rtol=1e-6, atol=1e-6)
+    assert again.mistakes_[0] == (model.predict(X) != y).sum() or again.n_updates_ > 0
+
+
+def test_one_absurd_value_among_few_rows(tmp_path):
+    X = np.random.default_rng(7).standard_normal((200, 1))
+    X[50] = 1e12
+    found = scaled_by(Statistics(1), X)
+    assert 0.9 < np.delete(found, 50).std() < 1.1
+
+
+def test_like_has_means_of_its_own(tmp_path):
+    for name, shift in (("a.csv", 0), ("b.csv", 1000)):
+        lines = [f"{k % 7 + shift},{'xy'[k % 2]},{k % 2}" for k in range(40)] + [f",x,{k}" for k in (0, 1)]
+        (tmp_path / name).write_text("\n".join(["age,job,y", *lines]) + "\n")
+    first = Perceptron(max_iter=2, tol=None).fit(source(tmp_path / "a.csv", target="y"))
+    before = dict(first.encoding_.means)
+    Perceptron(readout="pocket", max_iter=2).fit(source(tmp_path / "b.csv", like=first.encoding_))
+    assert first.encoding_.means == before
+
+
+def test_margins_of_rows_that_are_cut_off_are_refused(tmp_path):
+    X, y = wild(60)
+    np.savetxt(tmp_path / "wild.csv", np.column_stack([X, y == "up"]), delimiter=",", header="a,b,c,d,y", comments="")
+    model = Perceptron(max_iter=3, tol=None).fit(source(tmp_path / "wild.csv", target="y", categorical=["y"]))
+    X = pd.DataFrame(X, columns=list("abcd"))
+    labels = model.predict(X)
+    assert len(margins(model, X, labels)) == 60
+    X.iloc[0, 0] = 1e9
+    with pytest.raises(ValueError, match="cuts off numbers"):
+        margins(model, X, labels)
+
+
+def test_a_fit_that_goes_on_with_arrays_can_be_saved(tmp_path):
+    (tmp_path / "t.csv").write_text("text,y\n" + "".join(f"w{k % 5} common,{'ab'[k % 2]}\n" for k in range(40)))
+    mail = source(tmp_path / "t.csv", target="y", text=["text"], text_bits=6)
+    model = Perceptron(warm_start=True, max_iter=2, tol=None).fit(mail)
+    X, y = mail.arrays()
+    model.fit(X, y)
+    save(model, tmp_path / "m")
+    again = load(tmp_path / "m")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_allclose(model.decision_function(X.toarray()), model.decision_function(X))

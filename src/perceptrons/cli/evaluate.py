@@ -55,7 +55,9 @@ def compared(saved: Saved, source: Source, bar: output.Bar) -> Confusion:
     for rows, y in source.batches():
         if y is None:
             raise ValueError(f"{source.name} has no labels to compare with: name their column with --target")
-        codes = saved.learner.predict(saved.learner.decide(saved.learner.scaled(fitting(rows, saved.n_features))))
+        codes = saved.learner.predict(
+            saved.learner.decide(saved.learner.scaled(fitting(rows, saved.n_features), source.encoding))
+        )
         confusion.add(y, codes)
         wrong = confusion.wrong if bar.shown else 0
         bar(confusion.n_rows, wrong)

@@ -71,7 +71,7 @@ def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator
     if scores and not as_json and len(classes) > 2:
         yield "\t".join(map(str, classes)) + "\n", 0
     for rows, _ in source.batches():
-        found = saved.learner.decide(saved.learner.scaled(fitting(rows, saved.n_features)))
+        found = saved.learner.decide(saved.learner.scaled(fitting(rows, saved.n_features), source.encoding))
         n_rows += len(rows)
         yield write(classes, found, saved.learner.predict(found).tolist), len(rows)
     if n_rows == 0:

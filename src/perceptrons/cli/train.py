@@ -135,6 +135,8 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
             guesses.show(source, only=False)
     output.spare(path, *source.paths, given["validation"] or "")
     given = settled(given, columns_of(source, given))
+    if given["tune"] and source.is_stream:  # it is read once more to learn from all rows
+        source = source.again()
     bar = output.Bar(source, quiet or as_json)
     try:
         found = tuned(source, given, bar, quiet or as_json) if given["tune"] else None

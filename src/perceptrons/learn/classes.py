@@ -137,9 +137,12 @@ class ClassLearner(Learner[Examples]):
 
     # -- reading ----------------------------------------------------------------------------------------------
 
-    def scaled(self, rows: Rows) -> Rows:
-        """The rows that this learner learns from and decides, made from rows as users have them."""
-        return rows if self.scaling is None else self.scaling.apply(rows)
+    def scaled(self, rows: Rows, encoding: Any = None) -> Rows:
+        """The rows that this learner learns from and decides, made from rows as users have them.
+
+        encoding: of the table that they come from, where an absent number is missing; otherwise it is 0.
+        """
+        return rows if self.scaling is None else self.scaling.apply(rows, zeros=encoding is None)
 
     def decide(self, rows: Rows) -> Floats:
         """Scores of all rows, one column for two classes; shares of votes for the voted readout."""

@@ -18,6 +18,7 @@ from perceptrons.core.rows import survey
 from perceptrons.core.scaling import gather, observe, rescale
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.batches import Source
+from perceptrons.data.table.csr import beside, nonzeros, present
 from perceptrons.learn.rarity import Rarity, rarity_of
 
 Floats = npt.NDArray[np.float64]
@@ -27,8 +28,10 @@ NAMED = 3  # the most features that advice names on either side
 OFTEN = 0.1  # the sizes of features that occur in this share of the rows are compared; rare words differ by nature
 FARTHEST = 5.0  # |z| of columns of tables is cut off here: one wild cell must not undo what many rows have taught
 WILD = 20.0  # a column with a larger |z| is measured again, without the values that are far away
-ROUNDS = 10
-SAMPLE = 1 << 14  # rows, spread evenly, from which such columns are measured
+ALONE = 0.9  # so does a column in which one value has most of the variance, at this times √n
+ROUNDS = 60
+TINY = 1e-290  # a smaller deviation is none: its inverse would overflow
+SAMPLE, ROOM = 1 << 14, 1 << 24  # rows, spread evenly, from which such columns are measured, and the most bytes of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +63,23 @@ class Scaling:
         """The features that are constant."""
         return [int(j) for j in np.flatnonzero(self.spread == 0)]
 
-    def apply(self, rows: Rows) -> Rows:
+    def apply(self, rows: Rows, *, zeros: bool = False) -> Rows:
         """Scale rows; they are copied.
 
         Parameters
         ----------
         rows : Rows
+        zeros : bool, default=False
+            Whether an absent entry of sparse rows is 0. Otherwise it is a missing number, and counts as the centre.
 
         Returns
         -------
         Rows
         """
+        if zeros and rows.indices is not None and self.centre.any():
+            rows = with_zeros(rows, min(len(self.centre), rows.n_features))
+        if self.rarity is not None and rows.indices is None:
+            rows = with_zeros(rows, 0)
         out, sq_norm = np.empty(rows.values.shape), np.empty(len(rows))
         used = min(len(self.centre), rows.n_features)
         rescale(*rows.arrays, readonly(self.centre[:used]), readonly(self.factor[:used]), self.limit, out, sq_norm)
@@ -96,6 +105,28 @@ class Scaling:
         folded, k = np.copy(w, order="K"), min(len(self.centre), len(w))
         folded[:k] = (w[:k].T * self.factor[:k]).T
         return folded, offset - self.centre[:k] @ folded[:k]
+
+    def unfold(self, w: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """The inverse of `fold`: weights and offsets for scaled rows, from those for unscaled ones."""
+        unfolded, k = np.copy(w, order="K"), min(len(self.centre), len(w))
+        unfolded[:k] = (w[:k].T * self.spread[:k]).T
+        return unfolded, offset + self.centre[:k] @ w[:k]
+
+
+def with_zeros(rows: Rows, n_first: int) -> Rows:
+    """The same rows, sparse, with entries for all of the first features, also where they are 0."""
+    X = rows.matrix()
+    first = np.ascontiguousarray(X[:, :n_first].toarray() if rows.indices is not None else X[:, :n_first])
+    rest = X[:, n_first:]
+    if rows.indices is None:
+        parts = nonzeros(np.ascontiguousarray(rest, dtype=np.float64))
+    else:
+        rest = rest.tocsr()
+        parts = rest.data.astype(np.float64), rest.indices.astype(np.uint32), rest.indptr.astype(np.uint64)
+    values, indices, indptr = parts[0], parts[1] + np.uint32(n_first), parts[2]
+    if n_first:
+        values, indices, indptr = beside(present(first.astype(np.float64, copy=False)), (values, indices, indptr))
+    return Rows(readonly(values), readonly(indices), readonly(indptr), rows.n_features, rows.sq_norm)
 
 
 class Statistics:
@@ -128,7 +159,7 @@ class Statistics:
         more = np.full((len(chosen), self.sample.shape[1]), np.nan)
         gather(*rows.arrays, chosen.astype(np.uint64), more)
         self.sample = np.concatenate([self.sample, more])
-        while len(self.sample) > SAMPLE:
+        while len(self.sample) > min(SAMPLE, max(1, ROOM // (8 * max(1, self.sample.shape[1])))):
             self.sample, self.every = self.sample[::2].copy(), 2 * self.every
 
     @property
@@ -141,7 +172,9 @@ class Statistics:
         centre, spread = self.mean.copy(), deviation(self.count, self.mean, self.squares)
         with np.errstate(invalid="ignore"):
             farthest = np.maximum(self.high - self.mean, self.mean - self.low)
-        for j in np.flatnonzero((self.count > 0) & (farthest > WILD * spread) & (spread > 0)):
+        # A single value among n is at most √n deviations away.
+        wild = np.minimum(WILD, ALONE * np.sqrt(self.count))
+        for j in np.flatnonzero((self.count > 0) & (farthest > wild * spread) & (spread > 0)):
             centre[j], spread[j] = without_far_values(self.sample[:, j], centre[j], spread[j])
         if not centred:
             centre, spread = np.zeros_like(centre), np.where(spread > 0, np.hypot(centre, spread), 0.0)
@@ -162,7 +195,7 @@ def without_far_values(values: Floats, mean: float, spread: float) -> tuple[floa
     column that is almost always 0, the `mean` and `spread` given are right.
     """
     known = values[~np.isnan(values)]
-    if not known.size:
+    if not known.size or ((known == known.min()) | (known == known.max())).all():  # two values never settle
         return mean, spread
     centre, width = float(known.mean()), float(known.std())
     for _ in range(ROUNDS):
@@ -245,7 +278,7 @@ def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
 def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
     """The standard deviation of each feature; 0 if its values differ only by rounding."""
     found = np.sqrt(squares / np.maximum(count, 1))
-    return np.where(found <= 8 * EPSILON * np.abs(mean), 0.0, found)
+    return np.where(found <= np.maximum(8 * EPSILON * np.abs(mean), TINY), 0.0, found)
 
 
 def statistics_of(

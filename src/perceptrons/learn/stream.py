@@ -105,8 +105,8 @@ class Stream:
             self.scales = everything = self._looks_uneven()
         known = None
         if everything or self.source.is_stream:
-            known = self.known = summary(self.source, self._observe if self.scales else None)
-            self._settled = True
+            known = self.known = summary(self.source, self._observe if self.scales and often else None)
+            self._settled = self._statistics is not None
             self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
         batches = self.source.batches()
         first = next(batches, None)
@@ -115,18 +115,18 @@ class Stream:
         self._begun = chain([first], batches)
         self.classes = distinct(labelled(self.source, first.y)) if known is None else known.classes
         if len(self.classes) < 2 and known is None:
-            return self.settle(everything=True)
+            return self.settle(True, often)
         if len(self.classes) < 2:
             only = self.classes.tolist()[0]
             raise ValueError(
                 f"The number of classes has to be greater than one; got 1 class: {only!r} in {self.source.name}"
             )
+        if self.scales and not often:
+            self._running = True
+            self._observe(first.rows, 0)  # the pass goes on from here
+            self._running = self._statistics is not None
+            self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
         if known is None:
-            if self.scales:
-                self._running = True
-                self._observe(first.rows, 0)  # the pass goes on from here
-                self._running = self._statistics is not None
-                self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
             return first.rows, None
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
@@ -182,12 +182,12 @@ class Stream:
         finally:
             if self.widest is None and 0 < width < learner.n_features:
                 learner.resize(width)
+            if self._running and self.scaling is not None and self.scaling.rarity is not None:  # words count no longer
+                self.scaling = learner.scaling = replace(self.scaling, rarity=self.scaling.rarity.frozen())
         if n_rows == 0:
             raise ValueError(f"{self.source.name} has no rows to learn from")
         self.n_rows, self.widest = n_rows, learner.n_features
         self.counts = counts if self.counts is None else self.counts
-        if self._running and self.scaling is not None and self.scaling.rarity is not None:  # words count no longer
-            self.scaling = learner.scaling = replace(self.scaling, rarity=self.scaling.rarity.frozen())
         learner.course.quiet = updates == learner.totals.updates
         return [mistakes]
 
@@ -238,7 +238,7 @@ class Stream:
         batches, self._begun = self._begun or source.batches(), None
         first = 0
         for position, batch in enumerate(batches):
-            if self._running and self.widest is None and first > 0:
+            if self._running and self.n_rows == 0 and first > 0:
                 self._observe(batch.rows, first)
                 assert self._statistics is not None
                 self.scaling = self._statistics.scaling(self.centred)
@@ -296,7 +296,7 @@ class Watched:
             for label in unknown.tolist():
                 strange[label] = strange.get(label, 0) + 1
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features
-            yield Examples(self.learner.scaled(fitting(rows, n_features)), codes)
+            yield Examples(self.learner.scaled(fitting(rows, n_features), self.source.encoding), codes)
         if strange and not self._told:
             self._told = True
             say_unknown(list(strange), sum(strange.values()), self.source.name)

@@ -177,7 +177,8 @@ class Classifier(ClassifierMixin, Online, metaclass=ABCMeta):
         """
         fresh = copy.copy(self)
         rows = self._rows(fresh, X, reset=not self._goes_on(start))
-        fresh.__dict__.pop("encoding_", None)  # of the table of an earlier fit
+        if not self._goes_on(start):
+            fresh.__dict__.pop("encoding_", None)  # of the table of an earlier fit
         y = validation.labels(self, y, rows)
         validation.distinct(y)
         weight = validation.sample_weights(sample_weight, rows)

@@ -59,6 +59,9 @@ def _given(learner: LinearLearner, coef: Any, intercept: Any) -> Floats:
             raise ValueError("intercept_init must be 0 with fit_intercept=False")
         scale = learner.bias or 1.0 if name == "intercept_init" else 1.0  # b = c·(the last weight)
         target[:] = given.reshape(lines, -1).T.reshape(target.shape) / scale
+    if learner.scaling is not None:  # what is given is for unscaled rows
+        w[:-1], offset = learner.scaling.unfold(w[:-1], w[-1:].ravel() * learner.bias)
+        w[-1:] = (offset / (learner.bias or 1.0)).reshape(w[-1:].shape)
     return w
 
 

@@ -46,7 +46,7 @@ def rows_for(model: Classifier, source: Source) -> Iterator[tuple[Rows, Array | 
     made = source.again(often=False)
     for rows, y in made.batches():
         check_features(source, agree(model, made.encoding))
-        yield model._learner.scaled(fitting(rows, model.n_features_in_)), y
+        yield model._learner.scaled(fitting(rows, model.n_features_in_), made.encoding), y
 
 
 def agree(model: Classifier, encoding: Any) -> bool:
@@ -103,7 +103,7 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
                 if statistics is not None:  # of all batches so far, this one included
                     statistics.add(rows)
                     scaling = statistics.scaling(bool(settings["fit_intercept"]))
-            scaled = rows if scaling is None else scaling.apply(rows)
+            scaled = rows if scaling is None else scaling.apply(rows, zeros=made.encoding is None and not first)
             guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict))
             trial._learner.scaling = scaling
             classes = None

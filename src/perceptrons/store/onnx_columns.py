@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.table.encoding import MISSING, Encoding
+from perceptrons.data.table.settings import MEAN
 from perceptrons.learn.graph import Graph
 
 ML = "ai.onnx.ml"  # the domain of operators on text
@@ -42,13 +43,16 @@ def encoded(graph: Graph, encoding: Encoding, n_features: int) -> str:
     parts, codes = [], []
     for column in encoding.numbers:
         absent = graph.node("IsNaN", names[column])
-        fill = np.float64(encoding.means.get(column, encoding.fill(column) or 0.0))
+        by_mean = encoding.means if encoding.missing == MEAN else {}
+        fill = np.float64(by_mean.get(column, encoding.fill(column) or 0.0))
         parts.append(graph.node("Where", absent, fill, names[column]))
         if MISSING in known.get(column, {}):
             codes.append(graph.node("Where", absent, np.int64(known[column][MISSING]), np.int64(width)))
     for column in encoding.categories:
         if column in known:
-            codes.append(_code(graph, names[column], known[column], width, flag=column in encoding.flags))
+            marks = ["", *(encoding.dialect.missing_words if encoding.dialect is not None else [])]
+            flag = column in encoding.flags
+            codes.append(_code(graph, names[column], known[column], width, marks, flag=flag))
     if codes:  # one feature for each category; the number `width`, of categories that are not known, has none
         values, onehot = np.array([0.0, 1.0], dtype=np.float32), None  # runtimes have no OneHot of float64
         for code in codes:
@@ -58,12 +62,12 @@ def encoded(graph: Graph, encoding: Encoding, n_features: int) -> str:
     return graph.node("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
-def _code(graph: Graph, name: str, known: dict[str, int], other: int, *, flag: bool) -> str:
-    """The numbers of the categories of a column; `other` for those that are not known."""
+def _code(graph: Graph, name: str, known: dict[str, int], other: int, marks: list[str], *, flag: bool) -> str:
+    """The numbers of the categories of a column; `other` for those that are not known. marks: of missing cells."""
     if flag:
         true, false = (np.int64(known.get(word, other)) for word in ("True", "False"))
         return graph.node("Where", name, true, false)
-    table = {"": known[MISSING], **known} if MISSING in known else known
+    table = {**dict.fromkeys(marks, known.get(MISSING, other)), **known}
     return graph.node(
         "LabelEncoder",
         name,

@@ -31,8 +31,10 @@ def unpack_scaling(settings: Settings, tensors: Tensors, n_features: int, encodi
     limit = from_json(settings.any("limit"))
     if len(centre) != len(spread) or len(centre) > n_features:
         raise ValueError(f"there are {len(centre)} centres and {len(spread)} spreads for {n_features} features")
-    if not (np.isfinite(centre).all() and np.isfinite(spread).all() and (spread >= 0).all()):
-        raise ValueError("centres must be finite, and spreads finite and >= 0")
+    with np.errstate(divide="ignore", over="ignore"):
+        fine = (spread == 0) | ((spread > 0) & np.isfinite(1.0 / spread))
+    if not (np.isfinite(centre).all() and np.isfinite(spread).all() and fine.all()):
+        raise ValueError("centres must be finite, and spreads 0, or positive numbers with a finite inverse")
     if type(limit) not in (int, float) or not limit > 0:
         raise ValueError(f"the limit of scaled values must be > 0, got {limit!r}")
     rarity = _rarity(settings, tensors, encoding, memory) if "rows" in settings.found else None

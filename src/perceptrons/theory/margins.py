@@ -111,6 +111,14 @@ def of_model(model: Any, rows: Rows) -> tuple[Any, Any, Any]:
             "For a pipeline, transform X and pass its last step."
         )
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
+    learner = getattr(model, "_learner", None)
+    if getattr(learner, "scaling", None) is not None:
+        scores = np.asarray(rows.matrix() @ coef.T + model.intercept_)
+        if not np.allclose(learner.decide(learner.scaled(rows)), scores, rtol=1e-6, atol=1e-6):
+            raise ValueError(
+                f"this {name} cuts off numbers that are far from their mean, or weighs words by their rarity, so its "
+                "scores of these rows are not linear, and have no margins. Train it with scale='none'."
+            )
     if len(model.classes_) > 2:
         some = rows.take(np.arange(min(5, len(rows)))).matrix()
         scores = model.decision_function(some)

@@ -122,7 +122,8 @@ class TableSource(Source):
             given = [name for name in Settings._fields if getattr(self.settings, name) != getattr(usual, name)]
             if given:
                 raise DataError(f"{given[0]} cannot be given together with like, which determines it: leave one out")
-            like = like if missing is None or fill == like.missing else replace(like, missing=fill)
+            fill = like.missing if missing is None else fill
+            like = replace(like, missing=fill, means=dict(like.means))  # of its own: others may read with it
         self.frozen = like is not None
         self.encoding = like or Encoding(target, "str", [], [], [], [])  # made when the first file is opened
         self.scale = self.settings.scale if like is None else like.scale

@@ -46,8 +46,10 @@ def direction(learner: LinearLearner, of: int, against: int | None = None) -> Fl
 
 def explained(learner: LinearLearner, row: Rows, weights: Floats) -> Explained:
     """The terms of the score of one row, for weights with the bias as the last: w·z + b = Σ w_j·z_j + b."""
-    numbers = np.arange(row.n_features) if row.indices is None else row.indices.astype(np.intp)
-    values, scaled = (each.values.ravel().astype(np.float64) for each in (row, learner.scaled(row)))
+    seen, raw = learner.scaled(row), np.zeros(row.n_features)  # scaled rows may have more entries, for zeros
+    raw[slice(None) if row.indices is None else row.indices.astype(np.intp)] = row.values.ravel()
+    numbers = np.arange(row.n_features) if seen.indices is None else seen.indices.astype(np.intp)
+    values, scaled = raw[numbers], seen.values.ravel().astype(np.float64)
     kept = weights[:-1][numbers]
     amounts = kept * scaled
     order = np.lexsort((numbers, -np.abs(amounts)))
