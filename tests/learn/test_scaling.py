@@ -311,10 +311,10 @@ def test_margins_of_rows_that_are_cut_off_are_refused(tmp_path):
     model = Perceptron(max_iter=3, tol=None).fit(source(tmp_path / "wild.csv", target="y", categorical=["y"]))
     X = pd.DataFrame(X, columns=list("abcd"))
     labels = model.predict(X)
-    assert len(margins(model, X, labels)) == 60
+    assert len(margins(X, labels, model)) == 60
     X.iloc[0, 0] = 1e9
     with pytest.raises(ValueError, match="cuts off numbers"):
-        margins(model, X, labels)
+        margins(X, labels, model)
 
 
 def test_a_fit_that_goes_on_with_arrays_can_be_saved(tmp_path):

@@ -111,7 +111,7 @@ def of_model(model: Any, rows: Rows) -> tuple[Any, Any, Any]:
             "For a pipeline, transform X and pass its last step."
         )
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
-    learner = getattr(model, "_learner", None)
+    learner: Any = getattr(model, "_learner", None)
     if getattr(learner, "scaling", None) is not None:
         scores = np.asarray(rows.matrix() @ coef.T + model.intercept_)
         if not np.allclose(learner.decide(learner.scaled(rows)), scores, rtol=1e-6, atol=1e-6):
