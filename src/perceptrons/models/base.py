@@ -77,7 +77,9 @@ class Online(BaseEstimator):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Bias. Not available with the voted readout.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the features. Not available with the voted readout.
+        Weights of the features. Not available with the voted readout. If the model was fitted on a file whose features
+        were scaled (see `perceptrons.data.source`), these are weights per unit of the features as they stand in the
+        file: ``X @ coef_.T + intercept_`` are the scores, except of words, and of values that are cut off.
     converged_ : bool
         Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
     n_iter_ : int
