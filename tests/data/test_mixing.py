@@ -5,7 +5,7 @@ import pytest
 
 from perceptrons import Perceptron
 from perceptrons.data import arrays, source
-from perceptrons.data.mixing import PIECES, mixed_batches, mixed_pieces
+from perceptrons.data.mixing import PIECES, mixed_pieces, read_groups, whole_batches
 from perceptrons.data.svmlight import SvmlightSource
 
 
@@ -23,8 +23,9 @@ def test_every_mixed_batch_has_rows_of_the_whole_file():
         assert len(group) == PIECES and len({piece.batch for piece in group}) >= 8
 
 
+@pytest.mark.parametrize("groups", [mixed_pieces, whole_batches])
 @pytest.mark.parametrize("sparse", [True, False])
-def test_mixed_batches_are_the_rows_of_the_file(tmp_path, sparse):
+def test_groups_are_the_rows_of_the_file(tmp_path, sparse, groups):
     path = tmp_path / ("rows.svm" if sparse else "rows.npz")
     X = np.arange(1.0, 4001).reshape(2000, 2)
     if sparse:
@@ -38,7 +39,7 @@ def test_mixed_batches_are_the_rows_of_the_file(tmp_path, sparse):
     for _ in kept.batches():
         pass
     seen = []
-    for batch, numbers in mixed_batches(kept, 1, 0, lambda batch, numbers: (batch, numbers)):
+    for batch, numbers in read_groups(kept, groups(kept.starts, 1, 0), lambda batch, numbers: (batch, numbers)):
         found = batch.rows.matrix()
         assert np.array_equal(found.toarray() if sparse else found, X[numbers])
         assert np.array_equal(batch.y, numbers % 2)

@@ -1,7 +1,9 @@
-"""Read the rows of a file in an order that mixes its parts.
+"""Read the rows of a file in another order than they stand there.
 
-Files are often sorted, by date or by class, and a perceptron forgets what it has not seen for long. Each batch is cut
-into pieces; a mixed batch consists of random pieces of the whole file. Within it, learning shuffles the rows.
+Files are often sorted, by date or by class, and a perceptron forgets what it has not seen for long. If the classes of a
+file are not spread evenly over it, each batch is cut into pieces; a mixed batch consists of random pieces of the whole
+file. Otherwise it is enough to read whole batches in random order, which copies nothing. Learning shuffles the rows of
+each batch.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,28 @@ class Piece(NamedTuple):
     batch: int
     begin: int
     end: int
+
+
+def is_spread(counts: npt.NDArray[Any]) -> bool:
+    """Whether classes are spread evenly over batches, up to chance.
+
+    counts: the number of rows of each class (columns) in each batch. For evenly spread classes, χ² = Σ (n − e)²/e, with
+    the expected numbers e, is about (batches − 1)·(classes − 1).
+
+    >>> is_spread(np.array([[50, 50], [45, 55], [52, 48]])), is_spread(np.array([[100, 0], [50, 50], [0, 100]]))
+    (True, False)
+    """
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(np.float64)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1.0, counts.sum())
+    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    return bool(((counts - expected) ** 2 / expected).sum() <= 2 * freedom + 20)
+
+
+def whole_batches(starts: list[int], seed: int, number: int) -> list[list[Piece]]:
+    """All batches in random order, each as one piece; parameters as of `mixed_pieces`."""
+    order = np.arange(len(starts) - 1, dtype=np.uint32)
+    shuffle(order[np.newaxis], np.uint64(seed), np.uint64(number))
+    return [[Piece(batch, 0, starts[batch + 1] - starts[batch])] for batch in order.tolist()]
 
 
 def mixed_pieces(starts: list[int], seed: int, number: int) -> list[list[Piece]]:
@@ -65,22 +89,20 @@ def mixed_pieces(starts: list[int], seed: int, number: int) -> list[list[Piece]]
     return [[pieces[k] for k in order[begin:end].tolist()] for begin, end in pairwise(edges)]
 
 
-def mixed_batches(
+def read_groups(
     source: Cached,
-    seed: int,
-    number: int,
+    groups: list[list[Piece]],
     prepare: Callable[[Batch, npt.NDArray[np.int64]], T],
     *,
     narrow: bool = False,
 ) -> Iterator[T]:
-    """Read all rows in mixed batches, while earlier ones are in use.
+    """Read groups of pieces, each as one batch, while earlier ones are in use.
 
     Parameters
     ----------
     source : Cached
         Ready to be read in any order.
-    seed, number : int
-        The seed, and the number of the pass.
+    groups : list of list of Piece
     prepare : callable
         What workers make of a batch and the numbers of its rows in the file.
     narrow : bool, default=False
@@ -97,14 +119,13 @@ def mixed_batches(
         width = max(part.rows.n_features for part in parts)
         labels = [part.y for part in parts if part.y is not None]
         numbers = np.concatenate([starts[batch] + np.arange(begin, end) for batch, begin, end in group])
-        batch = Batch(
-            Rows.joined([part.rows.wide(width) for part in parts]), np.concatenate(labels) if labels else None
-        )
+        rows = parts[0].rows if len(parts) == 1 else Rows.joined([part.rows.wide(width) for part in parts])
+        batch = Batch(rows, np.concatenate(labels) if labels else None)
         return prepare(batch, numbers), len(numbers)
 
     done = 0
     with ThreadPoolExecutor(2, thread_name_prefix="mixing") as pool:
-        tasks = (pool.submit(work, group) for group in mixed_pieces(starts, seed, number))
+        tasks = (pool.submit(work, group) for group in groups)
         for made, size in in_order(tasks, AHEAD):
             done += size
             source.bytes_done = int(done / starts[-1] * (source.n_bytes or 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from perceptrons.core.random import GOLDEN, shuffle
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.cache import Cached
-from perceptrons.data.mixing import mixed_batches
+from perceptrons.data.mixing import is_spread, mixed_pieces, read_groups, whole_batches
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Passes
@@ -35,15 +36,15 @@ class Summary(NamedTuple):
     counts: dict[Any, int]  # number of rows of each class
 
 
-def summary(source: Source, look: Callable[[Rows, int], None] | None = None) -> Summary:
-    """Read all rows and count them. look: called with the rows of each batch and the number of the first."""
+def summary(source: Source, look: Callable[[Batch, int], None] | None = None) -> Summary:
+    """Read all rows and count them. look: called with each batch and the number of its first row."""
     n_rows, width = 0, 0
     counts: dict[Any, int] = {}
     classes = np.empty(0)
-    for rows, y in source.batches():
-        y = labelled(source, y)
+    for batch in source.batches():
+        rows, y = batch.rows, labelled(source, batch.y)
         if look is not None:
-            look(rows, n_rows)
+            look(batch, n_rows)
         n_rows, width = n_rows + len(rows), rows.n_features
         here, how_many = np.unique(y, return_counts=True)
         classes = union(classes, here)
@@ -67,7 +68,8 @@ class Stream:
     source, and the rows and mistakes of this pass so far. Set before the first pass: `classes`, sorted (other labels
     are an error), and `class_weight`, one number per class.
 
-    Shuffling orders the rows within a batch. Once all rows have been read, batches mix the rows of the whole source.
+    Shuffling orders the rows within a batch. Once all rows have been read, batches come in random order, too. If
+    classes are not spread evenly over the source, batches mix the rows of all of it.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Stream:
         self.centred = True  # whether they may be centred, too
         self.scaling: Scaling | None = None
         self._statistics: Statistics | None = None
+        self._by_batch: list[dict[Any, int]] = []  # number of rows of each class in each batch, once all were read
         self._settled = False  # whether all rows were read before the first pass
         self._running = False  # whether the rows are read only once, so that statistics grow from batch to batch
         self._begun: Iterator[Batch] | None = None
@@ -105,7 +108,7 @@ class Stream:
             self.scales = everything = self._looks_uneven()
         known = None
         if everything or self.source.is_stream:
-            known = self.known = summary(self.source, self._observe if self.scales and often else None)
+            known = self.known = summary(self.source, self._look if self.scales and often else None)
             self._settled = self._statistics is not None
             self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
         batches = self.source.batches()
@@ -153,6 +156,19 @@ class Stream:
         if self._statistics is not None:
             self._statistics.add(rows, held)
 
+    def _look(self, batch: Batch, first: int) -> None:
+        """Add a batch to the statistics of features, and note its classes."""
+        self._observe(batch.rows, first)
+        held, y = self._held(first, len(batch.rows)), labelled(self.source, batch.y)
+        labels, counts = np.unique(y if held is None else y[~held], return_counts=True)
+        self._by_batch.append(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+
+    @cached_property
+    def _mixes(self) -> bool:
+        """Whether batches must mix the rows of the whole source, because its classes are not spread evenly."""
+        labels = list(dict.fromkeys(label for counts in self._by_batch for label in counts))
+        return not is_spread(np.array([[counts.get(label, 0) for label in labels] for counts in self._by_batch]))
+
     def begin(self, learner: LinearLearner) -> None:
         """Nothing to do before the first batch."""
 
@@ -176,7 +192,10 @@ class Stream:
                 mistakes += learner.once(examples, order)
                 n_rows += len(order)
                 if self.counts is None:
-                    counts += np.bincount(examples.codes[order], minlength=len(counts))
+                    here = np.bincount(examples.codes[order], minlength=len(counts))
+                    counts += here
+                    if not self._settled:
+                        self._by_batch.append(dict(enumerate(here.tolist())))
                 if self.watch is not None:
                     self.watch(self.source, n_rows, mistakes)
         finally:
@@ -224,15 +243,15 @@ class Stream:
     ) -> Iterator[tuple[int, Examples, npt.NDArray[np.bool_] | None]]:
         """All batches with their numbers, and which of their rows are held out.
 
-        With a seed, and once all rows have been read, batches mix the rows of the whole source.
+        With a seed, and once all rows have been read, batches come in random order, or mix rows of the whole source.
         """
         source = self.source
-        whole = isinstance(source, Cached) and source.ready and len(source.starts) > 2
-        if seed is not None and whole and (number > 0 or self._settled):
+        ready = isinstance(source, Cached) and source.ready and len(source.starts) > 2
+        if seed is not None and ready and (number > 0 or self._settled):
             assert isinstance(source, Cached)
-            for position, (examples, held) in enumerate(
-                mixed_batches(source, seed, number, self._prepared, narrow=self.scaling is not None)
-            ):
+            groups = (mixed_pieces if self._mixes else whole_batches)(source.starts, seed, number)
+            read = read_groups(source, groups, self._prepared, narrow=self.scaling is not None)
+            for position, (examples, held) in enumerate(read):
                 yield position, examples, held
             return
         batches, self._begun = self._begun or source.batches(), None
