@@ -107,6 +107,11 @@ def test_numbers_that_are_hardly_classes(tmp_path):
     )
     source = TableSource([str(tmp_path / "0.csv")], format="csv", target="y", categorical=["y"])
     assert [label for batch in source.batches() for label in batch.y.tolist()] == list(range(500))
+    content = "a,y\n" + "".join(f"{i % 7},{i}.25\n" for i in range(500))
+    assert "has 500 different numbers in the first 500 rows, too many for classes" in error(tmp_path, content)
+    assert "'y' has numbers such as 0.5, which are not classes: name another" in error(tmp_path, "a,y\n1,0\n2,0.5\n")
+    source = TableSource([str(tmp_path / "0.csv")], format="csv", target="y", categorical=["y"])
+    assert [label for batch in source.batches() for label in batch.y.tolist()] == ["0", "0.5"]
 
 
 @pytest.mark.parametrize("block", [64, 1 << 22])
@@ -181,7 +186,7 @@ def test_parquet(tmp_path):
     assert wrong(x=[float("nan"), 2.0, 3.0]).startswith("0.parquet: row 1: column 'x': the value is missing")
     assert wrong(x=[1.0, 2.0, -float("inf")]) == "0.parquet: row 3: column 'x': got -inf, expected a finite number"
     assert wrong(y=[0, None, 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
-    assert wrong(y=[0.5, float("nan"), 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
+    assert wrong(y=[2.0, float("nan"), 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
     assert (
         wrong(x=[[1], [2], [3]])
         == "0.parquet: column 'x' holds list<element: int64>, which cannot be a feature: drop it"

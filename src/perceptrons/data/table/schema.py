@@ -202,7 +202,7 @@ def _astray(name: str, column: Any, cell: str) -> Flaw:
 def _unused(name: str, target: str, first: First) -> Guess:
     """How to describe a column that is not a feature."""
     if name == target:
-        return labels(name, first.table.column(name))
+        return labels(name, first.table.column(name), first.dialect)
     return Guess(name, "ignored", "as you say")
 
 
@@ -212,12 +212,17 @@ def _label(target: str, settings: Settings, first: First) -> str:
     label = label_of(column.type, target, first.where)
     if label in ("int64", "float64") and target in settings.marked:
         return "int64" if label == "int64" else "str"
-    if label == "int64":
-        n, found = len(column), len(np.unique(floats_of(column)))
+    if label in ("int64", "float64"):
+        values, n = floats_of(column), len(column)
+        found, what = len(np.unique(values[~np.isnan(values)])), ""
+        fractions = values[np.isfinite(values) & (np.rint(values) != values)]
         if found > CLASSES and found > SHARE * n:
-            what = f"column {target!r} has {found:,} different numbers in the first {n:,} rows, too many for classes"
+            what = f"has {found:,} different numbers in the first {n:,} rows, too many for classes"
+        elif fractions.size:
+            what = f"has numbers such as {fractions[0]:g}, which are not classes"
+        if what:
             remedy = "name another column with target, or group the numbers; if each number is a class, pass"
-            raise DataError(f"{first.where}: {what}: {remedy} categorical=[{target!r}]")
+            raise DataError(f"{first.where}: column {target!r} {what}: {remedy} categorical=[{target!r}]")
     return label
 
 
