@@ -60,7 +60,12 @@ READING = [
     ),
     click.option("--decimal", type=click.Choice([".", ","]), help="CSV: decimal point.  [default: guessed]"),
     click.option("--encoding", metavar="NAME", help="CSV: encoding, such as latin-1.  [default: guessed]"),
-    click.option("--na", callback=names, metavar="A,B,…", help="CSV: cells that count as missing, such as '?'."),
+    click.option(
+        "--na",
+        callback=names,
+        metavar="A,B,…",
+        help="CSV: cells that count as missing besides empty ones, such as 'unknown'.  [default: NA, null, ?, …]",
+    ),
 ]
 MISSING = click.option(
     "--missing",

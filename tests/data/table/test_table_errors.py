@@ -36,7 +36,7 @@ GOOD = "1,u,0\n" * 40
 CELLS = {
     "a,c,y\n1,u,0\n,u,1\n": "0.csv:3: column 'a': " + MISSING.format("a number"),
     "a,c,y\n1,u,0\nNA,,1\n": "0.csv:3: column 'a': " + MISSING.format("a number"),
-    'a,c,y\n1,"u\n\nv",0\n\n1,,1\n': "0.csv:6: column 'c': " + MISSING.format("the category 'missing'"),
+    'a,c,y\n1,"u\n\nv",0\n\n1,,1\n': "0.csv:6: column 'c': " + MISSING.format("the category '(missing)'"),
     "a,c,y\n1,u,0\n1,u,\n": "0.csv:3: column 'y': the label is missing: remove the row",
     "a,c,y\n1,u,x\n1,u,\n": "0.csv:3: column 'y': the label is missing: remove the row",
     f"\r\na,c,y\r\n{GOOD}inf,v,1\r\n": "0.csv:43: column 'a': got inf, expected a finite number",

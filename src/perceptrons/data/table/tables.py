@@ -20,7 +20,7 @@ from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
 from perceptrons.data.table.counts import Counts
 from perceptrons.data.table.csv_blocks import CsvBlock, Flaw, read_csv
-from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.dialect import UNKNOWN, CsvDialect
 from perceptrons.data.table.dialects.guessing import SAMPLE, cells, guessed, separates
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.lexicon import Lexicon
@@ -34,7 +34,7 @@ class TableSource(Source):
     """Rows of tables, whose columns are found by name. Rows are dense if all features are numbers, otherwise CSR.
 
     The beginning of the first file decides what a column holds. In CSV files, a number is missing if its cell is empty,
-    NA, NaN or null; a category or label is missing if its cell is empty.
+    NA, NaN, null, or the like; a category or label also, but for marks that may be words, such as "-" and "none".
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class TableSource(Source):
     missing : "mean", "error", float, or dict of column to float, default="mean"
         What replaces missing numbers. "mean": a learner that scales the rows takes the mean of the column, and one more
         feature marks the row; a number: this number; "error": missing values are refused. Unless they are refused,
-        missing categories become the category "missing", and missing texts have no words.
+        missing categories become a category of their own, and missing texts have no words.
     delimiter, header, quotes : str, bool, bool
         How CSV files are written. Without a header, columns are named "0", "1", …; without quotes, the character " has
         no special meaning.
@@ -67,8 +67,8 @@ class TableSource(Source):
     encoding : str, optional
         The encoding of CSV files, for instance "latin-1".
     na : list of str, optional
-        Cells of CSV files that count as missing, besides empty ones and "?", and besides "NA", "-" and the like in
-        columns of numbers.
+        Cells of CSV files that count as missing, besides empty ones. Other marks, such as "NA" and "?", are then
+        categories and labels like any other; in columns of numbers they are missing nevertheless.
     scale : {"standard", "none"}, default="standard"
         How the numbers should be scaled. Batches hold them as they are: a learner scales them.
     like : Encoding, optional
@@ -109,7 +109,8 @@ class TableSource(Source):
             raise TypeError(f"like must be an Encoding, as in model.encoding_, got {type(like).__name__}")
         self.paths, self.name, self.format = paths, files.display(paths), format
         told: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
-        told |= {"encoding": encoding, "na": None if na is None else tuple(na)}
+        marks = None if na is None else tuple(na)
+        told |= {"encoding": encoding, "na": marks, "words": marks}
         self.given = {name: value for name, value in told.items() if value is not None}  # overrules everything else
         CsvDialect(**self.given).check()
         self.dialect: CsvDialect | None = None  # decided when the first file is opened
@@ -229,6 +230,8 @@ class TableSource(Source):
             named = self.encoding.columns if self.frozen else self.settings.named
             if known and "delimiter" not in self.given and not separates(text, known, named):
                 del known["delimiter"], known["quotes"]
+            if self.frozen and self.encoding.dialect is None and self.encoding.absent:  # a model of an earlier version
+                known["words"] = (UNKNOWN,)
             self.dialect = guessed(text, ended, {**known, **self.given}, usual, named)
             self._cells = cells(bytes(text[:SAMPLE]), self.dialect.delimiter, self.dialect.quotes)
         return self.dialect
