@@ -20,6 +20,7 @@ from perceptrons.data.table.settings import MEAN
 from perceptrons.data.table.text import hashes, word_rows
 from perceptrons.data.table.values import array_of, is_view, nulls_of, values_of
 
+MISSING_LABEL = "the label is missing: remove the row"
 SHARED = 4  # a dictionary of texts may take SHARED times the longest row
 
 
@@ -271,7 +272,7 @@ def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray
                 flaws.append(Flaw(int(broken[0]), name, what))
                 return y
     if empty.any():
-        flaws.append(Flaw(int(empty.argmax()), name, "the label is missing: remove the row"))
+        flaws.append(Flaw(int(empty.argmax()), name, MISSING_LABEL))
     return np.asarray(y, dtype=None if type == "str" else type)
 
 

@@ -36,17 +36,17 @@ def _short(name: str) -> str:
     return repr(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")
 
 
-def check_names(wanted: Iterable[str], names: list[str], where: str) -> None:
-    """Refuse the first column that does not exist, and suggest a similar name."""
+def check_names(wanted: Iterable[str], names: list[str], where: str, advice: str = "") -> None:
+    """Refuse the first column that does not exist, and suggest a similar name; `advice` may be the reason."""
     for name in wanted:
         if name not in names:
             close = get_close_matches(name, names, 1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
-            hint = ""
+            hint = f" {advice}" if advice else ""
             if len(names) == 1:
                 other = [mark for mark in ";\t|," if mark in names[0]]
-                hint = f" Perhaps its delimiter is {other[0]!r}?" if other else ""
-            elif names == [str(j) for j in range(len(names))] and not name.isdecimal():
+                hint = f" Perhaps its delimiter is {other[0]!r}?" if other else hint
+            elif names == [str(j) for j in range(len(names))]:
                 hint = " If its first line has the names of the columns, pass header=True."
             raise DataError(f"{where} has no column {name!r}.{meant} Its columns are {listed(names)}.{hint}")
 
@@ -196,7 +196,7 @@ def _astray(name: str, column: Any, cell: str) -> Flaw:
     row = next(i for i, each in enumerate(column.to_pylist()) if each is not None and each.strip() == cell)
     what = f"expected a number as in most rows, got {column[row].as_py()!r:.60}"
     remedy = f"correct it, count it as missing with na=[{cell!r:.40}], or treat all values as categories with "
-    return Flaw(row, name, f"{what}: {remedy}categorical=[{name!r}]")
+    return Flaw(row, name, f"{what}: {remedy}categorical=[{name!r}]", "other")
 
 
 def _unused(name: str, target: str, first: First) -> Guess:

@@ -16,6 +16,7 @@ from perceptrons.data import files
 from perceptrons.data.batches import Batch, Source, in_order, n_workers
 from perceptrons.data.files import DataError
 from perceptrons.data.table import schema
+from perceptrons.data.table.advice import BY_NAME, located
 from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
 from perceptrons.data.table.counts import Counts
@@ -174,7 +175,7 @@ class TableSource(Source):
             tasks = (pool.submit(self._work, job) for job in jobs)
             for job, pieces in in_order(tasks, workers + 1):
                 if isinstance(pieces, Flaw):
-                    raise _located(job.block, pieces)
+                    raise self._located(job.block, pieces)
                 for piece in pieces:
                     self.counts.add(piece, self.encoding if self.frozen else None)
                     if piece.words:
@@ -206,6 +207,9 @@ class TableSource(Source):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor a number
             return job, Flaw(0, None, str(error))
 
+    def _located(self, block: CsvBlock | ArrowBlock, flaw: Flaw) -> DataError:
+        return located(block, flaw, self.frozen, self.settings.numeric)
+
     def _csv(self, path: str) -> Iterator[tuple[CsvBlock, str | None]]:
         opened, target = False, None
         dialect = self.encoding.dialect if self.frozen else None
@@ -217,7 +221,7 @@ class TableSource(Source):
                 try:
                     target, opened = self._open(path, block.names, partial(self._sample, block), block.numbers), True
                 except Flaw as flaw:
-                    raise _located(block, flaw) from None
+                    raise self._located(block, flaw) from None
             yield block, target
         if not opened and not self.frozen:
             schema.find_target(self.settings.target, block.names, files.display([path]))
@@ -265,7 +269,7 @@ class TableSource(Source):
                     checked = block.table(dict.fromkeys(block.content.column_names))
                     target, opened = self._open(path, names, lambda: checked), True  # noqa: B023
                 except Flaw as flaw:
-                    raise _located(block, flaw) from None
+                    raise self._located(block, flaw) from None
             yield block, target
 
     def _open(
@@ -304,9 +308,12 @@ class TableSource(Source):
         if gone or new:
             if self.frozen and self.dialect is not None and not self.dialect.header:
                 places = "without a header, columns are identified by position, and the labels count as a column"
-                raise DataError(f"{where} has no column {gone[0]!r} (counted from 0): {places}")
+                named = not all(name.isdecimal() for name in self.encoding.columns)
+                hint = f". {BY_NAME}" if named else ""
+                raise DataError(f"{where} has no column {gone[0]!r} (counted from 0): {places}{hint}")
             if self.frozen:
-                schema.check_names(gone, names, where)
+                none = self.dialect is not None and not set(wanted) & set(names)
+                schema.check_names(gone, names, where, BY_NAME if none else "")
             differences = {"it lacks": gone, "it adds": new}
             parts = [f"{verb} {schema.listed(which)}" for verb, which in differences.items() if which]
             before = files.display(self.paths[:1])
@@ -320,10 +327,3 @@ class Job(NamedTuple):
     block: CsvBlock | ArrowBlock
     target: str | None
     done: int  # bytes of all files up to the end of the block
-
-
-def _located(block: CsvBlock | ArrowBlock, flaw: Flaw) -> DataError:
-    place = block.place(flaw.row)
-    return DataError(
-        f"{place}: {flaw.what}" if flaw.column is None else f"{place}: column {flaw.column!r}: {flaw.what}"
-    )
