@@ -1,5 +1,7 @@
 """Tables on the command line: what is guessed is shown, can be overruled, and is remembered."""
 
+import io
+import sys
 import warnings
 
 import pytest
@@ -125,3 +127,20 @@ def test_labels_of_which_the_model_knows_none(table, tmp_path, run, ask):
     assert "is known to the model: '<=50K.', '>50K.'. The model knows '<=50K', '>50K'" in done.out
     assert "--tune" not in done.out and "labels that the model does not know" not in done.out
     assert ask("evaluate", tmp_path / "m", other)["warning"].startswith("no label of ")
+
+
+@pytest.mark.parametrize("name", ["mail.csv", "two.svm"])
+def test_the_format_of_standard_input_is_guessed(files, tmp_path, run, monkeypatch, name):
+    options = ["--target", "kind"] if name == "mail.csv" else []
+    for path in (files / name, "-"):
+        content = io.BufferedReader(io.BytesIO((files / name).read_bytes()))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
+        assert run("train", path, *options, "-m", tmp_path / str(path == "-"), "--passes", 1).code == 0
+    from_file, piped = (run("predict", tmp_path / str(is_piped), files / name).out for is_piped in (False, True))
+    assert from_file == piped
+
+
+def test_standard_input_whose_format_is_not_clear(tmp_path, run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"some prose\n" * 9))))
+    done = run("train", "-", "--target", "y", "-m", tmp_path / "m")
+    assert done.code == 2 and "its format is not clear" in done.err and "--format" in done.err
