@@ -44,7 +44,7 @@ CELLS = {
     f"a,c,y\n{GOOD}1e200,v,1\n": "0.csv:42: the squared length of the row overflows float64: rescale the features",
     f"a,c,y\n{GOOD}1,v\n": "0.csv:42: the row has 2 columns, expected 3: 1,v",
     f"a,c,y\n{GOOD}1,v,0,9\n": "0.csv:42: the row has 4 columns, expected 3: 1,v,0,9",
-    f"a,c,y\n1\n{GOOD}": "0.csv:2: the row has 1 columns, expected 3: 1",
+    f"a,c,y\n1\n{GOOD}": "0.csv:2: the row has 1 column, expected 3: 1",
     "y\n1\n": "0.csv has no columns of features besides the labels 'y'",
     "\n\n": "0.csv is empty: expected a line with column names",
     "day,y\n2020-01-01,1\n": "0.csv has no columns of features besides the labels 'y'. Column 'day' holds dates: treat "

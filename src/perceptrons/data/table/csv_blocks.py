@@ -213,7 +213,8 @@ class CsvBlock:
         count, found = COLUMNS.fullmatch(message), CONVERSION.fullmatch(message)
         if count is not None:
             expected, got, text = count.groups()
-            return Flaw(0, None, f"the row has {got} columns, expected {expected}: {' '.join(text.split()):.60}")
+            has = f"the row has {got} column{'' if got == '1' else 's'}"
+            return Flaw(0, None, f"{has}, expected {expected}: {' '.join(text.split()):.60}")
         if found is None:
             return Flaw(0, None, f"cannot be read from here on: {message}")
         column, type, what = found.groups()
