@@ -1,5 +1,7 @@
 """Tables on the command line: what is guessed is shown, can be overruled, and is remembered."""
 
+import io
+import sys
 import warnings
 
 import pytest
@@ -89,3 +91,56 @@ def test_other_encodings_are_noted(table, tmp_path, run):
     assert "Windows-1252" in done.out and "--encoding" in done.out and "Straße" in done.out
     told = run("train", path, "--target", "y", "-m", tmp_path / "m", "--dry-run", "--encoding", "latin-1")
     assert "note:" not in told.out and "Straße" in told.out
+
+
+def test_notes_are_printed_once(table, tmp_path, run):
+    path = table("Straße,y\nKöln,0\nBonn,1\n".encode("latin-1"))
+    done = run("train", path, "--target", "y", "-m", tmp_path / "m", "--passes", 1)
+    assert done.code == 0 and (done.out + done.err).count("note:") == 1
+    done = run("predict", tmp_path / "m", path)
+    assert done.err.count("note:") == 1
+
+
+def test_missing_labels_are_counted(table, tmp_path, run):
+    for labels in (["u", "v", ""], ["1", "2", ""], ["1.0", "2.0", "NaN"], ["true", "false", ""]):
+        path = table("a,y\n" + "".join(f"{i % 4},{label}\n" for i, label in enumerate(labels * 3)))
+        done = run("train", path, "--target", "y", "--dry-run")
+        assert "2 different values" in done.lines[3] and done.lines[3].endswith(" 3"), labels
+
+
+def test_dates_are_not_offered_as_numbers(table, run):
+    path = table("id,day,a,y\n" + "".join(f"{i},2024-01-{i % 28 + 1:02},{i % 5},{i % 2}\n" for i in range(50)))
+    done = run("train", path, "--target", "y", "--dry-run")
+    assert "to learn from id nevertheless: --numeric, --categorical or --text" in done.lines
+    assert "to learn from day nevertheless: --categorical or --text" in done.lines
+
+
+def test_a_wrong_share_is_refused_before_the_table_is_shown(table, tmp_path, run):
+    done = run("train", table(ADULT), "--target", "2", "-m", tmp_path / "m", "--validation", "20")
+    assert done.code == 2 and done.out == "" and "expected a share between 0 and 1" in done.err
+
+
+def test_labels_of_which_the_model_knows_none(table, tmp_path, run, ask):
+    assert run("train", table(ADULT), "--target", "2", "-m", tmp_path / "m", "--passes", 2).code == 0
+    other = table(ADULT.replace("50K", "50K."), "test.csv")
+    done = run("evaluate", tmp_path / "m", other)
+    assert "is known to the model: '<=50K.', '>50K.'. The model knows '<=50K', '>50K'" in done.out
+    assert "--tune" not in done.out and "labels that the model does not know" not in done.out
+    assert ask("evaluate", tmp_path / "m", other)["warning"].startswith("no label of ")
+
+
+@pytest.mark.parametrize("name", ["mail.csv", "two.svm"])
+def test_the_format_of_standard_input_is_guessed(files, tmp_path, run, monkeypatch, name):
+    options = ["--target", "kind"] if name == "mail.csv" else []
+    for path in (files / name, "-"):
+        content = io.BufferedReader(io.BytesIO((files / name).read_bytes()))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
+        assert run("train", path, *options, "-m", tmp_path / str(path == "-"), "--passes", 1).code == 0
+    from_file, piped = (run("predict", tmp_path / str(is_piped), files / name).out for is_piped in (False, True))
+    assert from_file == piped
+
+
+def test_standard_input_whose_format_is_not_clear(tmp_path, run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"some prose\n" * 9))))
+    done = run("train", "-", "--target", "y", "-m", tmp_path / "m")
+    assert done.code == 2 and "its format is not clear" in done.err and "--format" in done.err

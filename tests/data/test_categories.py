@@ -24,8 +24,8 @@ def test_blanks_and_missing_categories_are_one(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("c,y\n u,0\nu ,1\n  ,0\nmissing,1\n,0\n")
     source = TableSource([str(path)], format="csv", target="y", missing=0)
-    assert names_of(source) == [["c=u"], ["c=u"], ["c=missing"], ["c=missing"], ["c=missing"]]
-    assert source.encoding.n_features == 2
+    assert names_of(source) == [["c=u"], ["c=u"], ["c=(missing)"], ["c=missing"], ["c=(missing)"]]
+    assert source.encoding.n_features == 3  # no cell can be written like a missing one
 
 
 def test_dictionaries_with_more_than_the_rows(tmp_path):
@@ -33,8 +33,8 @@ def test_dictionaries_with_more_than_the_rows(tmp_path):
     column = pa.DictionaryArray.from_arrays(pa.array([2, 4, None, 1, 3, 2], pa.int8()), words)
     pa.feather.write_feather(pa.table({"c": column, "y": [0, 1, 0, 1, 0, 1]}), tmp_path / "a.feather")
     source = TableSource([str(tmp_path / "a.feather")], format="arrow", target="y", missing=0)
-    assert names_of(source) == [["c=a"], ["c=b"], ["c=missing"], ["c=b"], ["c=missing"], ["c=a"]]
-    assert source.encoding.seen == [("c", "a"), ("c", "b"), ("c", "missing")]
+    assert names_of(source) == [["c=a"], ["c=b"], ["c=(missing)"], ["c=b"], ["c=(missing)"], ["c=a"]]
+    assert source.encoding.seen == [("c", "a"), ("c", "b"), ("c", "")]
 
 
 def test_numbers_of_categories_do_not_depend_on_where_batches_end():

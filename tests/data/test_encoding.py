@@ -28,7 +28,7 @@ def test_missing_values_are_filled(tmp_path, form):
     found = [{name: x for name, x in row.items() if not name.startswith("t[")} for row in named(source)[0]]
     assert found == [
         {"x": 1, "n": -1, "void": -1, "c=u": 1},
-        {"x": -1, "n": 2, "void": -1, "c=missing": 1},
+        {"x": -1, "n": 2, "void": -1, "c=(missing)": 1},
         {"x": 3, "n": 3, "void": -1, "c=v": 1},
     ]
     assert [sum(name.startswith("t[") for name in row) for row in named(source)[0]] == [0, 1, 0]

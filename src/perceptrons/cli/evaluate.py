@@ -40,7 +40,13 @@ def command(model: str, data: tuple[str, ...], as_json: bool, **given: Any) -> N
     guesses.lacked(source)
     summary: dict[str, Any] = {"model": model, "data": source.name, **confusion.summary()}
     summary["warning"] = None
-    if summary["error"] >= summary["error_of_most_frequent_class"]:
+    if not confusion.n_known:
+        theirs, ours = (
+            [repr(output.label(each)) for each in them] for them in (confusion.strangers, confusion.classes)
+        )
+        what = f"no label of {source.name} is known to the model: {output.listed(theirs, 6)}"
+        summary["warning"] = f"{what}. The model knows {output.listed(ours, 6)}: write labels as the training rows do"
+    elif summary["error"] >= summary["error_of_most_frequent_class"]:
         summary["warning"] = no_better(confusion.baseline, saved)
     if as_json:
         output.as_json(summary)
@@ -69,13 +75,13 @@ def compared(saved: Saved, source: Source, bar: output.Bar) -> Confusion:
 def show(confusion: Confusion, summary: dict[str, Any]) -> None:
     """Print the same facts for people."""
     labels, known = confusion.labels, confusion.known
-    output.heading(f"{summary['data']}: {summary['rows']:,} rows, {known} classes")
+    output.heading(f"{summary['data']}: {output.count(summary['rows'], 'row')}, {output.count(known, 'class')}")
     error = output.style(output.percent(summary["error"]), bold=True)
     output.say("error ", error, f": {summary['wrong']:,} of {summary['rows']:,} rows wrong")
     output.say(f"{confusion.baseline}: {output.percent(confusion.baseline.error)}")
     if summary["warning"]:
         output.warn(summary["warning"])
-    if confusion.strangers:
+    if confusion.strangers and confusion.n_known:
         listed = output.listed(labels[known:], 6)
         output.say(output.style(f"labels that the model does not know: {listed}", fg="yellow"))
     output.say()

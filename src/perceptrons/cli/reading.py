@@ -60,7 +60,12 @@ READING = [
     ),
     click.option("--decimal", type=click.Choice([".", ","]), help="CSV: decimal point.  [default: guessed]"),
     click.option("--encoding", metavar="NAME", help="CSV: encoding, such as latin-1.  [default: guessed]"),
-    click.option("--na", callback=names, metavar="A,B,…", help="CSV: cells that count as missing, such as '?'."),
+    click.option(
+        "--na",
+        callback=names,
+        metavar="A,B,…",
+        help="CSV: cells that count as missing besides empty ones, such as 'unknown'.  [default: NA, null, ?, …]",
+    ),
 ]
 MISSING = click.option(
     "--missing",
@@ -195,10 +200,12 @@ def for_model(data: Any, given: dict[str, Any], saved: Any, labels: bool = True)
 
 def _kind(data: Any, known: dict[str, Any]) -> str:
     """The format of files by name or content, else the one that a model was trained on."""
-    from perceptrons.data.files import DataError, expand
+    from perceptrons.data.files import STDIN, DataError, expand
     from perceptrons.data.source import detect_format
 
     first = expand(data)[0]
+    if first == STDIN and known.get("format") in FORMATS:  # what has arrived of a stream may not show its format
+        return str(known["format"])
     try:
         return detect_format(first)
     except DataError as error:

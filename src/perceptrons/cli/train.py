@@ -79,7 +79,8 @@ GROUPS = {
     "--tune",
     is_flag=True,
     help="Choose rule, its parameters, class weights and the number of passes (at most --passes): by the held-out "
-    "error, by cross-validation without --validation, or by the online error with --passes 1. Then train on all rows.",
+    "error, by cross-validation without --validation, or by the online error with --passes 1. Then train on all rows "
+    "that are not held out.",
 )
 @click.option(
     "--tol",
@@ -122,6 +123,7 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
     (see --cache).
     """
     begun = time.perf_counter()
+    reading.share_of(given["validation"])  # refuse a wrong share before any work
     check(settled(given, columns_of(None, given)))
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
@@ -130,9 +132,10 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
         return
     if path is None:
         raise click.UsageError("Missing option '-m' / '--model': name the file to save the model to, or use --dry-run")
+    told: set[str] = set()
     if not (as_json or quiet):
         with Reader().unless_unread():
-            guesses.show(source, only=False)
+            told = guesses.show(source, only=False)
     output.spare(path, *source.paths, given["validation"] or "")
     given = settled(given, columns_of(source, given))
     if given["tune"] and source.is_stream:  # it is read once more to learn from all rows
@@ -156,7 +159,7 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
         output.as_json(summary)
     elif not quiet:
         show(result, summary)
-        guesses.lacked(source)
+        guesses.lacked(source, told)
     result.run.resume_interrupt()
 
 

@@ -153,6 +153,13 @@ def open_binary(path: str) -> Stream:
     return Stream(Unpacked(raw, codecs[0], path) if codecs else raw, raw)
 
 
+def peek() -> bytes:
+    """The first bytes of standard input, which stay there; nothing if it is closed, compressed, or cannot be peeked."""
+    look = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+    begin: bytes = b"" if look is None else look(1 << 16)
+    return b"" if any(begin.startswith(magic) for magic in MAGIC) else begin
+
+
 def _unpacking(file: Any, codec: str, path: str) -> Any:
     if codec == "gzip":
         import gzip

@@ -124,15 +124,22 @@ def _made(format: str, paths: list[str], settings: dict[str, Any], scale: str) -
 
 
 def detect_format(path: str) -> str:
-    """Detect the format of a file by the ending of its name, or by its first lines: svmlight, TSV or CSV."""
+    """Detect the format of a file by the ending of its name, or by its first lines: svmlight, TSV or CSV.
+
+    Of standard input, the bytes that have arrived so far decide; they will be read again.
+    """
     ending = ENDINGS.get(files.extension(path))
     if ending is not None:
         return ending
     unknown = f"{files.display([path])}: its format is not clear: set format to one of {', '.join(FORMATS)}"
-    if files.is_stream(path):  # its first line could not be read again
+    if path == files.STDIN:
+        begin = files.peek()
+    elif files.is_stream(path):  # its first line could not be read again
         raise DataError(unknown)
-    with files.open_binary(path) as stream:
-        lines = [line for line in stream.read(1 << 16).splitlines() if line.strip()]
+    else:
+        with files.open_binary(path) as stream:
+            begin = stream.read(1 << 16)
+    lines = [line for line in begin.splitlines() if line.strip()]
     data = [line for line in lines if not line.lstrip().startswith(b"#")]
     if data and LINE.match(data[0]):
         return "svmlight"

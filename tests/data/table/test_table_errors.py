@@ -31,19 +31,20 @@ def error(tmp_path, *contents, format="csv", target="y", missing="error", **sett
 
 
 MISSING = "the value is missing: remove the row, drop the column, or put {} in its place with missing='mean'"
+ADVICE = ": correct it, count it as missing with na=['{}'], or treat all values as categories with categorical=['{}']"
 GOOD = "1,u,0\n" * 40
 
 CELLS = {
     "a,c,y\n1,u,0\n,u,1\n": "0.csv:3: column 'a': " + MISSING.format("a number"),
     "a,c,y\n1,u,0\nNA,,1\n": "0.csv:3: column 'a': " + MISSING.format("a number"),
-    'a,c,y\n1,"u\n\nv",0\n\n1,,1\n': "0.csv:6: column 'c': " + MISSING.format("the category 'missing'"),
+    'a,c,y\n1,"u\n\nv",0\n\n1,,1\n': "0.csv:6: column 'c': " + MISSING.format("the category '(missing)'"),
     "a,c,y\n1,u,0\n1,u,\n": "0.csv:3: column 'y': the label is missing: remove the row",
     "a,c,y\n1,u,x\n1,u,\n": "0.csv:3: column 'y': the label is missing: remove the row",
     f"\r\na,c,y\r\n{GOOD}inf,v,1\r\n": "0.csv:43: column 'a': got inf, expected a finite number",
     f"a,c,y\n{GOOD}1e200,v,1\n": "0.csv:42: the squared length of the row overflows float64: rescale the features",
     f"a,c,y\n{GOOD}1,v\n": "0.csv:42: the row has 2 columns, expected 3: 1,v",
     f"a,c,y\n{GOOD}1,v,0,9\n": "0.csv:42: the row has 4 columns, expected 3: 1,v,0,9",
-    f"a,c,y\n1\n{GOOD}": "0.csv:2: the row has 1 columns, expected 3: 1",
+    f"a,c,y\n1\n{GOOD}": "0.csv:2: the row has 1 column, expected 3: 1",
     "y\n1\n": "0.csv has no columns of features besides the labels 'y'",
     "\n\n": "0.csv is empty: expected a line with column names",
     "day,y\n2020-01-01,1\n": "0.csv has no columns of features besides the labels 'y'. Column 'day' holds dates: treat "
@@ -87,7 +88,29 @@ TOLD = [
         "0.csv has no column 'y'. Its columns are '0', '1'. If its first line has the names of the "
         "columns, pass header=True.",
     ),
-    ("a,y\n1 apple,0\n2,1\n", {"numeric": ["a"]}, "0.csv:2: column 'a': expected a number, got '1 apple'"),
+    (
+        "a,y\n1 apple,0\n2,1\n",
+        {"numeric": ["a"]},
+        "0.csv:2: column 'a': expected a number, got '1 apple': correct it, or count it as missing with na=['1 apple']",
+    ),
+    (
+        "a,b,y\n1,2,0\n2,3,1\n4,5,1\n",
+        {"header": False, "target": "2"},
+        "0.csv:1: column '0': expected a number as in most rows, got 'a': correct it, count it as missing with "
+        "na=['a'], or treat all values as categories with categorical=['0']. Perhaps the first line has the names of "
+        "the columns: pass header=True",
+    ),
+    (
+        "2019,2020,2021\n1,2,0\n2,3,1\n",
+        {"target": "2021"},
+        "0.csv has no column '2021'. Its columns are '0', '1', '2'. If its first line has the names of the "
+        "columns, pass header=True.",
+    ),
+    (
+        "a,y\n1,u\n2, NA\n",
+        {},
+        "0.csv:3: column 'y': the label 'NA' counts as missing: remove the row; if it is a class, pass na=['?']",
+    ),
 ]
 
 
@@ -107,6 +130,11 @@ def test_numbers_that_are_hardly_classes(tmp_path):
     )
     source = TableSource([str(tmp_path / "0.csv")], format="csv", target="y", categorical=["y"])
     assert [label for batch in source.batches() for label in batch.y.tolist()] == list(range(500))
+    content = "a,y\n" + "".join(f"{i % 7},{i}.25\n" for i in range(500))
+    assert "has 500 different numbers in the first 500 rows, too many for classes" in error(tmp_path, content)
+    assert "'y' has numbers such as 0.5, which are not classes: name another" in error(tmp_path, "a,y\n1,0\n2,0.5\n")
+    source = TableSource([str(tmp_path / "0.csv")], format="csv", target="y", categorical=["y"])
+    assert [label for batch in source.batches() for label in batch.y.tolist()] == ["0", "0.5"]
 
 
 @pytest.mark.parametrize("block", [64, 1 << 22])
@@ -122,7 +150,7 @@ def test_cells_of_later_blocks(tmp_path, monkeypatch):
     for name in ("BEGINNING", "BLOCK"):
         monkeypatch.setattr(csv_blocks, name, 64)
     wrong = error(tmp_path, f'a,c,y\n1,"u\n\nu",0\n{GOOD}1,u,0\nxyz,v,1\n')
-    assert wrong == "0.csv:46: column 'a': expected a number, got 'xyz'"
+    assert wrong == "0.csv:46: column 'a': expected a number, got 'xyz'" + ADVICE.format("xyz", "a")
     wrong = error(tmp_path, f"a,c,y\n{GOOD}1,v,yes\n")
     assert wrong == "0.csv:42: column 'y': expected an integer, as in the rows before, got 'yes'"
     monkeypatch.setattr(files, "LONGEST", 1 << 20)
@@ -158,7 +186,8 @@ def test_columns_of_further_files(tmp_path):
     differ = "1.csv: its columns differ from those of 0.csv: it lacks"
     assert error(tmp_path, first, second) == f"{differ} 'b', and it adds 'c'"
     assert error(tmp_path, first, "a,b\n1,2\n") == f"{differ} 'y'"
-    assert error(tmp_path, first, "a,b,y\n1,u,0\n") == "1.csv:2: column 'b': expected a number, got 'u'"
+    wrong = error(tmp_path, first, "a,b,y\n1,u,0\n")
+    assert wrong == "1.csv:2: column 'b': expected a number, got 'u'" + ADVICE.format("u", "b")
     like = Encoding("y", "int64", ["a", "b"], [], [], [])
     assert error(tmp_path, second, target=None, like=like) == (
         "0.csv has no column 'b'. Its columns are 'a', 'c', 'y'."
@@ -166,6 +195,26 @@ def test_columns_of_further_files(tmp_path):
     assert "has no column 'z'" in error(tmp_path, first, target="z", like=like)
     with pytest.raises(TypeError, match=r"as in model\.encoding_, got dict"):
         TableSource([str(tmp_path / "0.csv")], format="csv", like={})
+
+
+def test_headers_that_a_model_does_not_expect(tmp_path):
+    (tmp_path / "bare.csv").write_text("1,0\n2,1\n3,0\n")
+    source = TableSource([str(tmp_path / "bare.csv")], format="csv", target="1")
+    list(source.batches())
+    assert not source.dialect.header
+    remedy = "remove it, because the model was trained on a file without names"
+    assert error(tmp_path, "a,y\n1,0\n", target=None, like=source.encoding) == (
+        "0.csv:1: column '1': expected an integer, as in the rows before, got 'y'. "
+        f"Perhaps the first line has the names of the columns: {remedy}"
+    )
+    (tmp_path / "named.csv").write_text("a,y\n1,0\n2,1\n3,0\n")
+    like = TableSource([str(tmp_path / "named.csv")], format="csv", target="y")
+    list(like.batches())
+    add = " The model knows its columns by name: if the file has no line with names, add it."
+    assert error(tmp_path, "1,0\n2,1\n", target=None, like=like.encoding) == (
+        f"0.csv has no column 'a'. Its columns are '1', '0'.{add}"
+    )
+    assert error(tmp_path, "1,0\n2,1\n", target=None, like=like.encoding, header=False).endswith(add)
 
 
 def test_parquet(tmp_path):
@@ -181,7 +230,7 @@ def test_parquet(tmp_path):
     assert wrong(x=[float("nan"), 2.0, 3.0]).startswith("0.parquet: row 1: column 'x': the value is missing")
     assert wrong(x=[1.0, 2.0, -float("inf")]) == "0.parquet: row 3: column 'x': got -inf, expected a finite number"
     assert wrong(y=[0, None, 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
-    assert wrong(y=[0.5, float("nan"), 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
+    assert wrong(y=[2.0, float("nan"), 1]) == "0.parquet: row 2: column 'y': the label is missing: remove the row"
     assert (
         wrong(x=[[1], [2], [3]])
         == "0.parquet: column 'x' holds list<element: int64>, which cannot be a feature: drop it"

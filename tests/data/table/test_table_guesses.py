@@ -232,21 +232,24 @@ def test_numbers_are_numbers_however_they_are_written(tmp_path, monkeypatch):
     assert np.vstack([batch.rows.values for batch in made.batches()])[:, 0].tolist() == plain
 
 
-@pytest.mark.parametrize("mark", ["", " ", "      ", " " * 20, "NA", " ?", "?", "-", "null", "#N/A"])
+@pytest.mark.parametrize(
+    "mark", ["", " ", "      ", " " * 20, "NA", " ?", "?", "-", "null", "#N/A", "None", "none", "nan"]
+)
 def test_cells_that_are_missing(tmp_path, mark):
     text = f"a,c,y\n1,u,0\n{mark},{mark},1\n3,u,0\n4,v,1\n"
     made = TableSource(write(tmp_path / "a.csv", text), format="csv", target="y")
     rows = named(made)[0]
-    assert rows[3] == {"a": 4.0, "c=v": 1.0} and rows[1]["a=missing"] == 1.0 and "a" not in rows[1]
+    assert rows[3] == {"a": 4.0, "c=v": 1.0} and rows[1]["a=(missing)"] == 1.0 and "a" not in rows[1]
     assert made.counts.missing["a"] == 1 and made.counts.rows == 4
-    assert ("c=missing" in rows[1]) == (mark.strip() in ("", "?"))
+    assert ("c=(missing)" in rows[1]) == (mark not in ("-", "none"))
 
 
 def test_told_marks_of_missing_cells(tmp_path):
-    text = "a,c,y\n1,u,0\nwho,who,1\n3,u,0\n?,v,1\n"
+    text = "a,c,y\n1,u,0\nwho,who,1\n3,u,0\n?,v,1\nNA,NA,0\n"
     made = TableSource(write(tmp_path / "a.csv", text), format="csv", target="y", na=["who"])
     rows = named(made)[0]
-    assert rows[1] == {"a=missing": 1.0, "c=missing": 1.0} and rows[3] == {"a=missing": 1.0, "c=v": 1.0}
+    assert rows[1] == {"a=(missing)": 1.0, "c=(missing)": 1.0} and rows[3] == {"a=(missing)": 1.0, "c=v": 1.0}
+    assert rows[4] == {"a=(missing)": 1.0, "c=NA": 1.0}  # what is told is all that is missing in categories
 
 
 def test_roles_in_parquet(tmp_path):

@@ -8,7 +8,7 @@ from naive_tables import write
 
 from perceptrons.data import batches as sizes
 from perceptrons.data.table import csv_blocks
-from perceptrons.data.table.encoding import Encoding
+from perceptrons.data.table.encoding import MISSING, Encoding
 from perceptrons.data.table.tables import TableSource
 
 ROWS = [
@@ -53,11 +53,11 @@ def expected(columns, scale, means=None, known=None):
         entry = {}
         for name in columns:
             if name == "job":
-                entry[f"job={row[name] or 'missing'}"] = 1.0
+                entry[f"job={row[name] or '(missing)'}"] = 1.0
             elif name != "y":
                 value = row[name]
                 if value is None:
-                    entry[f"{name}=missing"] = 1.0
+                    entry[f"{name}=(missing)"] = 1.0
                     value = None if scale == "standard" and means is None else (means or {}).get(name, 0.0)
                 if value is not None and (value != 0.0 or scale == "standard"):
                     entry[name] = value
@@ -86,10 +86,10 @@ def test_missing_cells_by_definition(tmp_path, monkeypatch, form, columns, scale
 
 def test_indicators_that_training_has_not_seen(tmp_path):
     trained = Encoding("y", "int64", ["age", "pay"], [], [], [], missing="mean", sparse=True, scale="standard")
-    trained.seen.append(("age", "missing"))
+    trained.seen.append(("age", MISSING))
     trained = Encoding.from_state(*trained.state())
     source = TableSource(files_of(tmp_path, "csv", ["age", "pay", "y"]), format="csv", like=trained)
-    known = {"age", "pay", "age=missing"}
+    known = {"age", "pay", "age=(missing)"}
     assert entries(source) == expected(["age", "pay", "y"], "standard", {}, known)
 
 
@@ -117,6 +117,40 @@ def test_encodings_of_older_versions_refuse_missing_cells_and_do_not_scale():
     assert old.scale == "none" and old.missing is None and old.means == {} and old.dialect is None
 
 
+def read_like(tmp_path, text, **settings):
+    return TableSource(write(tmp_path / "a.csv", text), format="csv", **settings)
+
+
+@pytest.mark.parametrize("hash_bits", [None, 8])
+def test_the_word_missing_is_not_a_missing_cell(tmp_path, hash_bits):
+    text = "c,y\nmissing,0\n,1\nu,0\nNA,1\n"
+    rows = entries(read_like(tmp_path, text, target="y", hash_bits=hash_bits))
+    assert rows[1] == rows[3] != rows[0] != rows[2] != rows[1]
+    if hash_bits is None:
+        assert rows[:3] == [{"c=missing": 1.0}, {"c=(missing)": 1.0}, {"c=u": 1.0}]
+
+
+@pytest.mark.parametrize("hash_bits", [None, 8])
+def test_models_of_earlier_versions_read_as_they_did(tmp_path, hash_bits):
+    """They took the word "missing" for a missing cell, and "NA" for a word."""
+    text = "a,c,y\n1,missing,0\n,,1\n3,NA,0\n4,?,1\n"
+    source = read_like(tmp_path, "a,c,y\n1,missing,0\n2,u,1\n", target="y", hash_bits=hash_bits, na=[])
+    word = entries(source)[0]  # where the word "missing" is hashed
+    encoding = source.encoding
+    meta, lists = encoding.state()
+    del meta["absent"], meta["dialect"]["words"]
+    if hash_bits is None:
+        lists = {"column": ["c", "c", "a"], "category": ["missing", "NA", "missing"]}
+    old = Encoding.from_state(meta, lists)
+    assert Encoding.from_state(*old.state()) == old
+    rows = [{name: x for name, x in row.items() if name != "a"} for row in entries(read_like(tmp_path, text, like=old))]
+    if hash_bits is None:
+        gap = {"c=(missing)": 1.0}
+        assert rows == [gap, gap | {"a=(missing)": 1.0}, {"c=NA": 1.0}, gap]
+    else:
+        assert rows[0] == rows[3] == rows[1] != rows[2] and rows[0].items() <= word.items()
+
+
 @pytest.mark.parametrize(
     "part, value",
     [
@@ -136,6 +170,9 @@ def test_encodings_of_older_versions_refuse_missing_cells_and_do_not_scale():
         ("dialect", {"encoding": "no-such"}),
         ("dialect", {"encoding": "zip"}),
         ("dialect", {"na": [1]}),
+        ("dialect", {"words": [1]}),
+        ("absent", "gone"),
+        ("absent", []),
         ("dialect", {"other": 1}),
         ("dialect", "csv"),
     ],

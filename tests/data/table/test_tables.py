@@ -225,7 +225,7 @@ def test_integers_may_become_fractions(tmp_path, small):
 
 
 def test_labels_keep_their_type(tmp_path):
-    for labels, kind in {"1,2": "i", "0.5,1": "f", "true,false": "b", "x,1": "U"}.items():
+    for labels, kind in {"1,2": "i", "1.0,2.0": "f", "true,false": "b", "x,1": "U"}.items():
         one, two = labels.split(",")
         (batch,) = TableSource(write(tmp_path / "a", f"a,y\n1,{one}\n2,{two}\n"), format="csv", target="y").batches()
         assert batch.y.dtype.kind == kind, labels

@@ -83,6 +83,11 @@ class Confusion:
         return baseline(labels, [rows[number] for number in range(len(labels))])
 
     @property
+    def n_known(self) -> int:
+        """The number of rows with labels that the model knows."""
+        return sum(count for (truth, _), count in self.pairs.items() if truth < self.known)
+
+    @property
     def wrong(self) -> int:
         return sum(count for (truth, guess), count in self.pairs.items() if truth != guess)
 

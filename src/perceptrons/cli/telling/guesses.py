@@ -20,27 +20,34 @@ TREATED = {
     "empty": "dropped: empty",
     "ignored": "ignored",
 }
+NOTHING: frozenset[str] = frozenset()
 MARKS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar"}
 
 
-def show(source: Source, only: bool) -> None:
-    """Print how a table is read and how its columns are treated. only: whether nothing else will be printed."""
+def show(source: Source, only: bool) -> set[str]:
+    """Print how a table is read and how its columns are treated; returns the notes that were printed.
+
+    only: whether nothing else will be printed.
+    """
     look: Any = getattr(source, "look", None)
     if look is None:
         if only:
             output.say(f"{source.name}: all features are numbers; nothing is guessed")
-        return
+        return set()
     guesses, dialect = look(), getattr(source, "dialect", None)
     how = "" if dialect is None else f": {_written(dialect)}"
     output.heading(f"{source.name}{how}")
     rows = _one_by_one(guesses) if len(guesses) <= MOST else _groups(guesses)
     missing = f"missing of {getattr(source, 'sampled', 0):,}"
     output.table(["column", "treated as", "because", "examples", missing], rows, left=4)
-    dropped = [guess.column for guess in guesses if guess.kind in ("id", "date")]
-    if dropped:
-        output.say(f"to learn from {output.listed(dropped, 3)} nevertheless: --numeric, --categorical or --text")
-    notes(source)
+    for numeric in (True, False):  # dates are not numbers
+        dropped = [each.column for each in guesses if each.kind == ("id" if numeric else "date")]
+        if dropped:
+            ways = ["--numeric, "] * numeric + ["--categorical or --text"]
+            output.say(f"to learn from {output.listed(dropped, 3)} nevertheless: {''.join(ways)}")
+    told = notes(source)
     output.say()
+    return told
 
 
 def _written(dialect: Any) -> str:
@@ -74,15 +81,20 @@ def _groups(guesses: list[Any]) -> list[list[str]]:
     return lines
 
 
-def notes(source: Source, err: bool = False) -> None:
-    """Print what the user should know about the files."""
-    for note in sorted(getattr(source, "notes", ())):
+def notes(source: Source, told: set[str] | frozenset[str] = NOTHING, err: bool = False) -> set[str]:
+    """Print what the user should know about the files, except what was `told`; returns all of it."""
+    found: set[str] = set(getattr(source, "notes", ()))
+    for note in sorted(found - told):
         output.say(output.style(f"note: {note.replace('with encoding', 'with --encoding')}", fg="yellow"), err=err)
+    return found
 
 
-def lacked(source: Source) -> None:
-    """Say on standard error what the rows lacked: missing cells, and categories that training has not seen."""
-    notes(source, err=True)
+def lacked(source: Source, told: set[str] | frozenset[str] = NOTHING) -> None:
+    """Say on standard error what the rows lacked: missing cells, and categories that training has not seen.
+
+    told: notes that were printed before.
+    """
+    notes(source, told, err=True)
     counts: Any = getattr(source, "counts", None)
     if counts is None:
         return

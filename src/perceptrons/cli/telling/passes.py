@@ -106,9 +106,13 @@ class Telling(Reader):
         """The table of passes, with the heading before the first one."""
         if self.table is None:
             n_rows, labels = task.material.n_rows, [output.label(label) for label in task.classes.tolist()]
-            sizes = f"{n_rows:,} rows, {task.n_features:,} features, {len(labels)} classes"
+            sizes = [
+                output.count(n_rows, "row"),
+                output.count(task.n_features, "feature"),
+                output.count(len(labels), "class"),
+            ]
             assert task.source is not None
-            output.heading(f"{task.source.name}: {sizes} ({output.listed(labels, 6)})")
+            output.heading(f"{task.source.name}: {', '.join(sizes)} ({output.listed(labels, 6)})")
             output.say(self.how)
             output.say()
 

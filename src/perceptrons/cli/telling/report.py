@@ -116,8 +116,6 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     output.say(*ending(summary), kept_text(summary))
     if summary["warning"]:
         output.warn(summary["warning"])
-    if summary["converged"] and summary["training_error"] and summary["held_out_error"] is None:
-        output.say("the last weight vector separates the rows, but the readout does not: try --readout last")
     if summary["margin_bound"] is not None:
         learner = result.saved.learner
         unit = "rows" if learner.scaling is None else "scaled rows"

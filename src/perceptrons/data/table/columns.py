@@ -14,12 +14,13 @@ from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.table.csr import Csr, beside, compact, nonzeros, ones, present
 from perceptrons.data.table.csv_blocks import Flaw
-from perceptrons.data.table.encoding import MISSING, Encoding
+from perceptrons.data.table.encoding import MISSING, SHOWN, Encoding
 from perceptrons.data.table.noted_words import NotedWords
 from perceptrons.data.table.settings import MEAN
 from perceptrons.data.table.text import hashes, word_rows
 from perceptrons.data.table.values import array_of, is_view, nulls_of, values_of
 
+MISSING_LABEL = "the label is missing: remove the row"
 SHARED = 4  # a dictionary of texts may take SHARED times the longest row
 
 
@@ -100,7 +101,7 @@ def encode(
         hashed = _hashed(categories, texts, encoding, noted) if encoding.n_hashed or texts else None
         names, onehot = ([], []) if encoding.n_hashed else (list(encoding.categories), categories)
         codes, words = [codes for codes, _ in onehot], [column.to_pylist() for _, column in onehot]
-        if encoding.indicates:  # the feature "age=missing"
+        if encoding.indicates:  # the feature "age=(missing)"
             names += list(absent)
             codes += [mask.astype(np.int64) - 1 for mask in absent.values()]
             words += [[MISSING] for _ in absent]
@@ -202,14 +203,16 @@ def _categories(
     if name in encoding.flags:
         column = compute.if_else(column.cast("bool"), "True", "False")
     codes, words = _coded(column)
-    blank = compute.equal(words, "")
+    blank = compute.equal(words, MISSING)
     empty = np.append(values_of(blank.cast("uint8"), np.bool_), True)[codes]  # an empty CSV cell is null, code −1
     if empty.any():
         missing[name] = int(empty.sum())
         if encoding.fill(name) is None:
-            flaws.append(_missing(empty, name, f"the category {MISSING!r}"))
+            flaws.append(_missing(empty, name, f"the category {SHOWN!r}"))
+    if encoding.absent != MISSING:
+        words = compute.if_else(compute.equal(words, encoding.absent), MISSING, words)
     last = pa.repeat(pa.scalar(MISSING, pa.large_string()), 1)  # the category of nulls, whose code is −1
-    unique = pa.concat_arrays([compute.if_else(blank, MISSING, words), last]).dictionary_encode()
+    unique = pa.concat_arrays([words, last]).dictionary_encode()
     codes, used = compact(values_of(unique.indices, np.int32).astype(np.int64)[codes], len(unique.dictionary))
     return codes, unique.dictionary.take(array_of(used))
 
@@ -269,7 +272,7 @@ def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray
                 flaws.append(Flaw(int(broken[0]), name, what))
                 return y
     if empty.any():
-        flaws.append(Flaw(int(empty.argmax()), name, "the label is missing: remove the row"))
+        flaws.append(Flaw(int(empty.argmax()), name, MISSING_LABEL))
     return np.asarray(y, dtype=None if type == "str" else type)
 
 
@@ -284,6 +287,8 @@ def _hashed(categories: list[tuple[Any, Any]], texts: list[Any], encoding: Encod
         features = np.empty((len(categories[0][0]), len(categories)), dtype=np.uint32)
         for c, (name, (codes, words)) in enumerate(zip(encoding.categories, categories, strict=True)):
             begin = pa.scalar(f"{name}=", pa.large_string())
+            if encoding.absent != MISSING:
+                words = compute.if_else(compute.equal(words, MISSING), encoding.absent, words)
             full = compute.binary_join_element_wise(begin, words, pa.scalar("", pa.large_string()))
             features[:, c] = (hashes(full, encoding.hash_bits) + np.uint32(first))[codes]
         parts.append(ones(features))

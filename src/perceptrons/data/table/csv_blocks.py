@@ -40,8 +40,9 @@ class Flaw(Exception):
         The column, if the flaw concerns only one.
     what : str
         What is wrong.
-    kind : {"", "number", "text"}
-        Whether a cell is not a number as Arrow reads numbers, or is not UTF-8.
+    kind : {"", "number", "numeral", "text", "other"}
+        Whether a cell is not a number as Arrow reads numbers, is not a number at all, is not UTF-8, or
+        does not fit to its column in another way.
     """
 
     def __init__(self, row: int, column: str | None, what: str, kind: str = "") -> None:
@@ -107,7 +108,16 @@ class CsvBlock:
                 judge(self._part(fine, flawed))
             except Flaw as first:
                 flaw = first
-            raise Flaw(fine, flaw.column, flaw.what) from None
+            raise Flaw(fine, flaw.column, flaw.what, flaw.kind) from None
+
+    def cell(self, row: int, name: str) -> str:
+        """A cell as it stands in the file, without the blanks around it; empty if it cannot be read."""
+        import pyarrow as pa
+
+        try:
+            return str(self._part(row, row + 1)._read({name: pa.string()}).column(0)[0].as_py()).strip()
+        except (Flaw, IndexError):
+            return ""
 
     def _part(self, begin: int, end: int) -> CsvBlock:
         """Some of the records."""
@@ -167,7 +177,7 @@ class CsvBlock:
         for text in coded.dictionary.to_pylist():
             values.append(np.nan if text.strip() in marks else parsed(text, self.dialect.decimal))
             if values[-1] is None:
-                raise Flaw(0, name, f"expected a number, got {text!r:.60}")
+                raise Flaw(0, name, f"expected a number, got {text!r:.60}", "numeral")
         numbers = np.array(values, dtype=np.float64)
         return array_of(numbers, ~np.isnan(numbers)).take(coded.indices)
 
@@ -203,7 +213,8 @@ class CsvBlock:
         count, found = COLUMNS.fullmatch(message), CONVERSION.fullmatch(message)
         if count is not None:
             expected, got, text = count.groups()
-            return Flaw(0, None, f"the row has {got} columns, expected {expected}: {' '.join(text.split()):.60}")
+            has = f"the row has {got} column{'' if got == '1' else 's'}"
+            return Flaw(0, None, f"{has}, expected {expected}: {' '.join(text.split()):.60}")
         if found is None:
             return Flaw(0, None, f"cannot be read from here on: {message}")
         column, type, what = found.groups()
@@ -211,7 +222,9 @@ class CsvBlock:
         if "UTF8" in what:
             what = "the text is not UTF-8: name its encoding with encoding='latin-1', for instance"
             return Flaw(0, name, what, "text")
-        return Flaw(0, name, f"expected {EXPECTED.get(type, type)}, got {got:.60}", "number" * (type == "double"))
+        return Flaw(
+            0, name, f"expected {EXPECTED.get(type, type)}, got {got:.60}", "number" if type == "double" else "other"
+        )
 
 
 Settle = Callable[[memoryview, bool], CsvDialect]  # from the beginning of a file, and whether it is the whole file

@@ -12,10 +12,11 @@ from perceptrons.core.parse.columns import NONE
 from perceptrons.data.table.dialects.dialect import CsvDialect
 from perceptrons.data.table.lexicon import STATE, Lexicon
 from perceptrons.data.table.settings import MEAN, Fill
-from perceptrons.data.table.states import check_state
+from perceptrons.data.table.states import FORMERLY, check_state
 from perceptrons.data.table.text import TFIDF
 
-MISSING = "missing"  # the category that replaces missing ones, and the name of the feature of missing numbers
+MISSING = ""  # the category that replaces missing ones, and marks missing numbers; no cell has it
+SHOWN = "(missing)"  # its name for people
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Encoding:
     Features are numbered in this order: one for each column of numbers; with `hash_bits`, 2^hash_bits features that
     all categories share, each hashed as "column=category"; 2^text_bits for each column of text; without `hash_bits`,
     one for each category, in the order in which categories first occur, row by row. With missing="mean", a column of
-    numbers with missing cells has one more feature, which is 1 in rows without a number: the category "missing".
+    numbers with missing cells has one more feature, which is 1 in rows without a number: "age=(missing)".
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ class Encoding:
         How the CSV files were written.
     weighting : {"counts", "binary", "tfidf"}
         How words are weighed. Files of earlier versions do not say: they count.
+    absent : str
+        Cells that are the same category as missing ones: none, but in files of earlier versions the word "missing".
     lexicon : Lexicon
         The words of training rows.
 
@@ -78,6 +81,7 @@ class Encoding:
     means: dict[str, float] = field(default_factory=dict)
     dialect: CsvDialect | None = None
     weighting: str = "counts"
+    absent: str = MISSING
     lexicon: Lexicon = field(default_factory=Lexicon, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -142,7 +146,7 @@ class Encoding:
         bool
         """
         mine, theirs = (
-            (each.numbers, each.n_hashed, each.texts, each.ngrams, each.text_bits, each.weighting)
+            (each.numbers, each.n_hashed, each.texts, each.ngrams, each.text_bits, each.weighting, each.absent)
             for each in (self, other)
         )
         return mine == theirs and other.seen == self.seen[: len(other.seen)]
@@ -157,13 +161,14 @@ class Encoding:
         Returns
         -------
         str
-            "age" for a number, "job=teacher" for a category, "message: free" for a word. A hashed feature whose word
-            is not known is "hash[731]" or "message[731]".
+            "age" for a number, "job=teacher" for a category, "job=(missing)" for missing ones, "message: free" for a
+            word. A hashed feature whose word is not known is "hash[731]" or "message[731]".
         """
         if j < len(self.numbers):
             return self.numbers[j]
         if j >= self.begin_onehot:
-            return "=".join(self.seen[j - self.begin_onehot])
+            name, category = self.seen[j - self.begin_onehot]
+            return f"{name}={SHOWN if category == MISSING else category}"
         j -= len(self.numbers)
         if j < self.n_hashed:
             return f"hash[{j}]"
@@ -303,7 +308,9 @@ class Encoding:
         meta = dict(meta)
         if meta.get("dialect") is not None:
             meta["dialect"] = CsvDialect.from_state(meta["dialect"])
-        found = cls(**meta, seen=list(zip(lists["column"], lists["category"], strict=True)))
+        meta.setdefault("absent", FORMERLY)
+        categories = [MISSING if word == meta["absent"] else word for word in lists["category"]]
+        found = cls(**meta, seen=list(zip(lists["column"], categories, strict=True)))
         if set(STATE) <= set(lists):
             found.lexicon = Lexicon.from_state(lists, found.begin_onehot - found.begin_text)
         return found

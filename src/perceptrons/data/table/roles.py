@@ -80,22 +80,51 @@ def role(name: str, column: Any, dialect: CsvDialect | None, raw: Sequence[str] 
     return _of_words(name, column, dialect)
 
 
-def _some(column: Any) -> list[str]:
+def _some(column: Any, dialect: CsvDialect | None = None) -> list[str]:
     """The first few different values."""
-    values = [value for value in column.slice(0, 50).to_pylist() if value not in (None, "")]
+    gaps = {None, *_gaps(dialect)}
+    values = [value for value in column.slice(0, 50).to_pylist() if value not in gaps]
     return list(dict.fromkeys(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values))[:3]
 
 
-def labels(name: str, column: Any) -> Guess:
+def labels(name: str, column: Any, dialect: CsvDialect | None) -> Guess:
     """Describe the column of labels."""
     from pyarrow import types
 
     column = column.slice(0, ROWS)
-    if types.is_integer(column.type) or types.is_float64(column.type):  # Arrow would import much to find them
-        found = len(np.unique(floats_of(column)))
+    missing = column.null_count
+    if types.is_integer(column.type) or types.is_floating(column.type):  # Arrow would import much to find them
+        values = floats_of(column)
+        missing = int(np.isnan(values).sum())
+        found = len(np.unique(values[~np.isnan(values)]))
+    elif is_view(column.type) or not types.is_string(column.type):
+        found = 0 if is_view(column.type) else len(column.unique()) - bool(missing)
     else:
-        found = 0 if is_view(column.type) else len(column.unique())
-    return Guess(name, "label", f"{found:,} different values", column.null_count, _some(column))
+        words, counts = _counted(column)
+        gaps = _gaps(dialect)
+        missing += sum(count for word, count in zip(words, counts, strict=True) if word in gaps)
+        found = len(set(words) - gaps)
+    return Guess(name, "label", _different(found, "value"), missing, _some(column, dialect))
+
+
+def _different(n: int, what: str) -> str:
+    return f"{n:,} different {what}{'' if n == 1 else 's'}"
+
+
+def _gaps(dialect: CsvDialect | None) -> set[str]:
+    """The words that are missing categories or labels."""
+    return {"", *(dialect.missing_words if dialect is not None else [])}
+
+
+def _counted(column: Any) -> tuple[list[str], list[int]]:
+    """The words of a column without the blanks around them, and how often each occurs."""
+    import pyarrow as pa
+
+    column = column.combine_chunks()
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    words = [str(word).strip() for word in coded.dictionary.to_pylist()]
+    codes = values_of(coded.indices.cast("int64").fill_null(-1), np.int64)
+    return words, np.bincount(codes[codes >= 0], minlength=len(words)).tolist()
 
 
 def _of_numbers(name: str, column: Any, raw: Sequence[str]) -> Guess:
@@ -121,19 +150,12 @@ def _of_numbers(name: str, column: Any, raw: Sequence[str]) -> Guess:
 
 def _of_words(name: str, column: Any, dialect: CsvDialect | None) -> Guess:
     """The role of a column of strings: decorated numbers, dates, ids, text, or categories."""
-    import pyarrow as pa
-
     if is_view(column.type):  # its values may share memory, and would take much if they were written out
         return Guess(name, "category", "words", column.null_count)
-    column = column.combine_chunks()
-    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    words = [str(word).strip() for word in coded.dictionary.to_pylist()]
-    codes = values_of(coded.indices.cast("int64").fill_null(-1), np.int64)
-    counts = np.bincount(codes[codes >= 0], minlength=len(words))
-    gaps = {"", *(dialect.missing_words if dialect is not None else [])}
-    empty = sum(int(count) for word, count in zip(words, counts, strict=True) if word in gaps)
-    missing, n = empty + int((codes < 0).sum()), len(column)
-    kept = [(word, int(count)) for word, count in zip(words, counts, strict=True) if count and word not in gaps]
+    words, counts = _counted(column)
+    gaps, n = _gaps(dialect), len(column)
+    missing = n - sum(count for word, count in zip(words, counts, strict=True) if word not in gaps)
+    kept = [(word, count) for word, count in zip(words, counts, strict=True) if count and word not in gaps]
     filled, examples = n - missing, [word if len(word) <= 20 else f"{word[:19]}…" for word, _ in kept[:3]]
     if not filled:
         return Guess(name, "empty", "no values", n)
@@ -154,4 +176,4 @@ def _of_words(name: str, column: Any, dialect: CsvDialect | None) -> Guess:
             return Guess(name, "text", f"{length:.0f} words on average, mostly different", missing, examples)
         if distinct > 0.9:
             return Guess(name, "id", "almost every value once", missing, examples)
-    return Guess(name, "category", f"{len(kept):,} different words", missing, examples)
+    return Guess(name, "category", _different(len(kept), "word"), missing, examples)

@@ -36,17 +36,17 @@ def _short(name: str) -> str:
     return repr(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")
 
 
-def check_names(wanted: Iterable[str], names: list[str], where: str) -> None:
-    """Refuse the first column that does not exist, and suggest a similar name."""
+def check_names(wanted: Iterable[str], names: list[str], where: str, advice: str = "") -> None:
+    """Refuse the first column that does not exist, and suggest a similar name; `advice` may be the reason."""
     for name in wanted:
         if name not in names:
             close = get_close_matches(name, names, 1)
             meant = f" Did you mean {close[0]!r}?" if close else ""
-            hint = ""
+            hint = f" {advice}" if advice else ""
             if len(names) == 1:
                 other = [mark for mark in ";\t|," if mark in names[0]]
-                hint = f" Perhaps its delimiter is {other[0]!r}?" if other else ""
-            elif names == [str(j) for j in range(len(names))] and not name.isdecimal():
+                hint = f" Perhaps its delimiter is {other[0]!r}?" if other else hint
+            elif names == [str(j) for j in range(len(names))]:
                 hint = " If its first line has the names of the columns, pass header=True."
             raise DataError(f"{where} has no column {name!r}.{meant} Its columns are {listed(names)}.{hint}")
 
@@ -196,13 +196,13 @@ def _astray(name: str, column: Any, cell: str) -> Flaw:
     row = next(i for i, each in enumerate(column.to_pylist()) if each is not None and each.strip() == cell)
     what = f"expected a number as in most rows, got {column[row].as_py()!r:.60}"
     remedy = f"correct it, count it as missing with na=[{cell!r:.40}], or treat all values as categories with "
-    return Flaw(row, name, f"{what}: {remedy}categorical=[{name!r}]")
+    return Flaw(row, name, f"{what}: {remedy}categorical=[{name!r}]", "other")
 
 
 def _unused(name: str, target: str, first: First) -> Guess:
     """How to describe a column that is not a feature."""
     if name == target:
-        return labels(name, first.table.column(name))
+        return labels(name, first.table.column(name), first.dialect)
     return Guess(name, "ignored", "as you say")
 
 
@@ -212,12 +212,17 @@ def _label(target: str, settings: Settings, first: First) -> str:
     label = label_of(column.type, target, first.where)
     if label in ("int64", "float64") and target in settings.marked:
         return "int64" if label == "int64" else "str"
-    if label == "int64":
-        n, found = len(column), len(np.unique(floats_of(column)))
+    if label in ("int64", "float64"):
+        values, n = floats_of(column), len(column)
+        found, what = len(np.unique(values[~np.isnan(values)])), ""
+        fractions = values[np.isfinite(values) & (np.rint(values) != values)]
         if found > CLASSES and found > SHARE * n:
-            what = f"column {target!r} has {found:,} different numbers in the first {n:,} rows, too many for classes"
+            what = f"has {found:,} different numbers in the first {n:,} rows, too many for classes"
+        elif fractions.size:
+            what = f"has numbers such as {fractions[0]:g}, which are not classes"
+        if what:
             remedy = "name another column with target, or group the numbers; if each number is a class, pass"
-            raise DataError(f"{first.where}: {what}: {remedy} categorical=[{target!r}]")
+            raise DataError(f"{first.where}: column {target!r} {what}: {remedy} categorical=[{target!r}]")
     return label
 
 

@@ -9,6 +9,7 @@ from perceptrons.data.table.lexicon import STATE
 from perceptrons.data.table.settings import Settings
 
 LISTS = ("numbers", "categories", "flags", "texts")
+FORMERLY = "missing"  # the name of the category of missing cells in files of earlier versions
 LABELS = ("int64", "float64", "bool", "str")
 
 
@@ -43,6 +44,8 @@ def check_state(meta: dict[str, Any], lists: dict[str, list[str]], known: set[st
         raise ValueError("the columns of categories must be columns with categories or numbers")
     if not isinstance(meta["target"], str | None) or meta["label"] not in LABELS:
         raise ValueError(f"target must be the name of a column, and label one of {', '.join(LABELS)}")
+    if meta.get("absent", FORMERLY) not in ("", FORMERLY):
+        raise ValueError(f"absent must be '' or {FORMERLY!r}")
     _check_settings(meta)
     means = meta.get("means", {})
     if type(means) is not dict or not set(means) <= set(meta["numbers"]):

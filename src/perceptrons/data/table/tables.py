@@ -16,11 +16,12 @@ from perceptrons.data import files
 from perceptrons.data.batches import Batch, Source, in_order, n_workers
 from perceptrons.data.files import DataError
 from perceptrons.data.table import schema
+from perceptrons.data.table.advice import BY_NAME, located
 from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
 from perceptrons.data.table.counts import Counts
 from perceptrons.data.table.csv_blocks import CsvBlock, Flaw, read_csv
-from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.dialect import UNKNOWN, CsvDialect
 from perceptrons.data.table.dialects.guessing import SAMPLE, cells, guessed, separates
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.lexicon import Lexicon
@@ -34,7 +35,7 @@ class TableSource(Source):
     """Rows of tables, whose columns are found by name. Rows are dense if all features are numbers, otherwise CSR.
 
     The beginning of the first file decides what a column holds. In CSV files, a number is missing if its cell is empty,
-    NA, NaN or null; a category or label is missing if its cell is empty.
+    NA, NaN, null, or the like; a category or label also, but for marks that may be words, such as "-" and "none".
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class TableSource(Source):
     missing : "mean", "error", float, or dict of column to float, default="mean"
         What replaces missing numbers. "mean": a learner that scales the rows takes the mean of the column, and one more
         feature marks the row; a number: this number; "error": missing values are refused. Unless they are refused,
-        missing categories become the category "missing", and missing texts have no words.
+        missing categories become a category of their own, and missing texts have no words.
     delimiter, header, quotes : str, bool, bool
         How CSV files are written. Without a header, columns are named "0", "1", …; without quotes, the character " has
         no special meaning.
@@ -67,8 +68,8 @@ class TableSource(Source):
     encoding : str, optional
         The encoding of CSV files, for instance "latin-1".
     na : list of str, optional
-        Cells of CSV files that count as missing, besides empty ones and "?", and besides "NA", "-" and the like in
-        columns of numbers.
+        Cells of CSV files that count as missing, besides empty ones. Other marks, such as "NA" and "?", are then
+        categories and labels like any other; in columns of numbers they are missing nevertheless.
     scale : {"standard", "none"}, default="standard"
         How the numbers should be scaled. Batches hold them as they are: a learner scales them.
     like : Encoding, optional
@@ -109,7 +110,8 @@ class TableSource(Source):
             raise TypeError(f"like must be an Encoding, as in model.encoding_, got {type(like).__name__}")
         self.paths, self.name, self.format = paths, files.display(paths), format
         told: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
-        told |= {"encoding": encoding, "na": None if na is None else tuple(na)}
+        marks = None if na is None else tuple(na)
+        told |= {"encoding": encoding, "na": marks, "words": marks}
         self.given = {name: value for name, value in told.items() if value is not None}  # overrules everything else
         CsvDialect(**self.given).check()
         self.dialect: CsvDialect | None = None  # decided when the first file is opened
@@ -174,7 +176,7 @@ class TableSource(Source):
             tasks = (pool.submit(self._work, job) for job in jobs)
             for job, pieces in in_order(tasks, workers + 1):
                 if isinstance(pieces, Flaw):
-                    raise _located(job.block, pieces)
+                    raise self._located(job.block, pieces)
                 for piece in pieces:
                     self.counts.add(piece, self.encoding if self.frozen else None)
                     if piece.words:
@@ -206,6 +208,9 @@ class TableSource(Source):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor a number
             return job, Flaw(0, None, str(error))
 
+    def _located(self, block: CsvBlock | ArrowBlock, flaw: Flaw) -> DataError:
+        return located(block, flaw, self.frozen, self.settings.numeric)
+
     def _csv(self, path: str) -> Iterator[tuple[CsvBlock, str | None]]:
         opened, target = False, None
         dialect = self.encoding.dialect if self.frozen else None
@@ -217,7 +222,7 @@ class TableSource(Source):
                 try:
                     target, opened = self._open(path, block.names, partial(self._sample, block), block.numbers), True
                 except Flaw as flaw:
-                    raise _located(block, flaw) from None
+                    raise self._located(block, flaw) from None
             yield block, target
         if not opened and not self.frozen:
             schema.find_target(self.settings.target, block.names, files.display([path]))
@@ -230,6 +235,8 @@ class TableSource(Source):
             named = self.encoding.columns if self.frozen else self.settings.named
             if known and "delimiter" not in self.given and not separates(text, known, named):
                 del known["delimiter"], known["quotes"]
+            if self.frozen and self.encoding.dialect is None and self.encoding.absent:  # a model of an earlier version
+                known["words"] = (UNKNOWN,)
             self.dialect = guessed(text, ended, {**known, **self.given}, usual, named)
             self._cells = cells(bytes(text[:SAMPLE]), self.dialect.delimiter, self.dialect.quotes)
         return self.dialect
@@ -263,7 +270,7 @@ class TableSource(Source):
                     checked = block.table(dict.fromkeys(block.content.column_names))
                     target, opened = self._open(path, names, lambda: checked), True  # noqa: B023
                 except Flaw as flaw:
-                    raise _located(block, flaw) from None
+                    raise self._located(block, flaw) from None
             yield block, target
 
     def _open(
@@ -302,9 +309,12 @@ class TableSource(Source):
         if gone or new:
             if self.frozen and self.dialect is not None and not self.dialect.header:
                 places = "without a header, columns are identified by position, and the labels count as a column"
-                raise DataError(f"{where} has no column {gone[0]!r} (counted from 0): {places}")
+                named = not all(name.isdecimal() for name in self.encoding.columns)
+                hint = f". {BY_NAME}" if named else ""
+                raise DataError(f"{where} has no column {gone[0]!r} (counted from 0): {places}{hint}")
             if self.frozen:
-                schema.check_names(gone, names, where)
+                none = self.dialect is not None and not set(wanted) & set(names)
+                schema.check_names(gone, names, where, BY_NAME if none else "")
             differences = {"it lacks": gone, "it adds": new}
             parts = [f"{verb} {schema.listed(which)}" for verb, which in differences.items() if which]
             before = files.display(self.paths[:1])
@@ -318,10 +328,3 @@ class Job(NamedTuple):
     block: CsvBlock | ArrowBlock
     target: str | None
     done: int  # bytes of all files up to the end of the block
-
-
-def _located(block: CsvBlock | ArrowBlock, flaw: Flaw) -> DataError:
-    place = block.place(flaw.row)
-    return DataError(
-        f"{place}: {flaw.what}" if flaw.column is None else f"{place}: column {flaw.column!r}: {flaw.what}"
-    )

@@ -17,7 +17,9 @@ BLANKS = tuple(" " * n for n in range(1, 9))
 USUAL = ["#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL"]
 USUAL += ["NaN", "n/a", "nan", "null"]
 FURTHER = ["?", "-", "--", ".", "None", "none", "Null", "<NA>", "na", "#DIV/0!", "#VALUE!", "#REF!"]
-UNKNOWN = "?"  # a missing category
+UNKNOWN = "?"  # a missing category in models of earlier versions
+# What stands for a missing category or label: marks that hardly ever are words. ("none" and "-" may be.)
+WORDS = ("?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None")
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,9 @@ class CsvDialect:
     encoding : str, optional
         The encoding of the text. By default blocks that are not UTF-8 are read as Windows-1252.
     na : tuple of str
-        What stands for a missing cell, besides an empty one and "?", and besides "NA", "-" and the like in columns of
-        numbers.
+        What stands for a missing number, besides an empty cell, "NA", "-" and the like.
+    words : tuple of str
+        What stands for a missing category or label, besides an empty cell.
     """
 
     delimiter: str = ","
@@ -47,6 +50,7 @@ class CsvDialect:
     decimal: str = "."
     encoding: str | None = None
     na: tuple[str, ...] = ()
+    words: tuple[str, ...] = WORDS
 
     def check(self) -> None:
         """Refuse a dialect in which no file can be written."""
@@ -71,7 +75,7 @@ class CsvDialect:
     @property
     def missing_words(self) -> list[str]:
         """The cells that are missing categories or labels, besides empty ones."""
-        return [UNKNOWN, *self.na]
+        return list(self.words)
 
     def walk(self, text: Any, stop: int) -> tuple[int, int, int]:
         """Skip up to `stop` records: how many were complete, where the next begins, and the line feeds before it."""
@@ -91,13 +95,14 @@ class CsvDialect:
         if type(state) is not dict or not set(state) <= {field.name for field in fields(cls)}:
             raise ValueError("a dialect must have the parts " + ", ".join(field.name for field in fields(cls)))
         kinds: dict[str, set[type]] = {"delimiter": {str}, "header": {bool}, "quotes": {bool}, "decimal": {str}}
-        kinds |= {"encoding": {str, type(None)}, "na": {list, tuple}}
+        kinds |= {"encoding": {str, type(None)}, "na": {list, tuple}, "words": {list, tuple}}
         for name, value in state.items():
             if type(value) not in kinds[name]:
                 raise ValueError(f"{name} of a dialect has the wrong type: {value!r:.60}")
-        na = state.get("na", ())
-        if not all(type(mark) is str for mark in na):
-            raise ValueError("na of a dialect must hold strings")
-        found = cls(**{**state, "na": tuple(na)})
+        na = tuple(state.get("na", ()))
+        words = tuple(state.get("words", (UNKNOWN, *na)))  # files of earlier versions do not say
+        if not all(type(mark) is str for mark in (*na, *words)):
+            raise ValueError("na and words of a dialect must hold strings")
+        found = cls(**{**state, "na": na, "words": words})
         found.check()
         return found

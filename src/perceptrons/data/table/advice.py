@@ -1,0 +1,52 @@
+"""Say where a table has a flaw, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perceptrons.data.files import DataError
+from perceptrons.data.table.arrow_files import ArrowBlock
+from perceptrons.data.table.columns import MISSING_LABEL
+from perceptrons.data.table.csv_blocks import CsvBlock, Flaw
+
+NAMES = "Perhaps the first line has the names of the columns"
+BY_NAME = "The model knows its columns by name: if the file has no line with names, add it."
+
+
+def located(block: CsvBlock | ArrowBlock, flaw: Flaw, frozen: bool, numeric: Sequence[str] = ()) -> DataError:
+    """The error for a flaw of a block.
+
+    Parameters
+    ----------
+    block : CsvBlock or ArrowBlock
+    flaw : Flaw
+    frozen : bool
+        Whether a model determines how the file is read.
+    numeric : sequence of str
+        The columns that the user calls numbers.
+
+    Returns
+    -------
+    DataError
+    """
+    place, column, what = block.place(flaw.row), flaw.column, flaw.what
+    if isinstance(block, CsvBlock) and column is not None:
+        what = _advised(block, flaw, column, frozen, column in numeric)
+    return DataError(f"{place}: {what}" if column is None else f"{place}: column {column!r}: {what}")
+
+
+def _advised(block: CsvBlock, flaw: Flaw, column: str, frozen: bool, told: bool) -> str:
+    """What is wrong with a cell, and what to do. told: whether the user says that the column holds numbers."""
+    what, cell = flaw.what, block.cell(flaw.row, column)
+    if what == MISSING_LABEL and cell in block.dialect.words:
+        return f"the label {cell!r} counts as missing: remove the row; if it is a class, pass na=['?']"
+    begins = block.line == 1 and flaw.row == 0 and not block.dialect.header
+    if begins and flaw.kind in ("numeral", "other") and any(map(str.isalpha, cell)):
+        remedy = "remove it, because the model was trained on a file without names" if frozen else "pass header=True"
+        return f"{what}. {NAMES}: {remedy}"
+    if flaw.kind == "numeral" and cell:
+        marked = f"count it as missing with na=[{cell!r:.40}]"
+        if frozen or told:
+            return f"{what}: correct it, or {marked}"
+        return f"{what}: correct it, {marked}, or treat all values as categories with categorical=[{column!r}]"
+    return what
