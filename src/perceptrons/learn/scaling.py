@@ -142,7 +142,10 @@ class Statistics:
         self.zeros, self.n_rows, self.rarity, self.once = zeros, 0, rarity, once
         self.count, self.mean, self.squares = np.zeros((3, n_features))
         self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-        self.sample, self.every = np.empty((0, n_features)), 1  # the rows whose number is a multiple of `every`
+        self.parts, self.every = (
+            [np.empty((0, n_features))],
+            1,
+        )  # of a sample: rows whose number is a multiple of `every`
 
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
         """Add rows, except those that are left out."""
@@ -156,11 +159,17 @@ class Statistics:
     def _keep(self, rows: Rows, learned: npt.NDArray[Any]) -> None:
         """Add rows to the sample; if it grows too large, keep every second one."""
         chosen = learned[(np.arange(len(learned)) + self.n_rows) % self.every == 0]
-        more = np.full((len(chosen), self.sample.shape[1]), np.nan)
+        width = len(self.mean)
+        more = np.full((len(chosen), width), np.nan)
         gather(*rows.arrays, chosen.astype(np.uint64), more)
-        self.sample = np.concatenate([self.sample, more])
-        while len(self.sample) > min(SAMPLE, max(1, ROOM // (8 * max(1, self.sample.shape[1])))):
-            self.sample, self.every = self.sample[::2].copy(), 2 * self.every
+        self.parts.append(more)
+        while sum(map(len, self.parts)) > min(SAMPLE, max(1, ROOM // (8 * max(1, width)))):
+            self.parts, self.every = [self.sample[::2].copy()], 2 * self.every
+
+    @property
+    def sample(self) -> Floats:
+        """Some rows, spread evenly."""
+        return np.concatenate(self.parts)
 
     @property
     def size(self) -> Floats:
@@ -174,8 +183,11 @@ class Statistics:
             farthest = np.maximum(self.high - self.mean, self.mean - self.low)
         # A single value among n is at most √n deviations away.
         wild = np.minimum(WILD, ALONE * np.sqrt(self.count))
-        for j in np.flatnonzero((self.count > 0) & (farthest > wild * spread) & (spread > 0)):
-            centre[j], spread[j] = without_far_values(self.sample[:, j], centre[j], spread[j])
+        found = np.flatnonzero((self.count > 0) & (farthest > wild * spread) & (spread > 0))
+        sample = self.sample if len(found) else None
+        for j in found:
+            assert sample is not None
+            centre[j], spread[j] = without_far_values(sample[:, j], centre[j], spread[j])
         if not centred:
             centre, spread = np.zeros_like(centre), np.where(spread > 0, np.hypot(centre, spread), 0.0)
         return self._checked(centre, spread, FARTHEST)

@@ -36,19 +36,19 @@ class Summary(NamedTuple):
     counts: dict[Any, int]  # number of rows of each class
 
 
-def summary(source: Source, look: Callable[[Batch, int], None] | None = None) -> Summary:
-    """Read all rows and count them. look: called with each batch and the number of its first row."""
+def summary(source: Source, look: Callable[[Batch, int, dict[Any, int]], None] | None = None) -> Summary:
+    """Read all rows and count them. look: called with each batch, the number of its first row, and its labels."""
     n_rows, width = 0, 0
     counts: dict[Any, int] = {}
     classes = np.empty(0)
     for batch in source.batches():
-        rows, y = batch.rows, labelled(source, batch.y)
+        here, how_many = np.unique(labelled(source, batch.y), return_counts=True)
+        by_label = dict(zip(here.tolist(), how_many.tolist(), strict=True))
         if look is not None:
-            look(batch, n_rows)
-        n_rows, width = n_rows + len(rows), rows.n_features
-        here, how_many = np.unique(y, return_counts=True)
+            look(batch, n_rows, by_label)
+        n_rows, width = n_rows + len(batch.rows), batch.rows.n_features
         classes = union(classes, here)
-        for label, count in zip(here.tolist(), how_many.tolist(), strict=True):
+        for label, count in by_label.items():
             counts[label] = counts.get(label, 0) + count
     if n_rows == 0:
         raise ValueError(f"{source.name} has no rows")
@@ -156,12 +156,14 @@ class Stream:
         if self._statistics is not None:
             self._statistics.add(rows, held)
 
-    def _look(self, batch: Batch, first: int) -> None:
-        """Add a batch to the statistics of features, and note its classes."""
+    def _look(self, batch: Batch, first: int, by_label: dict[Any, int]) -> None:
+        """Add a batch to the statistics of features, and note the classes of its rows, without those held out."""
         self._observe(batch.rows, first)
-        held, y = self._held(first, len(batch.rows)), labelled(self.source, batch.y)
-        labels, counts = np.unique(y if held is None else y[~held], return_counts=True)
-        self._by_batch.append(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+        held = self._held(first, len(batch.rows))
+        if held is not None:
+            labels, counts = np.unique(labelled(self.source, batch.y)[~held], return_counts=True)
+            by_label = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+        self._by_batch.append(by_label)
 
     @cached_property
     def _mixes(self) -> bool:
