@@ -134,14 +134,6 @@ def test_what_train_prints_is_what_it_saves(files, tmp_path, ask):
     assert told["training_error"] == ask("evaluate", path, files / "two.svm")["error"]
 
 
-def test_an_average_that_errs_where_the_last_hypothesis_does_not_is_told_of(tmp_path, run):
-    rows = [(-1, 0, 1), (1, 3, 1), (-1, 2.5, 1), (1, 3.5, 1)]
-    (tmp_path / "a.svm").write_text("".join(f"{y} 0:{a} 1:{b}\n" for y, a, b in rows))
-    out = run("train", tmp_path / "a.svm", "-m", tmp_path / "m.perceptron", "--passes", 200, "--tol", 0).out
-    assert "converged after" in out
-    assert ("try --readout last" in out) is ("training error 0.00 %" not in out)
-
-
 def test_held_out_tables_are_read_as_those_learned_from_with_and_without_a_copy(tmp_path, ask):
     train, other = tmp_path / "train.csv", tmp_path / "other.csv"
     train.write_text("age,job,y\n" + "1,nurse,1\n2,smith,0\n3,baker,0\n" * 20)
