@@ -241,7 +241,7 @@ def test_cells_that_are_missing(tmp_path, mark):
     rows = named(made)[0]
     assert rows[3] == {"a": 4.0, "c=v": 1.0} and rows[1]["a=(missing)"] == 1.0 and "a" not in rows[1]
     assert made.counts.missing["a"] == 1 and made.counts.rows == 4
-    assert ("c=(missing)" in rows[1]) == (mark not in ("-", "none"))
+    assert ("c=(missing)" in rows[1]) == (mark not in ("-", "none", "None"))
 
 
 def test_told_marks_of_missing_cells(tmp_path):

@@ -19,7 +19,7 @@ USUAL += ["NaN", "n/a", "nan", "null"]
 FURTHER = ["?", "-", "--", ".", "None", "none", "Null", "<NA>", "na", "#DIV/0!", "#VALUE!", "#REF!"]
 UNKNOWN = "?"  # a missing category in models of earlier versions
 # What stands for a missing category or label: marks that hardly ever are words. ("none" and "-" may be.)
-WORDS = ("?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None")
+WORDS = ("?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null")
 
 
 @dataclass(frozen=True)
