@@ -11,9 +11,10 @@ from sklearn.datasets import dump_svmlight_file
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
 from perceptrons.data import as_rows, source
-from perceptrons.learn import scaling
 from perceptrons.learn.holdout import chosen
-from perceptrons.learn.scaling import APART, FARTHEST, Scaling, Sizes, Statistics, off_scale
+from perceptrons.learn.scale import statistics
+from perceptrons.learn.scale.scaling import Scaling
+from perceptrons.learn.scale.statistics import APART, FARTHEST, Sizes, Statistics, off_scale
 from perceptrons.theory import margins
 
 WILD = np.array([1e-6, 1.0, 5e3, 1e9])  # sizes of columns
@@ -62,7 +63,7 @@ def test_statistics_do_not_depend_on_how_rows_are_cut():
 
 
 def test_the_sample_is_spread_evenly_whatever_the_cuts(monkeypatch):
-    monkeypatch.setattr(scaling, "SAMPLE", 8)
+    monkeypatch.setattr(statistics, "SAMPLE", 8)
     found = Statistics(1)
     held = np.zeros(30, dtype=bool)
     held[::3] = True

@@ -26,7 +26,7 @@ from perceptrons.learn.linear.defaults import for_columns
 from perceptrons.learn.linear.heaviest import with_heaviest_words
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
-from perceptrons.learn.scaling import with_means
+from perceptrons.learn.scale.scaling import with_means
 from perceptrons.learn.stream import Stream, Watched
 from perceptrons.learn.task import Beside, Request, Task, from_whole_source, train_on_source
 from perceptrons.learn.tuning import Tuned, tune

@@ -13,7 +13,7 @@ from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import Learner, Order, overflow
 from perceptrons.learn.readouts import READOUTS, Ballot, Readout, Step
-from perceptrons.learn.scaling import Scaling
+from perceptrons.learn.scale.scaling import Scaling
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
 Array = npt.NDArray[Any]

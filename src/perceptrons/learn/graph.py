@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.rarity import Rarity
-from perceptrons.learn.scaling import Scaling
+from perceptrons.learn.scale.rarity import Rarity
+from perceptrons.learn.scale.scaling import Scaling
 
 if TYPE_CHECKING:
     from perceptrons.learn.kernel.expansion import Expansion

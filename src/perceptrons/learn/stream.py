@@ -22,7 +22,8 @@ from perceptrons.learn.fit import Passes
 from perceptrons.learn.holdout import chosen, chosen_of
 from perceptrons.learn.labels import Array, distinct, encode, encode_held_out, say_unknown, union
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.scaling import Scaling, Statistics, fill_with_means, statistics_of
+from perceptrons.learn.scale.scaling import Scaling, fill_with_means
+from perceptrons.learn.scale.statistics import Statistics, statistics_of
 
 SPARE = 1.25  # growth factor for new features, so that weights are rarely copied
 

@@ -30,7 +30,8 @@ from perceptrons.learn.labels import (
     weights_of_rows,
 )
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.scaling import fill_with_means, to_one_scale
+from perceptrons.learn.scale.scaling import fill_with_means
+from perceptrons.learn.scale.statistics import to_one_scale
 from perceptrons.learn.state import Floats, Growth
 from perceptrons.learn.stream import Stream, Watched, check_features, labelled
 

@@ -24,7 +24,7 @@ from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.labels import announced, encode, new_classes, union, weights_of_rows
 from perceptrons.learn.once import Once
 from perceptrons.learn.readouts import READOUTS
-from perceptrons.learn.scaling import off_scale
+from perceptrons.learn.scale.statistics import off_scale
 from perceptrons.learn.stream import check_features, labelled
 from perceptrons.learn.task import Request, Task, from_rows, train_on_source
 from perceptrons.models import onnx, sources, validation

@@ -13,7 +13,8 @@ from perceptrons.data import Rows, Source
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.labels import Array
 from perceptrons.learn.linear.heaviest import with_heaviest_words
-from perceptrons.learn.scaling import Statistics, statistics_of, with_means
+from perceptrons.learn.scale.scaling import with_means
+from perceptrons.learn.scale.statistics import Statistics, statistics_of
 from perceptrons.learn.stream import check_features, fitting, labelled, summary
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.learn.rarity import Rarity, rarity_of
-from perceptrons.learn.scaling import Scaling
+from perceptrons.learn.scale.rarity import Rarity, rarity_of
+from perceptrons.learn.scale.scaling import Scaling
 from perceptrons.store.format import Tensors
 from perceptrons.store.memory import Memory
 from perceptrons.store.values import Settings, from_json, take, to_json

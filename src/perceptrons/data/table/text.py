@@ -8,7 +8,7 @@ words are hashed with one blank between them. The value of a feature depends on 
 - "binary": 1;
 - "tfidf": 1 + log count. A learner multiplies it by log((n + 1)/(d + ½)), where n is the number of training rows and d
   the number of those that have the feature (the inverse document frequency of BM25, Robertson & Zaragoza 2009, §3.1),
-  so that words that most texts have count little; see `perceptrons.learn.rarity`.
+  so that words that most texts have count little; see `perceptrons.learn.scale.rarity`.
 
 All values of a text are divided by their length √(Σ value²), so that long and short texts move the weights equally far.
 """

@@ -1,25 +1,22 @@
-"""Features on one scale: statistics of training rows, and the map that a learner applies to all its rows.
+"""Statistics of the features of training rows, from which their scale follows.
 
-A step of the perceptron moves each weight by the value of its feature, so that a column in the thousands drowns one
-between 0 and 1. Columns of tables become z = (x − mean)/(standard deviation); numbered features, as in svmlight files,
-are scaled only if their sizes are far apart, and sparse ones keep their zeros.
+Columns of tables become z = (x − mean)/(standard deviation). Numbered features, as in svmlight files, are scaled only
+if their sizes are far apart, and sparse ones keep their zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perceptrons.core.rows import survey
-from perceptrons.core.scaling import gather, observe, rescale
-from perceptrons.data.arrays import Rows, readonly
+from perceptrons.core.scaling import gather, observe
+from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Source
-from perceptrons.data.table.csr import beside, nonzeros, present
-from perceptrons.learn.rarity import Rarity, rarity_of
+from perceptrons.learn.scale.rarity import Rarity, rarity_of
+from perceptrons.learn.scale.scaling import Scaling
 
 Floats = npt.NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
@@ -28,105 +25,10 @@ NAMED = 3  # the most features that advice names on either side
 OFTEN = 0.1  # the sizes of features that occur in this share of the rows are compared; rare words differ by nature
 FARTHEST = 5.0  # |z| of columns of tables is cut off here: one wild cell must not undo what many rows have taught
 WILD = 20.0  # a column with a larger |z| is measured again, without the values that are far away
-ALONE = 0.9  # so does a column in which one value has most of the variance, at this times √n
+ALONE = 0.9  # and so is a column in which one value has most of the variance: its |z| is over this times √n
 ROUNDS = 60
-TINY = 1e-290  # a smaller deviation is none: its inverse would overflow
+TINY = 1e-290  # a smaller deviation counts as 0: its inverse would overflow
 SAMPLE, ROOM = 1 << 14, 1 << 24  # rows, spread evenly, from which such columns are measured, and the most bytes of them
-
-
-@dataclass(frozen=True, eq=False)
-class Scaling:
-    """The map z = (x − centre)/spread of the first features, cut off at ±limit; other features stay as they are.
-
-    Parameters
-    ----------
-    centre, spread : ndarray of shape (k,)
-        A feature whose spread is 0 is constant, and z = 0.
-    limit : float
-        The largest |z|.
-    rarity : Rarity, optional
-        How words of texts are weighed.
-    """
-
-    centre: Floats
-    spread: Floats
-    limit: float = np.inf
-    rarity: Rarity | None = None
-
-    @property
-    def factor(self) -> Floats:
-        """1/spread, and 0 for constant features."""
-        return np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
-
-    @property
-    def constant(self) -> list[int]:
-        """The features that are constant."""
-        return [int(j) for j in np.flatnonzero(self.spread == 0)]
-
-    def apply(self, rows: Rows, *, zeros: bool = False) -> Rows:
-        """Scale rows; they are copied.
-
-        Parameters
-        ----------
-        rows : Rows
-        zeros : bool, default=False
-            Whether an absent entry of sparse rows is 0. Otherwise it is a missing number, and counts as the centre.
-
-        Returns
-        -------
-        Rows
-        """
-        if zeros and rows.indices is not None and self.centre.any():
-            rows = with_zeros(rows, min(len(self.centre), rows.n_features))
-        if self.rarity is not None and rows.indices is None:
-            rows = with_zeros(rows, 0)
-        out, sq_norm = np.empty(rows.values.shape), np.empty(len(rows))
-        used = min(len(self.centre), rows.n_features)
-        rescale(*rows.arrays, readonly(self.centre[:used]), readonly(self.factor[:used]), self.limit, out, sq_norm)
-        if self.rarity is not None:
-            self.rarity.weigh(out, rows)
-            sq_norm, _, _ = survey(readonly(out), rows.indices, rows.indptr, np.uint64(rows.n_features))
-        return Rows(readonly(out), rows.indices, rows.indptr, rows.n_features, sq_norm)
-
-    def fold(self, w: Floats, offset: Floats) -> tuple[Floats, Floats]:
-        """The weights and offsets that give unscaled rows the same scores, for |z| below the limit.
-
-        w·(x − c)/s + b = (w/s)·x + (b − w·c/s).
-
-        Parameters
-        ----------
-        w : ndarray of shape (d,) or (d, classes)
-        offset : ndarray of shape (1,) or (classes,)
-
-        Returns
-        -------
-        w, offset : ndarray
-        """
-        folded, k = np.copy(w, order="K"), min(len(self.centre), len(w))
-        folded[:k] = (w[:k].T * self.factor[:k]).T
-        return folded, offset - self.centre[:k] @ folded[:k]
-
-    def unfold(self, w: Floats, offset: Floats) -> tuple[Floats, Floats]:
-        """The inverse of `fold`: weights and offsets for scaled rows, from those for unscaled ones."""
-        unfolded, k = np.copy(w, order="K"), min(len(self.centre), len(w))
-        unfolded[:k] = (w[:k].T * self.spread[:k]).T
-        return unfolded, offset + self.centre[:k] @ w[:k]
-
-
-def with_zeros(rows: Rows, n_first: int) -> Rows:
-    """The same rows, sparse, with entries for all of the first features, also where they are 0."""
-    X = rows.matrix()
-    first = np.ascontiguousarray(X[:, :n_first].toarray() if rows.indices is not None else X[:, :n_first])
-    rest = X[:, n_first:]
-    if rows.indices is None:
-        parts = nonzeros(np.ascontiguousarray(rest, dtype=np.float64))
-    else:
-        rest = rest.tocsr()
-        parts = rest.data.astype(np.float64), rest.indices.astype(np.uint32), rest.indptr.astype(np.uint64)
-    values, indices, indptr = parts[0], parts[1] + np.uint32(n_first), parts[2]
-    if n_first:
-        values, indices, indptr = beside(present(first.astype(np.float64, copy=False)), (values, indices, indptr))
-    return Rows(readonly(values), readonly(indices), readonly(indptr), rows.n_features, rows.sq_norm)
 
 
 class Statistics:
@@ -142,10 +44,8 @@ class Statistics:
         self.zeros, self.n_rows, self.rarity, self.once = zeros, 0, rarity, once
         self.count, self.mean, self.squares = np.zeros((3, n_features))
         self.low, self.high = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-        self.parts, self.every = (
-            [np.empty((0, n_features))],
-            1,
-        )  # of a sample: rows whose number is a multiple of `every`
+        self.parts = [np.empty((0, n_features))]  # of a sample of rows
+        self.every = 1  # it has the rows whose number is a multiple of this
 
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
         """Add rows, except those that are left out."""
@@ -309,21 +209,6 @@ def statistics_of(
     found, dense = Sizes(dense=False), rows.indices is None
     found.add(rows, left_out)
     return Sizes(dense=dense) if source.scale == "standard" or found.far_apart else None
-
-
-def fill_with_means(encoding: Any, scaling: Scaling | None) -> None:
-    """Let a table's missing numbers count as in training, as the centres of their columns."""
-    if encoding is not None and scaling is not None:
-        encoding.means = dict(zip(encoding.numbers, scaling.centre.tolist(), strict=False))
-
-
-def with_means(encoding: Any, scaling: Scaling | None) -> Any:
-    """The encoding of a model of tables, which knows what missing numbers count as."""
-    if encoding is None or scaling is None:
-        return encoding
-    encoding = replace(encoding)  # of the source, which others may read
-    fill_with_means(encoding, scaling)
-    return encoding
 
 
 def to_one_scale(source: Source | None, rows: Rows, left_out: Any, centred: bool) -> Scaling | None:
