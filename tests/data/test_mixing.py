@@ -7,6 +7,10 @@ from perceptrons import Perceptron
 from perceptrons.data import arrays, source
 from perceptrons.data.mixing import PIECES, mixed_pieces, read_groups, whole_batches
 from perceptrons.data.svmlight import SvmlightSource
+from perceptrons.learn.fit import Passes
+from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.stream import Stream
+from perceptrons.rules import resolve
 
 
 @pytest.mark.parametrize("starts", [[0, 5], [0, 1000, 1001, 5000], [0, 64, 128]])
@@ -71,3 +75,24 @@ def test_a_sorted_file_is_learned_as_well_as_a_shuffled_one(tmp_path):
         model = Perceptron(readout="averaged", max_iter=6, tol=None).fit(made)
         errors.append(1 - model.score(X, y))
     assert errors[0] < errors[1] + 0.02
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_only_sorted_files_are_mixed_row_by_row(tmp_path, is_sorted):
+    y = np.repeat([0, 1], 2000)
+    order = np.arange(4000) if is_sorted else np.random.default_rng(3).permutation(4000)
+    path = tmp_path / "rows.svm"
+    path.write_text("".join(f"{c} 0:{k % 7 + 1} 1:1\n" for k, c in enumerate(y[order])))
+    made = SvmlightSource([str(path)], block=4000)
+    made.caching = str(tmp_path)
+    stream = Stream(made.again())
+    rows, _ = stream.settle(False)
+    learner = LinearLearner(resolve("perceptron"), "last", n_features=rows.n_features, n_classes=2, dense=False)
+    stream.learn(learner, 0, 1, Passes(2, seed=1))
+    edges = np.array(stream.source.starts)
+    spans = [
+        len(set(np.searchsorted(edges, examples.row_numbers, side="right").tolist()))
+        for _, examples, _ in stream._examples(1, 1)
+    ]
+    assert len(spans) == len(edges) - 1 > 3
+    assert min(spans) > 3 if is_sorted else set(spans) == {1}

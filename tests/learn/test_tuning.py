@@ -125,3 +125,13 @@ def test_many_rows_have_one_fold_and_the_losers_are_dropped(rows, monkeypatch):
 def test_the_seed_decides(rows):
     first, second = (tune(request, rows[2](), CANDIDATES, make) for _ in range(2))
     assert [each.errors for each in first.contest.contenders] == [each.errors for each in second.contest.contenders]
+
+
+def test_the_default_stays_unless_another_is_better_beyond_doubt(rows):
+    contest = tune(lambda: request(), rows[2](), CANDIDATES[:2], make).contest
+    first, other = contest.contenders
+    contest.n_measured = 10_000  # a standard error of 0.3 points at 10 %
+    for error, chosen in ((0.0999, first), (0.05, other)):
+        first.errors, other.errors = [0.1, 0.1], [error, 0.2]
+        assert contest.best is chosen
+    assert contest.passes == 1  # the second pass of the other one is worse beyond doubt

@@ -217,3 +217,12 @@ def test_hashed_columns_leave_encoded_features_as_input(table, path):
     export_onnx(model, path)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     assert [(entry.name, entry.shape[1]) for entry in session.get_inputs()] == [("X", model.n_features_in_)]
+
+
+def test_a_constant_in_place_of_missing_numbers_is_one_in_the_graph(table, path):
+    file, columns = table
+    model = Perceptron(readout="averaged", **FEW).fit(source(file, target="y", missing=7.0))
+    export_onnx(model, path)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    _, scores = session.run(["label", "scores"], cells(model.encoding_, columns, session))
+    np.testing.assert_allclose(scores, model.decision_function(source(file, like=model.encoding_)), rtol=1e-6)

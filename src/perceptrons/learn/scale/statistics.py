@@ -161,7 +161,7 @@ class Sizes(Statistics):
 
 
 def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
-    """Name the features whose scale is off, as advice to a user; empty if there are none.
+    """Name the features whose scale is off, as advice to a user; an empty text if all scales are similar.
 
     names: of all features, if they have names.
     """
