@@ -1,28 +1,40 @@
-"""The rules: how far a step goes, given the margin and the squared length of an example.
+"""The rules: when an example makes a step, and what the step is.
 
-A rule is a NamedTuple of its parameters with one formula, ``tau``. The formula is plain arithmetic, which Python can
-run and the passes in ``core`` compile. To add a rule, write its class with an ``@register`` line above it that
-describes each parameter; estimators, the options of the command line, their help and model files follow from that. A
-rule of your own needs no registration: pass it as an object.
+A rule is a NamedTuple of its parameters with one formula, in plain arithmetic, which Python can run and the passes in
+``core`` compile. The name of the formula says of which kind the rule is:
 
-A step is ``w += η·τ·y·x``. The margin m is ``y·a(x)``; with several classes, the score of the right class minus that of
-the strongest wrong one. ``ℓ = max(0, 1 − m)`` is the hinge loss. ``sq_norm`` is the squared length of the step's
-direction, including the constant feature of the bias, and doubled for several classes.
+- ``tau(margin, sq_norm, weight)`` returns τ: the step is ``w += η·τ·y·x``.
+- ``metric(margin, variance, weight)`` returns α and c: the rule keeps a covariance Σ of the weights beside their mean
+  w, and the step is ``w += η·α·y·Σx``, ``Σ⁻¹ += c·xxᵀ``. It starts with Σ = I/a.
+- ``scale(margin, sq_norm, sq_length, k, weight)`` returns s and τ: the step is ``w ← s·w + τ·y·x``.
+
+The margin m is ``y·a(x)``; with several classes, the score of the right class minus that of the strongest wrong one.
+``ℓ = max(0, 1 − m)`` is the hinge loss. ``sq_norm`` is ‖x‖², the squared length of the step's direction, including the
+constant feature of the bias, and doubled for several classes. ``variance`` is v = xᵀΣx, summed over the two classes
+that move. ``sq_length`` is ‖w‖², and k is the number of steps so far.
+
+To add a rule, write its class with an ``@register`` line above it that describes each parameter; estimators, the
+options of the command line, their help and model files follow from that. A rule of your own needs no registration:
+pass it as an object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, log, sqrt
 from typing import Any, NamedTuple, TypeVar
 
 R = TypeVar("R")
 RULES: dict[str, Any] = {}
+KINDS = ("tau", "metric", "scale")
+CHOICES = {"covariance": ("diagonal", "full")}  # values of parameters that are not numbers
+COVARIANCE = "full: all covariances, for some thousand features; diagonal: one variance per weight"
 
 
-def register(name: str, *, takes_weights: bool = True, **parameters: str) -> Callable[[type[R]], type[R]]:
+def register(name: str, *, no_weights: str | None = None, **parameters: str) -> Callable[[type[R]], type[R]]:
     """Make a rule available by `name`, and unequal to other rules with equal parameters.
 
-    takes_weights: whether it accepts weights of examples. parameters: a description of each of its parameters.
+    no_weights: why it does not accept weights of examples, if so. parameters: a description of each of its parameters.
     """
 
     def enter(cls: type[R]) -> type[R]:
@@ -30,7 +42,7 @@ def register(name: str, *, takes_weights: bool = True, **parameters: str) -> Cal
             "__eq__": lambda self, other: type(self) is type(other) and tuple.__eq__(self, other),
             "__ne__": lambda self, other: type(self) is not type(other) or tuple.__ne__(self, other),
             "__hash__": lambda self: hash((cls.__name__, *self)),
-            "takes_weights": takes_weights,
+            "no_weights": no_weights,
             "parameters": parameters,
         }
         undescribed = set(cls._fields) ^ set(parameters)  # type: ignore[attr-defined]
@@ -42,6 +54,9 @@ def register(name: str, *, takes_weights: bool = True, **parameters: str) -> Cal
         return cls
 
     return enter
+
+
+# -- along x ----------------------------------------------------------------------------------------------------------
 
 
 @register("perceptron")
@@ -71,7 +86,25 @@ class Margin(NamedTuple):
         require(self.beta >= 0, "beta", ">= 0", self.beta)
 
 
-@register("pa", takes_weights=False)
+@register("uneven", beta_positive="margin to reach for the second class", beta_negative="margin to reach for the first")
+class Uneven(NamedTuple):
+    """The perceptron with uneven margins (Li et al. 2002): τ = 1 when m ≤ β₊ for y = +1, m ≤ β₋ for y = −1.
+
+    For classes of very different sizes: the rarer one gets the larger margin. A weight scales the step.
+    """
+
+    beta_positive: float = 1.0
+    beta_negative: float = 0.0
+
+    def tau(self, margin: float, sq_norm: float, weight: float, y: float) -> float:
+        return weight if margin <= (self.beta_positive if y > 0.0 else self.beta_negative) else 0.0
+
+    def check(self) -> None:
+        require(self.beta_positive >= 0, "beta_positive", ">= 0", self.beta_positive)
+        require(self.beta_negative >= 0, "beta_negative", ">= 0", self.beta_negative)
+
+
+@register("pa", no_weights="a scaled step would miss its target. Use the rule 'pa1' or 'pa2', where a weight scales C")
 class PA(NamedTuple):
     """Passive-aggressive (Crammer et al. 2006, §3): τ = ℓ/‖x‖², the smallest change of w that brings ℓ to 0.
 
@@ -117,36 +150,342 @@ class PA2(NamedTuple):
         require(self.C > 0, "C", "> 0", self.C)
 
 
+# -- with a metric ----------------------------------------------------------------------------------------------------
+# `target` is the margin above which a rule makes no step, so that v need not be computed.
+
+
+@register("arow", r="smoothness: larger r, smaller steps", covariance=COVARIANCE)
+class AROW(NamedTuple):
+    """AROW, adaptive regularisation of weights (Crammer et al. 2009): α = (1 − m)/(v + r), c = 1/r when m < 1.
+
+    Noisy labels do little harm: variances shrink, but no step is forced. A weight divides r.
+    """
+
+    target = 1.0  # type: ignore[misc]  # no field
+
+    r: float = 1.0
+    covariance: str = "diagonal"
+
+    def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
+        if margin >= 1.0:
+            return 0.0, 0.0
+        r = self.r / weight
+        return (1.0 - margin) / (variance + r), 1.0 / r
+
+    def check(self) -> None:
+        require(0 < self.r < inf, "r", "> 0 and finite", self.r)
+
+
+@register(
+    "cw",
+    no_weights="each step reaches its confidence exactly. Use the rule 'scw1' or 'scw2', where a weight scales C",
+    eta="confidence with which each example is to be right, above 0.5",
+    covariance=COVARIANCE,
+)
+class CW(NamedTuple):
+    """Confidence-weighted learning (Crammer et al. 2008): the least change after which P(m > 0) ≥ η.
+
+    φ = Φ⁻¹(η), ψ = 1 + φ²/2, ζ = 1 + φ². When m < φ√v: α = max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ))/(vζ)) and c = αφ/√u with
+    √u = ½(−αvφ + √(α²v²φ² + 4v)).
+    """
+
+    eta: float = 0.7
+    covariance: str = "diagonal"
+
+    def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
+        phi = quantile(self.eta)
+        alpha = confident(phi, margin, variance)
+        return alpha, precision(phi, alpha, variance)
+
+    def check(self) -> None:
+        require(0.5 < self.eta < 1, "eta", "between 0.5 and 1", self.eta)
+
+
+@register(
+    "scw1",
+    C="aggressiveness, the largest step",
+    eta="confidence with which each example is to be right, above 0.5",
+    covariance=COVARIANCE,
+)
+class SCW1(NamedTuple):
+    """SCW-I, soft confidence-weighted learning (Wang et al. 2012): CW with α = min(C, α of CW). A weight scales C."""
+
+    C: float = 1.0
+    eta: float = 0.75
+    covariance: str = "diagonal"
+
+    def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
+        phi = quantile(self.eta)
+        alpha = min(self.C * weight, confident(phi, margin, variance))
+        return alpha, precision(phi, alpha, variance)
+
+    def check(self) -> None:
+        require(self.C > 0, "C", "> 0", self.C)
+        require(0.5 < self.eta < 1, "eta", "between 0.5 and 1", self.eta)
+
+
+@register(
+    "scw2",
+    C="aggressiveness, how soft the limit of a step is",
+    eta="confidence with which each example is to be right, above 0.5",
+    covariance=COVARIANCE,
+)
+class SCW2(NamedTuple):
+    """SCW-II (Wang et al. 2012): as CW, with another α. A weight scales C.
+
+    When m < φ√v: α = max(0, (−(2mn + φ²mv) + φ√(φ²m²v² + 4nv(n + vφ²)))/(2(n² + nvφ²))), n = v + 1/(2C).
+    """
+
+    C: float = 1.0
+    eta: float = 0.75
+    covariance: str = "diagonal"
+
+    def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
+        phi = quantile(self.eta)
+        if margin >= phi * sqrt(variance):
+            return 0.0, 0.0
+        n = variance + 0.5 / (self.C * weight)
+        shift, spread = margin * variance * phi, variance * phi * phi
+        root = phi * sqrt(shift * shift + 4.0 * n * variance * (n + spread))
+        alpha = max(0.0, (root - 2.0 * margin * n - phi * shift) / (2.0 * n * (n + spread)))
+        return alpha, precision(phi, alpha, variance)
+
+    def check(self) -> None:
+        require(self.C > 0, "C", "> 0", self.C)
+        require(0.5 < self.eta < 1, "eta", "between 0.5 and 1", self.eta)
+
+
+@register("nherd", C="aggressiveness: larger C, larger steps and faster shrinking variances", covariance=COVARIANCE)
+class NHERD(NamedTuple):
+    """Normal herd (Crammer & Lee 2010): α = (1 − m)/(v + 1/C), c = 2C + C²v when m < 1. A weight scales C."""
+
+    target = 1.0  # type: ignore[misc]  # no field
+
+    C: float = 1.0
+    covariance: str = "diagonal"
+
+    def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
+        if margin >= 1.0:
+            return 0.0, 0.0
+        C = self.C * weight
+        return (1.0 - margin) / (variance + 1.0 / C), 2.0 * C + C * C * variance
+
+    def check(self) -> None:
+        require(0 < self.C < inf, "C", "> 0 and finite", self.C)
+
+
+@register("sop", a="precision of each weight at the start", covariance=COVARIANCE)
+class SOP(NamedTuple):
+    """The second-order perceptron (Cesa-Bianchi et al. 2005): α = (1 − m)/(1 + v), c = 1 when m ≤ 0.
+
+    In terms of θ = Σ⁻¹w, which is the perceptron's own weight vector: θ += y·x and Σ⁻¹ += xxᵀ on a mistake. An example
+    of weight k is as good as k copies: θ += k·y·x and Σ⁻¹ += k·xxᵀ.
+    """
+
+    target = 0.0  # type: ignore[misc]  # no field
+
+    a: float = 1.0
+    covariance: str = "diagonal"
+
+    def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
+        if margin > 0.0:
+            return 0.0, 0.0
+        return weight * (1.0 - margin) / (1.0 + weight * variance), weight
+
+    def check(self) -> None:
+        require(0 < self.a < inf, "a", "> 0 and finite", self.a)
+
+
+def confident(phi: float, margin: float, variance: float) -> float:
+    """α of CW; 0 if the example is right with the confidence already."""
+    if margin >= phi * sqrt(variance):
+        return 0.0
+    psi, zeta = 1.0 + 0.5 * phi * phi, 1.0 + phi * phi
+    half = 0.5 * margin * phi * phi  # its square is m²φ⁴/4
+    return max(0.0, (sqrt(half * half + variance * phi * phi * zeta) - margin * psi) / (variance * zeta))
+
+
+def precision(phi: float, alpha: float, variance: float) -> float:
+    """c of CW and SCW for a step of length α: αφ/√u."""
+    if alpha == 0.0:
+        return 0.0
+    shift = alpha * variance * phi
+    return 2.0 * alpha * phi / (sqrt(shift * shift + 4.0 * variance) - shift)
+
+
+def quantile(p: float) -> float:
+    """Φ⁻¹(p) for 0.5 ≤ p < 1: the number below which a normal variable lies with probability p.
+
+    Acklam's rational approximation; its relative error is below 1.2e-9.
+    """
+    if p <= 0.97575:
+        q = p - 0.5
+        r = q * q
+        above = (((-39.69683028665376 * r + 220.9460984245205) * r - 275.9285104469687) * r + 138.3577518672690) * r
+        above = (above - 30.66479806614716) * r + 2.506628277459239
+        below = (((-54.47609879822406 * r + 161.5858368580409) * r - 155.6989798598866) * r + 66.80131188771972) * r
+        return above * q / ((below - 13.28068155288572) * r + 1.0)
+    q = sqrt(-2.0 * log(1.0 - p))
+    above = (((-7.784894002430293e-3 * q - 0.3223964580411365) * q - 2.400758277161838) * q - 2.549732539343734) * q
+    below = (((7.784695709041462e-3 * q + 0.3224671290700398) * q + 2.445134137142996) * q + 3.754408661907416) * q
+    return -((above + 4.374664141464968) * q + 2.938163982698783) / (below + 1.0)
+
+
+# -- with a scale -----------------------------------------------------------------------------------------------------
+
+
+@register(
+    "romma",
+    no_weights="each step reaches its target exactly. Use the rule 'pa1' or 'pa2', where a weight scales C",
+    aggressive="also step when the margin is below 1",
+)
+class ROMMA(NamedTuple):
+    """ROMMA, the relaxed online maximum margin algorithm (Li & Long 2002).
+
+    When m ≤ 0, or m < 1 if aggressive: the shortest w that gives this example the margin 1 and has
+    ``w·w_old ≥ ‖w_old‖²``, which stands for all examples before it: s = (‖x‖²‖w‖² − m)/(‖x‖²‖w‖² − m²), τ = ‖w‖²(1 − m)/(‖x‖²‖w‖² − m²).
+    If this is the first step, if the example alone asks for a longer w, or if x is parallel to w, so that no such w
+    exists: s = 0, τ = 1/‖x‖².
+    """
+
+    aggressive: bool = False
+
+    def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
+        if margin >= 1.0 or (margin > 0.0 and not self.aggressive) or sq_norm == 0.0:
+            return 1.0, 0.0
+        both = sq_norm * sq_length
+        apart = both - margin * margin
+        if margin >= both or apart <= 1e-12 * both:
+            return 0.0, 1.0 / sq_norm
+        return (both - margin) / apart, sq_length * (1.0 - margin) / apart
+
+
+@register(
+    "alma",
+    no_weights="the length of its steps follows from their number. Use the rule 'margin' or 'arow'",
+    alpha="share of the largest margin to give up, at most 1",
+)
+class ALMA(NamedTuple):
+    """ALMA for p = 2 (Gentile 2001), which approximates the largest margin γ of separable rows by (1 − α)·γ.
+
+    x̂ is the row at length 1. When y·w·x̂ ≤ (1 − α)·B/√k: w += C/√k·y·x̂, then w is divided by max(1, ‖w‖), and k += 1;
+    B = √8/α, C = √2. So τ = s·C/(√k·‖x‖) with s = 1/max(1, ‖w + …‖). k is 1 at first.
+    """
+
+    alpha: float = 0.9
+
+    def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
+        length, root = sqrt(sq_norm), sqrt(k + 1.0)
+        if sq_norm == 0.0 or margin * root > (1.0 - self.alpha) * sqrt(8.0) / self.alpha * length:
+            return 1.0, 0.0
+        step = sqrt(2.0) / (root * length)
+        moved = sqrt(max(0.0, sq_length + 2.0 * step * margin + step * step * sq_norm))  # ‖w + step·y·x‖
+        shrink = 1.0 / max(1.0, moved)
+        return shrink, shrink * step
+
+    def check(self) -> None:
+        require(0 < self.alpha <= 1, "alpha", "> 0 and <= 1", self.alpha)
+
+
+@register(
+    "shifting",
+    no_weights="its steps are shares of w. Use the rule 'perceptron', where a weight scales the step",
+    lam="how fast old examples fade: larger, faster",
+)
+class Shifting(NamedTuple):
+    """The shifting perceptron (Cavallanti et al. 2007), for concepts that move: old examples fade.
+
+    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k).
+    """
+
+    lam: float = 1.0
+
+    def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
+        if margin > 0.0:
+            return 1.0, 0.0
+        share = self.lam / (self.lam + k)
+        return 1.0 - share, share
+
+    def check(self) -> None:
+        require(0 < self.lam < inf, "lam", "> 0 and finite", self.lam)
+
+
+# -- using rules ------------------------------------------------------------------------------------------------------
+
+
 def require(holds: bool, name: str, expected: str, got: object) -> None:
     """Raise an error if a parameter is out of range (NaN always is)."""
     if not holds:
         raise ValueError(f"{name} must be {expected}, got {got}")
 
 
+def kind_of(rule: object) -> str:
+    """The kind of a rule: the name of its formula.
+
+    >>> kind_of(PA()), kind_of(AROW()), kind_of(ROMMA)
+    ('tau', 'metric', 'scale')
+    """
+    return next((kind for kind in KINDS if hasattr(rule, kind)), "")
+
+
 def resolve(rule: Any) -> Any:
-    """Get the rule for a name or an object, with checked parameters, as floats.
+    """Get the rule for a name or an object, with checked parameters: floats, booleans or text, as their defaults are.
 
     >>> resolve("pa1")
     PA1(C=1.0)
     >>> resolve(PA1(C=-1))
     Traceback (most recent call last):
     ValueError: C must be > 0, got -1.0
+    >>> resolve(AROW(covariance="half"))
+    Traceback (most recent call last):
+    ValueError: covariance must be 'diagonal' or 'full', got 'half'
     """
     if isinstance(rule, str):
         if rule not in RULES:
             raise ValueError(f"rule must be one of {', '.join(map(repr, RULES))} or a rule object, got {rule!r}")
         rule = RULES[rule]()
-    if isinstance(rule, type) or not (hasattr(rule, "_fields") and hasattr(rule, "tau")):
-        raise TypeError(f"rule must be a name or a NamedTuple with a method tau, such as PA1(C=0.1), got {rule!r}")
-    resolved: Any = type(rule)(*map(float, rule))
+    if isinstance(rule, type) or not (hasattr(rule, "_fields") and kind_of(rule)):
+        raise TypeError(
+            f"rule must be a name or a NamedTuple with a method tau, metric or scale, such as PA1(C=0.1), got {rule!r}"
+        )
+    resolved: Any = type(rule)(*(_parameter(rule, name) for name in rule._fields))
     if hasattr(resolved, "check"):
         resolved.check()
     return resolved
 
 
+def _parameter(rule: Any, name: str) -> Any:
+    """One parameter with its proper type."""
+    value, choices = getattr(rule, name), CHOICES.get(name)
+    if choices is not None:
+        require(value in choices, name, " or ".join(map(repr, choices)), repr(value))
+        return str(value)
+    return bool(value) if isinstance(rule._field_defaults.get(name), bool) else float(value)
+
+
+def compiled(rule: Any) -> Any:
+    """The rule as compiled code gets it: text, which only says what to keep, is replaced by 0."""
+    return rule._replace(**{name: 0.0 for name in rule._fields if name in CHOICES})
+
+
 def takes_weights(rule: object) -> bool:
     """Whether this rule accepts weights of examples."""
-    return bool(getattr(rule, "takes_weights", True))
+    return getattr(rule, "no_weights", None) is None
+
+
+def takes_label(rule: Any) -> bool:
+    """Whether τ depends on the class: the formula has a fourth argument, y = ±1."""
+    return kind_of(rule) == "tau" and rule.tau.__code__.co_argcount > 4
+
+
+def refuse_other_kinds(rule: Any, where: str, why: str) -> None:
+    """Raise an error for a rule whose steps are not along x.
+
+    where, why: what it does not combine with, and the reason.
+    """
+    if kind_of(rule) != "tau":
+        names = ", ".join(repr(name) for name, each in RULES.items() if kind_of(each) == "tau")
+        raise ValueError(f"the rule {type(rule).__name__} does not combine with {where}: {why}. Use one of {names}")
 
 
 def demands(rule: object) -> float:

@@ -144,8 +144,7 @@ def refuse_weights(rule: Any) -> None:
     """Raise an error if a rule does not accept weights."""
     if not takes_weights(rule):
         raise ValueError(
-            f"the rule {type(rule).__name__} does not accept sample_weight or class_weight: a scaled step would miss "
-            "its target. Use rule='pa1' or 'pa2', where a weight scales C."
+            f"the rule {type(rule).__name__} does not accept sample_weight or class_weight: {rule.no_weights}."
         )
 
 
