@@ -1,0 +1,59 @@
+"""A slow perceptron for rules of any kind: it applies their formulas to dense matrices, one row after the other."""
+
+import numpy as np
+
+from perceptrons import rules
+
+TINY = np.finfo(float).tiny  # the margin of a tie that is predicted right
+
+
+def run(rule, X, y, fit_intercept=True, passes=1, tie="mistake"):
+    """The mistakes and updates of a run from zeros over rows in their order, with classes 0, 1, ….
+
+    Two classes have one weight vector, several have one each. A hypothesis is a vector of all weights, and a step goes
+    along z: y·x, or x in the block of the class and −x in that of the strongest rival.
+    """
+    rule, n_classes = rules.resolve(rule), int(np.max(y)) + 1
+    X = np.column_stack([np.asarray(X, dtype=float), np.ones(len(y))]) if fit_intercept else np.asarray(X, dtype=float)
+    d, blocks = X.shape[1], 1 if n_classes == 2 else n_classes
+    w, k, mistakes = np.zeros(d * blocks), 0, 0
+    cov = np.eye(d * blocks) / getattr(rule, "a", 1.0)
+    for _ in range(passes):
+        for x, label in zip(X, y, strict=True):
+            z = np.zeros((blocks, d))
+            rival = 1 - label
+            if blocks == 1:
+                z[0] = x if label == 1 else -x
+            else:
+                scores = w.reshape(blocks, d) @ x
+                scores[label] = -np.inf
+                rival = int(np.argmax(scores))
+                z[label], z[rival] = x, -x
+            z = z.ravel()
+            margin = float(w @ z)
+            if tie == "positive" and margin == 0 and (label == 1 if blocks == 1 else label < rival):
+                margin = TINY
+            mistakes += margin <= 0
+            before = w, cov
+            w, cov = _step(rule, w, cov, z, margin, k, label)
+            k += not (before[0] is w and before[1] is cov)
+    return mistakes, k
+
+
+def _step(rule, w, cov, z, margin, k, label):
+    """The hypothesis and the covariance after an example; the same objects if it makes no step."""
+    kind = rules.kind_of(rule)
+    if kind == "metric":
+        assert rule.covariance == "full" and len(w) == len(cov)
+        along = cov @ z
+        variance = float(z @ along)
+        alpha, c = rule.metric(margin, variance, 1.0)
+        if alpha == c == 0:
+            return w, cov
+        return w + alpha * along, cov - c / (1 + c * variance) * np.outer(along, along)
+    if kind == "scale":
+        s, tau = rule.scale(margin, float(z @ z), float(w @ w), k, 1.0)
+        return (w, cov) if (s, tau) == (1.0, 0.0) else (s * w + tau * z, cov)
+    more = (2.0 * label - 1.0,) if rules.takes_label(rule) else ()
+    tau = rule.tau(margin, float(z @ z), 1.0, *more)
+    return (w, cov) if tau == 0 else (w + tau * z, cov)
