@@ -1,8 +1,13 @@
 """A slow perceptron for rules of any kind: it applies their formulas to dense matrices, one row after the other."""
 
+from fractions import Fraction
+
 import numpy as np
 
 from perceptrons import rules
+from perceptrons.data import as_rows
+from perceptrons.theory.facts import Facts, log_det
+from perceptrons.theory.theorems import any_passes, counts_updates
 
 TINY = np.finfo(float).tiny  # the margin of a tie that is predicted right
 
@@ -57,3 +62,33 @@ def _step(rule, w, cov, z, margin, k, label):
     more = (2.0 * label - 1.0,) if rules.takes_label(rule) else ()
     tau = rule.tau(margin, float(z @ z), 1.0, *more)
     return (w, cov) if tau == 0 else (w + tau * z, cov)
+
+
+def counted(rule, theorem, X, y, fit_intercept, passes):
+    """What a bound counts, at its worst: updates or mistakes, in one pass or, if that is claimed, in several."""
+    passes = passes if any_passes(theorem) else 1
+    runs = [run(rule, X, y, fit_intercept, passes, tie) for tie in ("mistake", "positive")]
+    return max(max(pair) if counts_updates(rule) else pair[0] for pair in runs)
+
+
+def facts(X, y, W, fit_intercept):
+    """Exact facts about any hypothesis W with rational entries, one line for two classes and one a class for more."""
+    rows = [[Fraction(v) for v in x] + [Fraction(1)] * fit_intercept for x in np.asarray(X).tolist()]
+    scores = [[sum(a * b for a, b in zip(line, x, strict=True)) for line in W] for x in rows]
+    if len(W) == 1:
+        margins = [s[0] if label == 1 else -s[0] for s, label in zip(scores, y, strict=True)]
+    else:
+        others = [max(v for c, v in enumerate(s) if c != label) for s, label in zip(scores, y, strict=True)]
+        margins = [s[label] - other for s, label, other in zip(scores, y, others, strict=True)]
+    double = 1 if len(W) == 1 else 2
+    q = [double * sum(v * v for v in x) for x in rows]
+    return Facts(
+        margins=np.array(margins, dtype=object),
+        errors=np.zeros(len(margins), dtype=int),
+        sq_steps=np.array(q, dtype=object),
+        slack=0,
+        squares=sum((v * v for line in W for v in line), Fraction(0)),
+        longest=max(q),
+        unknowns=min(len(rows), len(rows[0])),
+        log_det=lambda a: log_det(as_rows(np.asarray(X, dtype=float)), fit_intercept, a),
+    )

@@ -64,6 +64,8 @@ class MistakeBound:
         The bound on errors of the kernel matrix that the proof allows for.
     rule : NamedTuple
         The rule that the bound is about, with its parameters.
+    log_det : float or None
+        ln det(I + Σxxᵀ/r) for "arow" and ln det(I + Σxxᵀ/a) for "sop", rounded up.
     """
 
     bound: float
@@ -79,6 +81,7 @@ class MistakeBound:
     dual_coef: Any = None
     K_error: float = 0.0
     rule: Any = PLAIN
+    log_det: float | None = None
 
     def check(self, X: Any = None, y: Any = None, *, K: Any = None) -> bool:
         """Verify the bound for these rows: substitute the hypothesis into the theorem, in exact rational arithmetic.
@@ -131,6 +134,7 @@ class MistakeBound:
             lines[0] += ": the bound is beyond all floats"
         if self.margin is not None:
             short = f", {SHORT[self.theorem]} = {up(self.shortfall, 6)}" if self.theorem in SHORT else ""
+            short += "" if self.log_det is None else f", ln det = {up(self.log_det, 6)}"
             constant = " (including the constant 1 of the bias)" if self.fit_intercept else ""
             lines.append(f"  R = {up(self.radius, 6)}, γ = {down(self.margin, 6)}{short}{constant}")
         return "\n".join(lines)
@@ -228,6 +232,7 @@ def _bound(space: Constraints, classes: npt.NDArray[Any], rule: Any, given: Hypo
         dual_coef=w if kernel else None,
         K_error=space.K_error if isinstance(space, Gram) else 0.0,
         rule=rule,
+        log_det=found.log_det,
     )
 
 

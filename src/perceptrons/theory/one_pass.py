@@ -28,6 +28,7 @@ class Proved(NamedTuple):
     margin: float | None
     hypothesis: Hypothesis | None
     shortfall: float = 0.0
+    log_det: float | None = None
 
 
 def one_pass(constraints: Constraints, G: Fraction, find: Callable[[Root], Hypothesis]) -> Proved:

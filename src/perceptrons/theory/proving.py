@@ -135,7 +135,8 @@ def _one_pass(space: Constraints, rule: Any, R2: Fraction, given: Hypothesis | N
             bound = number_up(BOUNDS[theorem](rule, facts))
             if bound < len(space.rows):
                 margin = root_down(1 / facts.squares)
-                found.append(Proved(theorem, bound, margin, hypothesis, _shortfall(theorem, facts)))
+                logarithm = facts.log_det(_start(rule)) if isinstance(rule, AROW | SOP) else None
+                found.append(Proved(theorem, bound, margin, hypothesis, _shortfall(theorem, facts), logarithm))
     return min(found, key=lambda proved: proved.bound, default=None)
 
 
@@ -192,7 +193,7 @@ def _candidates(space: Constraints, rule: Any, given: Hypothesis | None, find: F
         yield given.floats()
         return
     if isinstance(rule, AROW | SOP):
-        yield _ridge(space, rule.r if isinstance(rule, AROW) else rule.a)
+        yield _ridge(space, _start(rule))
     if isinstance(rule, ALMA):
         unit = _unit_rows(space)
         for root in ROOTS.values():
@@ -234,6 +235,11 @@ def _best_factor(bound: Callable[[Facts], Any], facts: Facts, limit: float = mat
 def _times(hypothesis: Hypothesis, factor: float) -> Hypothesis:
     floats = hypothesis.floats()
     return Hypothesis(floats.w * factor, floats.b * factor)
+
+
+def _start(rule: AROW | SOP) -> float:
+    """a of the regression that the rule solves."""
+    return rule.r if isinstance(rule, AROW) else rule.a
 
 
 def _ridge(space: Constraints, a: float) -> Hypothesis:

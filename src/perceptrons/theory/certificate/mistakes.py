@@ -47,6 +47,8 @@ def _refuse(result: Any, points: RowPoints) -> None:
 
 def _proved(result: Any, points: RowPoints, w: Any, longest: Fraction) -> Any:
     """The bound that the theorem gives for the hypothesis; None if it gives none."""
+    if w.dtype == object and None in w:
+        raise CertificateError(f"the theorem {result.theorem!r} needs a hypothesis, but there is none")
     if len(w) != points.blocks:
         raise CertificateError(f"the hypothesis has {len(w)} lines for {len(result.classes)} classes")
     lines = exact_lines(w, w.shape[1])
