@@ -1,5 +1,6 @@
 """Bounds for other rules than the plain one: no run makes more mistakes, and they follow from their hypothesis."""
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from math import floor, inf, log, sqrt
@@ -10,12 +11,14 @@ from bound_cases import inseparable, separable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_runs import counted, facts, run
+from sklearn.exceptions import ConvergenceWarning
 from theory_cases import SEEDS
 
+from perceptrons import Perceptron
 from perceptrons.rules import ALMA, AROW, PA, PA1, PA2, ROMMA, SOP, Margin, Plain, Uneven
 from perceptrons.theory import mistake_bound
 from perceptrons.theory.certificate import CertificateError
-from perceptrons.theory.theorems import BOUNDS, HOLDS, any_passes
+from perceptrons.theory.theorems import BOUNDS, HOLDS, any_passes, counts_updates
 
 FIRST = [Margin(0.5), Margin(20.0), Uneven(3.0, 0.5), PA(), PA1(1.0), PA1(0.03), PA2(1.0), PA2(0.05)]
 SCALED = [ROMMA(), ROMMA(aggressive=True), ALMA(), ALMA(1.0), ALMA(0.4)]
@@ -26,7 +29,7 @@ each_rule = pytest.mark.parametrize("rule", RULES, ids=str)
 
 def classes_for(rule, seed):
     """Two classes, or with rules that have a bound for it sometimes three."""
-    return 2 if rule in METRIC else 2 + seed % 2
+    return 2 if rule in METRIC or isinstance(rule, Uneven) else 2 + seed % 2
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
@@ -59,6 +62,22 @@ def test_one_pass_over_any_rows(rule, seed, fit_intercept):
     for order in range(4):
         rows = np.random.default_rng(order).permutation(len(y))
         assert counted(rule, result.theorem, X[rows], y[rows], fit_intercept, 1) <= result.bound
+
+
+@pytest.mark.parametrize(
+    "rule", [Margin(0.5), PA1(0.3), PA2(0.3), ROMMA(), ALMA(), AROW(1.0, "full"), SOP(1.0, "full")], ids=str
+)
+@pytest.mark.parametrize("make", [separable, inseparable])
+def test_the_estimator_makes_no_more_mistakes(rule, make):
+    for seed in range(3):
+        X, y, _, _ = make(seed, True, n=60)
+        result = mistake_bound(X, y, rule=rule)
+        passes = 30 if any_passes(result.theorem) else 1
+        model = Perceptron(rule=rule, tol=None, max_iter=passes, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y)
+        assert (model.n_updates_ if counts_updates(rule) else model.n_mistakes_) <= result.bound
 
 
 OF_THEIR_OWN = [rule for rule in RULES if HOLDS[type(rule)][0] in BOUNDS]
@@ -293,6 +312,8 @@ def test_proofs_that_need_the_full_covariance_and_two_classes(rule):
     full = {"arow": AROW(covariance="full"), "sop": SOP(covariance="full")}[rule]
     with pytest.raises(ValueError, match="the proof is for two classes, and these rows have 3"):
         mistake_bound(X, y, rule=full)
+    with pytest.raises(ValueError, match="it has a margin for each of two classes, and these rows have 3"):
+        mistake_bound(X, y, rule="uneven")
 
 
 def test_kernels_and_rules():

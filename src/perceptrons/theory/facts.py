@@ -18,7 +18,7 @@ from perceptrons.solver.threads import one_thread
 Array = npt.NDArray[Any]
 EPS = float(np.finfo(np.float64).eps)
 LARGE = 3000  # unknowns beyond which ln det is bounded by the trace alone
-DEEP = 1 << 240  # exact costs are rounded down to multiples of the largest, divided by this
+DEEP = 1 << 240  # terms of exact sums are rounded outward to multiples of the largest, divided by this
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,9 @@ def most(costs: Array, budget: Any, slack: float) -> float:
 
 def total(values: Array, slack: float) -> Fraction:
     """Σ values for values ≥ 0, rounded up."""
-    if slack == 0:
-        return sum(values.tolist(), Fraction(0))
+    if slack == 0:  # an exact sum would have as many digits as all denominators together
+        unit = Fraction(max([*values, Fraction(1, DEEP)])) / DEEP
+        return sum(math.ceil(value / unit) for value in values) * unit
     return Fraction(float(values.sum())) * (1 + Fraction((len(values) + 8) * EPS))
 
 

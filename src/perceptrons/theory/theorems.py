@@ -75,6 +75,8 @@ def refuse(rule: Any, n_classes: int, kernel: bool, K_error: float) -> None:
         why = f"the proof needs the full covariance. Pass {name}(covariance='full') for a model with that"
     elif rules.kind_of(rule) == "metric" and n_classes > 2:
         why = f"the proof is for two classes, and these rows have {n_classes}: each class has a covariance of its own"
+    elif rules.takes_label(rule) and n_classes > 2:
+        why = f"it has a margin for each of two classes, and these rows have {n_classes}"
     elif kernel and rules.kind_of(rule) != "tau":
         why = "it does not combine with kernels. Pass rows X"
     elif K_error and isinstance(rule, PA | PA1 | PA2):
