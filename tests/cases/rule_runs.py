@@ -3,13 +3,25 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from perceptrons import rules
 from perceptrons.data import as_rows
+from perceptrons.rules import ALMA, AROW, PA, PA1, PA2, ROMMA, SOP, Margin, Uneven
 from perceptrons.theory.facts import Facts, log_det
 from perceptrons.theory.theorems import any_passes, counts_updates
 
+FIRST = [Margin(0.5), Margin(20.0), Uneven(3.0, 0.5), PA(), PA1(1.0), PA1(0.03), PA2(1.0), PA2(0.05)]
+SCALED = [ROMMA(), ROMMA(aggressive=True), ALMA(), ALMA(1.0), ALMA(0.4)]
+METRIC = [AROW(r, "full") for r in (0.1, 1.0, 10.0)] + [SOP(a, "full") for a in (0.01, 1.0, 100.0)]
+RULES = [*FIRST, *SCALED, *METRIC]
+each_rule = pytest.mark.parametrize("rule", RULES, ids=str)
 TINY = np.finfo(float).tiny  # the margin of a tie that is predicted right
+
+
+def classes_for(rule, seed):
+    """Two classes, or with rules that have a bound for it sometimes three."""
+    return 2 if rule in METRIC or isinstance(rule, Uneven) else 2 + seed % 2
 
 
 def run(rule, X, y, fit_intercept=True, passes=1, tie="mistake"):

@@ -101,7 +101,7 @@ def total(values: Array, slack: float) -> Fraction:
     """Σ values for values ≥ 0, rounded up."""
     if slack == 0:  # an exact sum would have as many digits as all denominators together
         unit = Fraction(max([*values, Fraction(1, DEEP)])) / DEEP
-        return sum(math.ceil(value / unit) for value in values) * unit
+        return Fraction(sum(math.ceil(value / unit) for value in values)) * unit
     return Fraction(float(values.sum())) * (1 + Fraction((len(values) + 8) * EPS))
 
 
