@@ -351,9 +351,9 @@ class ROMMA(NamedTuple):
     """ROMMA, the relaxed online maximum margin algorithm (Li & Long 2002).
 
     When m ≤ 0, or m < 1 if aggressive: the shortest w that gives this example the margin 1 and has
-    ``w·w_old ≥ ‖w_old‖²``, which stands for all examples before it: s = (‖x‖²‖w‖² − m)/(‖x‖²‖w‖² − m²), τ = ‖w‖²(1 − m)/(‖x‖²‖w‖² − m²).
-    If this is the first step, if the example alone asks for a longer w, or if x is parallel to w, so that no such w
-    exists: s = 0, τ = 1/‖x‖².
+    ``w·w_old ≥ ‖w_old‖²``, which stands for all examples before it: s = (‖x‖²‖w‖² − m)/(‖x‖²‖w‖² − m²) and
+    τ = ‖w‖²(1 − m)/(‖x‖²‖w‖² − m²). If this is the first step, if the example alone asks for a longer w, or if x is
+    parallel to w, so that no such w exists: s = 0, τ = 1/‖x‖².
     """
 
     aggressive: bool = False

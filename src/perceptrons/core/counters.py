@@ -37,15 +37,16 @@ from perceptrons.core.rows import JIT
     USED_ROWS,  # rows of the weights of sequences that are in use
     LOSS,  # Σ ℓ over the examples of linear passes, ℓ = max(0, 1 − m)
     USED_LINES,  # lines of these weights that are in use, if rows are paged
-) = range(13)
+    PAUSED,  # 1 + the place in the order before which a pass stopped, because it needs arrays of its own
+) = range(14)
 
 
 @register_jitable(**JIT)
-def count(totals, margin, step):
+def count(totals, wrong, step):
     """Count one example and its step, if it makes one; updates totals in place."""
     totals[AVERAGED] += 1.0
     totals[SEEN] += 1.0
-    if margin <= 0.0:
+    if wrong:
         totals[MISTAKES] += 1.0
     if step > 0.0:
         totals[UPDATES] += 1.0

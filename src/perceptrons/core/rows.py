@@ -213,6 +213,69 @@ def _axpy_pair(values, indices, indptr, i, a, w, up, down):
 
 
 @forms("dense csr", by_layout, **JIT)
+def sq_dot(values, indices, indptr, i, sigma):
+    """Σ_j σ_j·x_ij²."""
+    total = 0.0
+    for j in range(U(values.shape[1])):
+        total += sigma[j] * values[i, j] * values[i, j]
+    return total
+
+
+@sq_dot.csr
+def _sq_dot(values, indices, indptr, i, sigma):
+    total = 0.0
+    for position in range(indptr[i], indptr[i + ONE]):
+        total += sigma[indices[position]] * values[position] * values[position]
+    return total
+
+
+@forms("dense csr", by_layout, **JIT)
+def axpy_by(values, indices, indptr, i, a, sigma, w):
+    """w_j += a·σ_j·x_ij; updates w in place."""
+    for j in range(U(values.shape[1])):
+        w[j] += a * sigma[j] * values[i, j]
+
+
+@axpy_by.csr
+def _axpy_by(values, indices, indptr, i, a, sigma, w):
+    for position in range(indptr[i], indptr[i + ONE]):
+        j = indices[position]
+        w[j] += a * sigma[j] * values[position]
+
+
+@forms("dense csr", by_layout, **JIT)
+def shrink(values, indices, indptr, i, c, sigma):
+    """1/σ_j += c·x_ij²; updates σ in place."""
+    for j in range(U(values.shape[1])):
+        sigma[j] /= 1.0 + c * sigma[j] * values[i, j] * values[i, j]
+
+
+@shrink.csr
+def _shrink(values, indices, indptr, i, c, sigma):
+    for position in range(indptr[i], indptr[i + ONE]):
+        j = indices[position]
+        sigma[j] /= 1.0 + c * sigma[j] * values[position] * values[position]
+
+
+@forms("dense csr", by_layout, **JIT)
+def add_rows(values, indices, indptr, i, root, out):
+    """out_k += Σ_j x_ij·S_jk; updates out in place."""
+    for j in range(U(values.shape[1])):
+        x = values[i, j]
+        if x != 0.0:
+            for k in range(U(out.size)):
+                out[k] += x * root[j, k]
+
+
+@add_rows.csr
+def _add_rows(values, indices, indptr, i, root, out):
+    for position in range(indptr[i], indptr[i + ONE]):
+        j, x = indices[position], values[position]
+        for k in range(U(out.size)):
+            out[k] += x * root[j, k]
+
+
+@forms("dense csr", by_layout, **JIT)
 def survey_row(values, indices, indptr, i, width):
     """‖x_i‖², and whether its indices rise and stay below `width`."""
     total = 0.0

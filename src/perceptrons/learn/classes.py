@@ -82,7 +82,12 @@ class ClassLearner(Learner[Examples]):
     @property
     def weights(self) -> Floats:
         """The weights, or coefficients, of the readout."""
-        return self.readout.weights(self.current, self.state.get("kept"), self.totals)
+        return self.readout.weights(self)
+
+    @property
+    def summed(self) -> tuple[Floats, float]:
+        """An array and a factor: the sum of the hypotheses after all examples is factor·array − kept."""
+        return self.current, self.totals.averaged + 1.0
 
     @abstractmethod
     def scores(self, rows: Rows, hypothesis: Floats) -> Floats:

@@ -69,6 +69,7 @@ class Learner(Protocol[E]):
     words: Words = Words()
     state: State  # arrays and totals, by name
     definite: bool = True  # whether examples have lengths and margins, so that something can be proved
+    roundings: int = 1  # of the hypothesis in a step, at most
     plan: str = ""  # how passes are made, in a few words, if there is a choice
 
     @property
@@ -155,10 +156,10 @@ class Learner(Protocol[E]):
     def margin_bound(self) -> float:
         """Proved upper bound on the margin of any hypothesis on the examples seen: ‖w − w_0‖/Στ, rounded up.
 
-        (w − w_0)/Στ is a point of the convex hull of all Δ. Each of k updates rounds w by at most
-        ε·‖w‖ ≤ ε·(‖w_0‖ + R·Στ), and the sum Στ by a relative ε.
+        (w − w_0)/Στ is a point of the convex hull of all Δ. Each of k updates rounds w, once or a few
+        times, by at most ε·‖w‖ ≤ ε·(‖w_0‖ + R·Στ), and the sum Στ by a relative ε.
         """
-        total, roundings = self.totals.sum_tau, self.totals.updates + 4
+        total, roundings = self.totals.sum_tau, self.roundings * self.totals.updates + 4
         if total == 0.0 or not self.definite:
             return float("inf")
         length, start = self.hull_point(total)

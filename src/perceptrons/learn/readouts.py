@@ -15,7 +15,7 @@ from perceptrons.core.linear import passes
 from perceptrons.core.linear import readouts as markers
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.state import Course, Floats, Growth, Totals
+from perceptrons.learn.state import Course, Floats, Growth
 
 if TYPE_CHECKING:
     from perceptrons.learn.classes import ClassLearner
@@ -43,9 +43,9 @@ class Readout:
         """The array that a pass may write to."""
         return kept
 
-    def weights(self, w: Floats, kept: Floats | None, totals: Totals) -> Floats:
+    def weights(self, learner: ClassLearner) -> Floats:
         """The weights that predict."""
-        return w
+        return learner.current
 
     def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
         """Scores of all rows, one column for two classes."""
@@ -122,7 +122,10 @@ class Last(Readout):
 
 
 class Averaged(Readout):
-    """The mean of w over all examples, after their updates: ((T + 1)·w − u)/T with u = w_0 + Σ t·δ_t."""
+    """The mean of w over all examples, after their updates: ((T + 1)·w − u)/T with u = w_0 + Σ t·δ_t.
+
+    If w is kept as s·v, (S·v − u)/T: see `core.linear.readouts`.
+    """
 
     name, marker = "averaged", markers.Averaged()
     sums = over_structures = True
@@ -130,11 +133,12 @@ class Averaged(Readout):
     def begin(self, w: Floats) -> Floats | None:
         return np.copy(w)
 
-    def weights(self, w: Floats, kept: Floats | None, totals: Totals) -> Floats:
-        total = totals.averaged
+    def weights(self, learner: ClassLearner) -> Floats:
+        total, kept = learner.totals.averaged, learner.state.get("kept")
         if not total or kept is None:
-            return w
-        mean = np.asarray((total + 1) * w)  # one array: all weights may take much memory
+            return learner.current
+        w, factor = learner.summed
+        mean = np.asarray(factor * w)  # one array: all weights may take much memory
         mean -= kept
         mean /= total
         return mean
@@ -144,8 +148,9 @@ class Averaged(Readout):
         if not total or kept is None or not learner.reads_less(rows):
             return super().decide(learner, rows)
         # Combining two scores is faster than computing the mean of all weights.
-        sums, final = (learner.scores(rows, hypothesis) for hypothesis in (kept, learner.current))
-        return np.asarray(((total + 1) * final - sums) / total)
+        w, factor = learner.summed
+        sums, final = (learner.scores(rows, hypothesis) for hypothesis in (kept, w))
+        return np.asarray((factor * final - sums) / total)
 
     def step_sums(self, log: Floats) -> Floats | None:
         return np.asarray(log[:, markers.STEP] * log[:, markers.AT])
@@ -160,8 +165,9 @@ class Pocket(Readout):
     def begin(self, w: Floats) -> Floats | None:
         return np.copy(w)
 
-    def weights(self, w: Floats, kept: Floats | None, totals: Totals) -> Floats:
-        return w if kept is None else kept
+    def weights(self, learner: ClassLearner) -> Floats:
+        kept = learner.state.get("kept")
+        return learner.current if kept is None else kept
 
     def fill(self, learner: ClassLearner, examples: Examples) -> None:
         course = learner.course

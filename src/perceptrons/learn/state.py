@@ -88,6 +88,7 @@ class Course(Entries):
     used_rows = Entry(counters.USED_ROWS)
     loss = Entry(counters.LOSS)
     used_lines = Entry(counters.USED_LINES)
+    paused = Entry(counters.PAUSED)
 
 
 class Kind(NamedTuple):
@@ -96,6 +97,9 @@ class Kind(NamedTuple):
     degree: int = 1  # scaling the model by f multiplies the array by f^degree
     by_row: bool = True  # whether the first axis is features, or support rows
     by_class: bool = True  # whether there is one column per class, for more than two
+    signed: bool = True  # whether two classes have it with opposite signs
+    fill: float = 0.0  # value for new rows and classes
+    square: bool = False  # whether the last two axes are features; with several classes, the first is classes
 
 
 HYPOTHESIS = Kind()  # weights or coefficients: one number per row, or per row and class
@@ -169,40 +173,57 @@ class State:
     # -- more classes, more rows ------------------------------------------------------------------------------
 
     def with_classes(self, growth: Growth) -> State:
-        """A new state with more classes, which start at 0."""
+        """A new state with more classes, which start at 0, or as their kind says."""
         new = self._empty()
         for name, array in self.arrays.items():
-            new.arrays[name] = self._spread(array, growth) if self.kinds[name].by_class else array
+            new.arrays[name] = self._spread(array, growth, self.kinds[name]) if self.kinds[name].by_class else array
         new.totals = self.totals.copy()
         new.totals.sum_tau *= growth.factor
         new.totals.sq_norm *= growth.factor  # ‖w/2‖² for each of two classes
         return new
 
-    def _spread(self, old: Array, growth: Growth) -> Array:
+    def _spread(self, old: Array, growth: Growth, kind: Kind) -> Array:
         n_classes, codes = growth
         if n_classes <= 2:
             return old
-        new = np.zeros((len(old), n_classes), order=self.layout)
-        if old.ndim == 2:
-            new[:, codes] = old
+        each = old.ndim - kind.square - 1  # number of axes of classes: 0 for up to two, else 1
+        if kind.square:
+            new = np.repeat(kind.fill * np.eye(old.shape[-1])[np.newaxis], n_classes, axis=0)
+            by_class = new
+        else:
+            new = np.full((len(old), n_classes), kind.fill, order=self.layout)
+            by_class = new.T
+        if each:
+            by_class[codes] = old if kind.square else old.T
         elif len(codes) == 2:
-            new[:, codes[1]], new[:, codes[0]] = growth.factor * old, -growth.factor * old
+            # The difference of two classes stays: w is +w/2 − (−w/2), and its variance the sum of two halves.
+            factor = growth.factor if kind.signed else growth.factor ** (kind.degree / 2)
+            by_class[codes[1]], by_class[codes[0]] = factor * old, (-factor if kind.signed else factor) * old
         return new
 
     def with_rows(self, n_rows: int) -> State:
-        """A new state with `n_rows` rows before the tail; new rows start at 0. Dropped rows must be 0."""
+        """A new state with `n_rows` rows before the tail; new rows start at 0, or as their kind says.
+
+        Rows that are dropped must be as new ones are.
+        """
         new = self._empty()
         for name, array in self.arrays.items():
-            new.arrays[name] = self._resized(array, n_rows) if self.kinds[name].by_row else array
+            kind = self.kinds[name]
+            new.arrays[name] = self._resized(array, n_rows, kind) if kind.by_row or kind.square else array
         return new
 
-    def _resized(self, old: Array, n_rows: int) -> Array:
-        tail = self.tail
-        both = min(n_rows, len(old) - tail)
-        new = np.zeros((n_rows + tail, *old.shape[1:]), dtype=old.dtype, order=self.layout)
+    def _resized(self, old: Array, n_rows: int, kind: Kind) -> Array:
+        before = old.shape[-1 if kind.square else 0] - self.tail
+        both, new_tail, old_tail = min(n_rows, before), n_rows + np.arange(self.tail), before + np.arange(self.tail)
+        to, of = (np.concatenate([np.arange(both), tail]) for tail in (new_tail, old_tail))
+        if kind.square:
+            square = np.zeros((*old.shape[:-2], n_rows + self.tail, n_rows + self.tail))
+            square[..., np.arange(n_rows + self.tail), np.arange(n_rows + self.tail)] = kind.fill
+            square[..., to[:, np.newaxis], to] = old[..., of[:, np.newaxis], of]
+            return square
+        new = np.full((n_rows + self.tail, *old.shape[1:]), kind.fill, dtype=old.dtype, order=self.layout)
         new[:both] = old[:both]
-        if tail:
-            new[-tail:] = old[-tail:]
+        new[new_tail] = old[old_tail]
         return new
 
     # -- going back, and scaling ------------------------------------------------------------------------------

@@ -243,7 +243,7 @@ def learn(
         if example_weight == 0.0:
             continue
         delta, far = project(policy, k, n, sq_norm[a], margin, table, factor, work, memory)
-        step = tau(how.rule, margin, scaled(alpha, sq_norm[a]), example_weight)
+        step = tau(how.rule, margin, scaled(alpha, sq_norm[a]), example_weight, 2.0 * code - 1.0)
         if step == 0.0:
             step = margin_step(policy, margin, sq_norm[a], delta, example_weight, alpha)
             far = False  # always project
@@ -251,7 +251,7 @@ def learn(
         if not is_finite(margin + step + sq_norm[a] + delta):
             course[OVERFLOW] = a + 1.0
             return
-        count(totals, margin, step)
+        count(totals, margin <= 0.0, step)
         if step > 0.0:
             slot, step = make_room(policy, k, n, sq_norm[a], step, far, code, alpha, born, table, memory, totals)
             if slot < budget:

@@ -81,14 +81,14 @@ def learn(table, lines, codes, weight, sq_norm, order, how, scores, log, totals,
         margin, rival, answer = judge(out, code, how.tie_positive, scores)
         if example_weight != 0.0:
             sq_length = scaled(scores, sq_norm[i])
-            step = how.eta * tau(how.rule, margin, sq_length, example_weight)
+            step = how.eta * tau(how.rule, margin, sq_length, example_weight, 2.0 * code - 1.0)
             if not is_finite(margin + step):
                 course[at.OVERFLOW] = i + 1.0
                 return
             if step > 0.0 and lines[i] < 0:
                 course[at.VISITS], course[at.WAITS] = v, LINE
                 return
-            count(totals, margin, step)
+            count(totals, margin <= 0.0, step)
             if margin <= 0.0:
                 mistakes[p] += 1.0
             if step > 0.0:
@@ -133,8 +133,9 @@ def ahead(lines, codes, sq_norm, order, first, how, scores, found):
         if lines[i] != MISSING:
             continue
         read(scores, i, out)
-        margin, _, _ = judge(out, U(codes[i]), how.tie_positive, scores)
-        if tau(how.rule, margin, scaled(scores, sq_norm[i]), 1.0) > 0.0:
+        code = U(codes[i])
+        margin, _, _ = judge(out, code, how.tie_positive, scores)
+        if tau(how.rule, margin, scaled(scores, sq_norm[i]), 1.0, 2.0 * code - 1.0) > 0.0:
             lines[i] = ASKED
             found[count] = i
             count += U(1)

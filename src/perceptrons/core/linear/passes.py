@@ -10,14 +10,24 @@ from functools import partial
 
 import numpy as np
 
-from perceptrons.core.counters import LOSS, MISTAKES, OVERFLOW, PASSES, QUIET, RUN, TAU, UPDATES, count
+from perceptrons.core.counters import LOSS, MISTAKES, OVERFLOW, PASSES, PAUSED, QUIET, RUN, TAU, UPDATES, count
 from perceptrons.core.jit.compiled import Compiled, Filling, is_finite
-from perceptrons.core.jit.deferred import register_jitable
+from perceptrons.core.jit.deferred import forms, register_jitable
 from perceptrons.core.linear import readouts
 from perceptrons.core.linear.readouts import keep_right, keep_step
-from perceptrons.core.rows import JIT, U, abs_dot, ahead, n_rows, point_ahead, prefetch
-from perceptrons.core.rule import tau
-from perceptrons.core.spaces import Scoring, judge, move, scaled, score, scratch
+from perceptrons.core.linear.shapes import (
+    ask,
+    begin_step,
+    end_example,
+    end_step,
+    lift,
+    must_pause,
+    push,
+    size,
+    variances_of,
+)
+from perceptrons.core.rows import JIT, ONE, U, abs_dot, ahead, n_rows, point_ahead, prefetch
+from perceptrons.core.spaces import Scoring, judge, score, scratch
 
 # Rows are prefetched NEAR ahead, and the pointers to them FAR ahead. In a random order, a row is requested once more
 # AGAIN ahead, because processors drop requests while too many are pending.
@@ -33,58 +43,129 @@ def norm(w):
     return np.sqrt(total)
 
 
+@register_jitable(**JIT)
+def look_ahead(values, indices, indptr, codes, sq_norm, order, p, q):
+    """Prefetch the examples that follow place q of pass p."""
+    if q + FAR < U(order.shape[1]):
+        far = U(order[p, q + FAR])
+        prefetch(codes, far)
+        prefetch(sq_norm, far)
+        point_ahead(values, indices, indptr, far)
+        ahead(values, indices, indptr, U(order[p, q + NEAR]))
+        if far != U(order[p, q]) + FAR:
+            ahead(values, indices, indptr, U(order[p, q + AGAIN]))
+
+
+def by_target(types):
+    return "values" if types["codes"].dtype.name.startswith("float") else "classes"
+
+
+@forms("classes values", by_target, **JIT)
+def compare(scores, codes, i, how, w):
+    """The margin of example i, the class to move to and its rival, the answer, and whether it is wrong."""
+    code = U(codes[i])
+    margin, rival, answer = judge(scores, code, how.tie_positive, w)
+    return margin, code, rival, answer, margin <= 0.0
+
+
+@compare.values
+def _compare(scores, codes, i, how, w):
+    # Regression: ℓ = max(0, |y − ŷ| − ε), and the step goes towards y. With m = 1 − ℓ, formulas are the same.
+    apart = codes[i] - scores[0]
+    loss = max(0.0, abs(apart) - how.epsilon)
+    code = ONE if apart > 0.0 else U(0)
+    return 1.0 - loss, code, ONE - code, scores[0], loss > 0.0
+
+
 @Scoring
 def learn(
-    values, indices, indptr, codes, weight, sq_norm, order, how, w, kept, totals, course, mistakes, predicted, scores
+    values,
+    indices,
+    indptr,
+    codes,
+    weight,
+    sq_norm,
+    order,
+    how,
+    w,
+    kept,
+    shape,
+    room,
+    totals,
+    course,
+    mistakes,
+    answers,
+    scores,
 ):
     """Make passes, one per line of `order`, until one has no mistake or no step, or the margin is proved too small.
 
-    Updates w, kept, totals, course, mistakes (one entry per pass), predicted (unless None) and scores in place.
+    Updates w, kept, shape, room, totals, course, mistakes (one entry per pass), answers (unless None) and scores in
+    place. `codes` are numbers of classes, or in regression the values to predict.
     """
     n = U(order.shape[1])
     for p in range(U(order.shape[0])):
         mistakes_before, updates_before = totals[MISTAKES], totals[UPDATES]
         for q in range(n):
-            if q + FAR < n:
-                far = U(order[p, q + FAR])
-                prefetch(codes, far)
-                prefetch(sq_norm, far)
-                point_ahead(values, indices, indptr, far)
-                ahead(values, indices, indptr, U(order[p, q + NEAR]))
-                if far != U(order[p, q]) + FAR:
-                    ahead(values, indices, indptr, U(order[p, q + AGAIN]))
+            look_ahead(values, indices, indptr, codes, sq_norm, order, p, q)
             i = U(order[p, q])
             example_weight = 1.0
             if weight is not None:
                 example_weight = weight[i]
-            code = U(codes[i])
             score(values, indices, indptr, i, how.bias, w, scores)
-            margin, rival, answer = judge(scores, code, how.tie_positive, w)
-            if predicted is not None:
-                predicted[i] = answer
+            lift(how.rule, w, shape, scores)
+            margin, code, rival, answer, wrong = compare(scores, codes, i, how, w)
+            if answers is not None:
+                answers[i] = answer
             if example_weight == 0.0:
                 continue
-            step = how.eta * tau(how.rule, margin, scaled(w, sq_norm[i] + how.bias * how.bias), example_weight)
-            if not is_finite(margin + step):
+            rule, readout, bias = how.rule, how.readout, how.bias
+            sq = sq_norm[i] + bias * bias
+            step, second = ask(
+                rule, values, indices, indptr, i, bias, margin, sq, example_weight, code, rival, w, shape, room
+            )
+            step *= how.eta
+            if not is_finite(margin + step + second):
                 course[OVERFLOW] = i + 1.0
                 return
-            count(totals, margin, step)
+            if must_pause(rule, step, second, w, shape):
+                course[PAUSED] = q + 1.0
+                mistakes[p] += totals[MISTAKES] - mistakes_before
+                return
+            if step > 0.0:
+                begin_step(readout, rule, step, second, margin, sq, code, rival, w, kept, shape, room, totals)
+            count(totals, wrong, step)
             course[LOSS] += max(0.0, 1.0 - margin)
             if step > 0.0:
-                move(values, indices, indptr, i, step, how.bias, code, rival, w)
-                keep_step(how.readout, values, indices, indptr, i, step, how.bias, code, rival, kept, totals, course)
-            elif margin > 0.0:
-                readout, tie_positive = how.readout, how.tie_positive
-                keep_right(
-                    readout, values, indices, indptr, codes, weight, how.bias, tie_positive, w, kept, course, scores
+                push(rule, values, indices, indptr, i, step, bias, code, rival, w, shape, room)
+                keep_step(
+                    readout,
+                    rule,
+                    values,
+                    indices,
+                    indptr,
+                    i,
+                    step,
+                    bias,
+                    code,
+                    rival,
+                    kept,
+                    shape,
+                    room,
+                    totals,
+                    course,
                 )
+                end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape)
+            elif not wrong:
+                length, tie = size(rule, w, shape), how.tie_positive
+                keep_right(readout, values, indices, indptr, codes, weight, bias, tie, length, w, kept, course, scores)
             else:
                 course[RUN] = 0.0  # a mistake without a step, on a row of zeros
+            end_example(rule, w, shape)
         mistakes[p] += totals[MISTAKES] - mistakes_before
         course[PASSES] += 1.0
         course[QUIET] = 1.0 if totals[UPDATES] == updates_before else 0.0
         stuck = mistakes[p] == 0.0 or course[QUIET] == 1.0
-        if stuck or (how.give_up > 0.0 and norm(w) < how.give_up * totals[TAU]):
+        if stuck or (how.give_up > 0.0 and norm(w) * size(how.rule, w, shape) < how.give_up * totals[TAU]):
             return
 
 
@@ -105,6 +186,15 @@ def decide(values, indices, indptr, bias, w, out, scores):
         score(values, indices, indptr, i, bias, w, scores)
         for c in range(U(scores.size)):
             out[i, c] = scores[c]
+
+
+@partial(
+    Filling, lambda values, indices, indptr, bias, w, shape, room: (n_rows(values, indices, indptr), scratch(w).size)
+)
+def variances(values, indices, indptr, bias, w, shape, room, out):
+    """xᵀΣx of all rows, one column per weight vector; fills out, and changes room in place."""
+    for i in range(U(out.shape[0])):
+        variances_of(values, indices, indptr, i, bias, w, shape, room, out[i])
 
 
 @Compiled

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from perceptrons.core.counters import AVERAGED, LOGGED, LONGEST, POCKET, RUN, TRIED
 from perceptrons.core.jit.compiled import OPTIONS
 from perceptrons.core.jit.deferred import by_class, forms, register_jitable
+from perceptrons.core.linear.shapes import push, share
 from perceptrons.core.rows import JIT, U, n_rows
-from perceptrons.core.spaces import by_axes, judge, move, score
+from perceptrons.core.spaces import by_axes, judge, score
 
 # Columns of the log of updates.
 AT, ROW, STEP, UP, DOWN, COLUMNS = range(6)
@@ -23,7 +24,10 @@ class Last(NamedTuple):
 
 
 class Averaged(NamedTuple):
-    """Keep u = w_0 + Σ t·δ_t, with δ_t the step made at example t: Σ_t w_t = (T + 1)·w_T − u."""
+    """Keep u = w_0 + Σ t·δ_t, with δ_t the step made at example t: Σ_t w_t = (T + 1)·w_T − u.
+
+    If w is kept as s·v: u = w_0 + Σ S_{t−1}·δ_t with δ_t the step of v and S_t = s_0 + … + s_t; Σ_t w_t = S_T·v_T − u.
+    """
 
 
 class Voted(NamedTuple):
@@ -47,47 +51,54 @@ def log_step(i, step, code, rival, log, totals, course):
 
 
 @forms("last averaged voted pocket", by_class("readout"), **JIT)
-def keep_step(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+def keep_step(readout, rule, values, indices, indptr, i, step, bias, code, rival, kept, shape, room, totals, course):
     """Called after an update; changes kept and course in place."""
 
 
 @keep_step.averaged
-def _keep_step_averaged(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
-    move(values, indices, indptr, i, step * totals[AVERAGED], bias, code, rival, kept)
+def _keep_step_averaged(
+    readout, rule, values, indices, indptr, i, step, bias, code, rival, kept, shape, room, totals, course
+):
+    far = step * share(rule, kept, shape, totals)
+    push(rule, values, indices, indptr, i, far, bias, code, rival, kept, shape, room)
 
 
 @keep_step.voted
-def _keep_step_voted(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+def _keep_step_voted(
+    readout, rule, values, indices, indptr, i, step, bias, code, rival, kept, shape, room, totals, course
+):
     log_step(i, step, code, rival, kept, totals, course)
 
 
 @keep_step.pocket
-def _keep_step_pocket(readout, values, indices, indptr, i, step, bias, code, rival, kept, totals, course):
+def _keep_step_pocket(
+    readout, rule, values, indices, indptr, i, step, bias, code, rival, kept, shape, room, totals, course
+):
     course[RUN] = 0.0
     course[TRIED] = 0.0
 
 
 @forms("one several", by_axes("w"), **JIT)
-def copy(w, kept):
-    """kept = w, entry by entry: assigning whole arrays takes six seconds to compile, because of its error messages."""
+def copy(w, length, kept):
+    """kept = length·w, entry by entry: assigning whole arrays takes six seconds to compile, because of its messages."""
     for j in range(U(w.size)):
-        kept[j] = w[j]
+        kept[j] = length * w[j]
 
 
 @copy.several
-def _copy(w, kept):
+def _copy(w, length, kept):
     for j in range(U(w.shape[0])):
         for c in range(U(w.shape[1])):
-            kept[j, c] = w[j, c]
+            kept[j, c] = length * w[j, c]
 
 
 @forms("last pocket", by_class("readout"), **JIT)
-def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
+def keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, length, w, kept, course, scores):
     """Called after a right answer without an update; changes kept, course and scores in place."""
 
 
 @keep_right.pocket
-def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, w, kept, course, scores):
+def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_positive, length, w, kept, course, scores):
     course[RUN] += 1.0
     if course[RUN] <= course[LONGEST]:
         return
@@ -97,7 +108,7 @@ def _keep_right(readout, values, indices, indptr, codes, weight, bias, tie_posit
         found = errors(values, indices, indptr, codes, weight, bias, tie_positive, w, course[POCKET], scores)
         if found < course[POCKET]:
             course[POCKET] = found
-            copy(w, kept)
+            copy(w, length, kept)
 
 
 @register_jitable(**OPTIONS)  # not inlined: it is rarely called

@@ -150,7 +150,7 @@ def lengths(rule, target, k, inner, margins, costs, alphas):
             for j in range(k):
                 if j != i:
                     margin += alphas[j] * inner[i, j]
-            new = tau(rule, margin, inner[i, i], 1.0)
+            new = tau(rule, margin, inner[i, i], 1.0, 1.0)
             change, largest = max(change, abs(new - alphas[i])), max(largest, new)
             alphas[i] = new
         if change <= ENOUGH * largest:

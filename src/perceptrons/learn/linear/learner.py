@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons import rules
 from perceptrons.core.linear import passes
 from perceptrons.core.rule import How
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import EPSILON, Order, overflow
+from perceptrons.learn.linear.shapes import shape_of
 from perceptrons.learn.readouts import Ballot, Last, Step
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
@@ -37,6 +39,7 @@ class LinearLearner(ClassLearner):
         n_classes: int,
         burn_in: int = 0,
         dense: bool = True,
+        epsilon: float | None = None,
         intercept_scaling: float = 1.0,
         **settings: Any,
     ) -> None:
@@ -44,15 +47,29 @@ class LinearLearner(ClassLearner):
         self.bias *= float(intercept_scaling)
         self.fixed["intercept_scaling"] = float(intercept_scaling)
         self.burn_in = burn_in
+        self.epsilon = epsilon  # of regression: the error that is no loss; None for classes
         self.n_features = n_features
         layout: Literal["C", "F"] = "F" if dense else "C"  # the faster one for these rows
         self.state = State(tail=1, layout=layout)
+        self.shape = shape_of(rule)
+        self.shape.refuse(self.readout, self.eta)
         shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
         self.set_start(np.zeros(shape, order=layout))
 
     @property
     def current(self) -> Floats:
-        return self.state["w"]
+        return self._once_computed("current", lambda: self.shape.hypothesis(self.state))
+
+    @property
+    def summed(self) -> tuple[Floats, float]:
+        return self.state["w"], self.shape.summed(self.state, self.totals.averaged)
+
+    def _once_computed(self, name: str, compute: Callable[[], Floats]) -> Floats:
+        """What `compute` returns; computed once after each change."""
+        seen, found = self._read.get(name, (-1.0, None))
+        if seen != self.totals.seen or found is None:
+            seen, found = self._read[name] = self.totals.seen, compute()
+        return found
 
     def per_unit(self, weights: Floats) -> tuple[Floats, Floats]:
         """Weights and offsets for rows as users have them, not scaled. `weights`: a hypothesis of this learner."""
@@ -61,21 +78,35 @@ class LinearLearner(ClassLearner):
 
     # -- learning ---------------------------------------------------------------------------------------------
 
-    def adopt(self, *, intercept_scaling: float = 1.0, **settings: Any) -> None:
-        super().adopt(intercept_scaling=float(intercept_scaling), **settings)
+    def adopt(self, *, rule: Any, eta: float = 1.0, intercept_scaling: float = 1.0, **settings: Any) -> None:
+        shape = shape_of(rule)
+        if shape.key != self.shape.key:
+            raise ValueError(
+                f"rule was changed from {type(self.rule).__name__} to {type(rule).__name__} after learning had begun, "
+                "but they keep different things beside w: fit without warm_start, or change it back"
+            )
+        shape.refuse(self.readout, eta)
+        super().adopt(rule=rule, eta=eta, intercept_scaling=float(intercept_scaling), **settings)
+        self.shape = shape
 
     def set_start(self, w: Floats) -> None:
         """Set the initial weights, before the first example."""
         self.state["w"] = np.asarray(w, order=self.state.layout)
         for name in ("start", "origin"):
             self.state.hold(name, np.copy(w, order=self.state.layout) if w.any() else None)
+        self.shape.begin(self.state)
         self._begin_readout()
 
     def _begin_readout(self) -> None:
+        self._read: dict[str, tuple[float, Floats]] = {}
         kept = self.readout.begin(self.current)
         if kept is not None:
             self.state["kept"] = kept
-        self._read: tuple[float, Floats] = (-1.0, self.current)
+            self.shape.begin_sum(self.state)
+
+    def set_origin(self) -> None:
+        super().set_origin()
+        self.shape.set_origin(self.state)
 
     def at_once(self, examples: Examples) -> int:
         rows = max(1, len(examples))
@@ -88,7 +119,15 @@ class LinearLearner(ClassLearner):
         """Make one pass over the rows `order`, in slices; return the number of mistakes."""
         mistakes, updates = np.zeros(1), self.totals.updates
         for part in self._slices(examples, order):
-            self._pass(examples, part[np.newaxis], mistakes, predicted)
+            while len(part):
+                self._pass(examples, part[np.newaxis], mistakes, predicted)
+                part = part[int(self.course.paused) - 1 if self.course.paused else len(part) :]
+                if self.course.paused:  # a caller has saved only the weights of its rows: change a copy
+                    copied = {
+                        name: np.copy(self.state[name], order="K") for name in ("w", "kept") if name in self.state
+                    }
+                    self.state = self.state.with_arrays(**copied)
+                    self.shape.owns(self.state, True)
         self.course.quiet = updates == self.totals.updates
         return int(mistakes[0])
 
@@ -108,19 +147,25 @@ class LinearLearner(ClassLearner):
         """Make passes over the lines of `orders` until one makes no mistake, or ‖w‖ < tol·R·Στ."""
         totals, course = self.totals, self.course
         totals.sq_radius = max(totals.sq_radius, examples.sq_radius)
-        course.logged = course.passes = 0.0
+        course.logged = course.passes = course.paused = 0.0
         seen, waiting = totals.seen, self.burn_in > 0
         readout = Last() if waiting else self.readout
         room = readout.room(self.state.get("kept"), orders.size) if not waiting else None
         give_up = (tol or 0.0) * float(np.sqrt(examples.sq_radius + self.bias**2))
-        how = How(self.rule, readout.marker, self.eta, self.bias, self.tie_positive, give_up)
+        give_up = give_up if self.definite else 0.0
+        marker, state = readout.marker, self.state
+        how = How(
+            rules.compiled(self.rule), marker, self.eta, self.bias, self.tie_positive, give_up, self.epsilon or 0.0
+        )
+        kept_for_rule = state.get(self.shape.key or ""), self.shape.room(state)
         try:
             if self.n_classes < 2:  # one class: no mistake, no step
                 totals.visit(examples.count(orders))
                 course.passes = len(orders)
             else:
                 learn = passes.learn.for_rule(self.rule)
-                learn(*examples.flat, orders, how, self.current, room, totals.array, course.array, mistakes, predicted)
+                counters = totals.array, course.array, mistakes
+                learn(*examples.flat, orders, how, state["w"], room, *kept_for_rule, *counters, predicted)
         finally:  # Ctrl-C is raised when the call returns: w has changed, so the rest must follow
             if course.logged and room is not None:
                 self.readout.add(examples.rows, room[: int(course.logged)].copy())
@@ -163,22 +208,25 @@ class LinearLearner(ClassLearner):
         """Make room for new classes; a new class starts at 0."""
         state, readout = self.state.with_classes(growth), self.readout.with_classes(growth)
         # All at once, so that Ctrl-C never leaves half a change.
-        vars(self).update(state=state, readout=readout, n_classes=growth.n_classes, _read=(-1.0, state["w"]))
+        self.shape.measure(state)
+        vars(self).update(state=state, readout=readout, n_classes=growth.n_classes, _read={})
 
     def resize(self, n_features: int) -> None:
         """Make room for more features, which start at 0; or drop features that were never seen."""
         state, readout = self.state.with_rows(n_features), self.readout.with_features(n_features)
-        vars(self).update(state=state, readout=readout, n_features=n_features, _read=(-1.0, state["w"]))
+        vars(self).update(state=state, readout=readout, n_features=n_features, _read={})
 
     def _part(self, columns: Ints | None) -> Any:
-        """The rows of w that belong to these features (None: all) and to the bias."""
-        return slice(None) if columns is None else np.append(columns, self.n_features)
+        """The rows of w that belong to these features (None: all) and to the bias; all, if a step changes all."""
+        whole = columns is None or self.shape.touches_all
+        return slice(None) if whole else np.append(columns, self.n_features)
 
     # -- going back -------------------------------------------------------------------------------------------
 
     def snapshot(self, columns: Ints | None = None) -> tuple[Any, ...]:
         """What `restore` needs to undo learning from rows with only these features (None: all)."""
         part = self._part(columns)
+        self.shape.owns(self.state, columns is None)
         return dict(vars(self)), part, self.state.copy(part), self.readout.mark()
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
@@ -186,12 +234,13 @@ class LinearLearner(ClassLearner):
         vars(self).update(fields)
         self.state.put_back(copied, part)
         self.readout.back_to(mark)
-        self._read = (-1.0, self.current)
+        self._read = {}
 
     def scale(self, factor: float) -> None:
         """Multiply all hypotheses by a positive number; no prediction changes."""
         self.state.scale(factor)
-        self._read = (-1.0, self.current)
+        self.shape.measure(self.state)
+        self._read = {}
 
     def seal(self) -> None:
         self.readout.seal()
@@ -201,10 +250,15 @@ class LinearLearner(ClassLearner):
     @property
     def weights(self) -> Floats:
         """The weights of the readout; computed once after each change."""
-        if self._read[0] != self.totals.seen:
-            weights = self.readout.weights(self.current, self.state.get("kept"), self.totals)
-            self._read = (self.totals.seen, weights)
-        return self._read[1]
+        return self._once_computed("weights", lambda: self.readout.weights(self))
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return self.shape.proves and self.epsilon is None
+
+    @property
+    def roundings(self) -> int:  # type: ignore[override]
+        return self.shape.roundings
 
     def scores(self, rows: Rows, hypothesis: Floats) -> Floats:
         scores: Floats = passes.decide(*rows.arrays, self.bias, hypothesis)
@@ -225,7 +279,7 @@ class LinearLearner(ClassLearner):
 
     def hull_point(self, total: float) -> tuple[float, float]:
         origin = self.state.get("origin")
-        moved = self.current if origin is None else self.current - origin
+        moved = self.current if origin is None else self.current - self.shape.share_of_origin(self.state) * origin
         with np.errstate(over="ignore"):  # steps that are tiny beside the start prove nothing: the bound is infinite
             start = 0.0 if origin is None else float(np.linalg.norm(origin / total))
         return float(np.linalg.norm(moved / total)) * (1 + moved.size * EPSILON), start

@@ -1,0 +1,169 @@
+"""What a linear learner keeps for its rule, besides w: see `core.linear.shapes`. No other code asks for a rule's kind.
+
+To add a kind, write a class here, its part in `core.linear.shapes`, and a line in `shape_of`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from perceptrons.core.linear import shapes as entries
+from perceptrons.core.linear.passes import variances
+from perceptrons.data.arrays import Rows
+from perceptrons.learn.readouts import Readout
+from perceptrons.learn.state import FIXED, Floats, Kind, State
+from perceptrons.rules import CHOICES, kind_of
+
+
+class Along:
+    """Nothing: steps go along x, w − w_0 = Σ τ_t·y_t·x_t."""
+
+    key: ClassVar[str | None] = None  # name of its array in the state
+    proves = True  # whether ‖w − w_0‖/Στ bounds the margin
+    touches_all = False  # whether a step changes weights of features that its row does not have
+    roundings = 1  # of w in a step, at most
+
+    def __init__(self, rule: Any) -> None:
+        self.rule = rule
+
+    def begin(self, state: State) -> None:
+        """Make the array, for the w in the state."""
+
+    def room(self, state: State) -> Floats | None:
+        """Room for a pass to work in."""
+        return None
+
+    def refuse(self, readout: Readout, eta: float) -> None:
+        """Raise an error for settings that do not combine with the rule."""
+
+    def hypothesis(self, state: State) -> Floats:
+        """w."""
+        return state["w"]
+
+    def summed(self, state: State, seen: float) -> float:
+        """The factor S of the averaged readout: the sum of all hypotheses is S·(the array w) − kept."""
+        return seen + 1.0
+
+    def begin_sum(self, state: State) -> None:
+        """Called when the averaged readout begins."""
+
+    def measure(self, state: State) -> None:
+        """Called when w was changed other than by a step."""
+
+    def share_of_origin(self, state: State) -> float:
+        """What is left of w_0 in w."""
+        return 1.0
+
+    def set_origin(self, state: State) -> None:
+        """Measure `share_of_origin` from here."""
+
+    def owns(self, state: State, all_entries: bool) -> None:
+        """Note whether steps may change all entries of w, or a caller has saved only those of its rows."""
+
+    def variances(self, state: State, rows: Rows, bias: float) -> Floats | None:
+        """The variance of each score, one column per weight vector; None if the rule keeps none."""
+        return None
+
+
+class Metric(Along):
+    """A covariance of the weights."""
+
+    proves = False
+
+    def refuse(self, readout: Readout, eta: float) -> None:
+        if readout.by_vote:
+            raise ValueError(
+                f"readout={readout.name!r} does not combine with the rule {type(self.rule).__name__}: votes are "
+                "counted from steps along rows, and this rule's steps are along Σx. Use the readout 'averaged'"
+            )
+
+    @property
+    def start(self) -> float:
+        """The variance of a weight before the first step: 1/a."""
+        return 1.0 / float(getattr(self.rule, "a", 1.0))
+
+
+class Diagonal(Metric):
+    """The variance of each weight."""
+
+    key = "variance"
+
+    def begin(self, state: State) -> None:
+        w, kind = state["w"], Kind(degree=2, signed=False, fill=self.start)
+        state.hold("variance", np.full(w.shape, self.start, order=state.layout), kind)
+
+    def variances(self, state: State, rows: Rows, bias: float) -> Floats | None:
+        return np.asarray(variances(*rows.arrays, bias, state["w"], state["variance"], np.empty((1, 1))))
+
+
+class Full(Metric):
+    """A square root S of the covariance of all weights, Σ = SSᵀ; one per class, if there are several."""
+
+    key = "root"
+    touches_all = True
+
+    def begin(self, state: State) -> None:
+        w, fill = state["w"], self.start**0.5
+        root = fill * np.eye(len(w))
+        if w.ndim == 2:
+            root = np.repeat(root[np.newaxis], w.shape[1], axis=0)
+        state.hold("root", root, Kind(degree=1, by_row=False, signed=False, fill=fill, square=True))
+
+    def room(self, state: State) -> Floats | None:
+        return np.empty((4, len(state["w"])))
+
+    def variances(self, state: State, rows: Rows, bias: float) -> Floats | None:
+        return np.asarray(variances(*rows.arrays, bias, state["w"], state["root"], np.empty((1, len(state["w"])))))
+
+
+class Scaled(Along):
+    """w = s·v, with v in the array w."""
+
+    key = "scale"
+    roundings = 4
+
+    def refuse(self, readout: Readout, eta: float) -> None:
+        name = type(self.rule).__name__
+        if readout.by_vote:
+            raise ValueError(
+                f"readout={readout.name!r} does not combine with the rule {name}: votes are counted from steps along "
+                "rows, and this rule also scales w. Use the readout 'averaged'"
+            )
+        if eta != 1.0:
+            raise ValueError(f"eta0 must be 1 with the rule {name}, which sets the length of w itself, got {eta:g}")
+
+    def begin(self, state: State) -> None:
+        numbers = np.zeros(entries.ENTRIES)
+        numbers[[entries.SCALE, entries.SUM, entries.ORIGIN, entries.OWN]] = 1.0
+        state.hold("scale", numbers, FIXED)
+        self.measure(state)
+
+    def hypothesis(self, state: State) -> Floats:
+        return np.asarray(state["scale"][entries.SCALE] * state["w"])
+
+    def summed(self, state: State, seen: float) -> float:
+        return float(state["scale"][entries.SUM])
+
+    def begin_sum(self, state: State) -> None:
+        state["scale"][entries.SUM] = state["scale"][entries.SCALE]
+
+    def measure(self, state: State) -> None:
+        state["scale"][entries.SQ_LENGTH] = float((self.hypothesis(state) ** 2).sum())
+
+    def share_of_origin(self, state: State) -> float:
+        return float(state["scale"][entries.ORIGIN])
+
+    def set_origin(self, state: State) -> None:
+        state["scale"][entries.ORIGIN] = 1.0
+
+    def owns(self, state: State, all_entries: bool) -> None:
+        state["scale"][entries.OWN] = float(all_entries)
+
+
+def shape_of(rule: Any) -> Along:
+    """What this rule keeps."""
+    if kind_of(rule) == "metric":
+        return (Full if getattr(rule, "covariance", CHOICES["covariance"][0]) == "full" else Diagonal)(rule)
+    return (Scaled if kind_of(rule) == "scale" else Along)(rule)
