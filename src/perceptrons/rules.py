@@ -409,7 +409,7 @@ class Shifting(NamedTuple):
     lam: float = 1.0
 
     def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
-        if margin > 0.0:
+        if margin > 0.0 or sq_norm == 0.0:
             return 1.0, 0.0
         share = self.lam / (self.lam + k)
         return 1.0 - share, share

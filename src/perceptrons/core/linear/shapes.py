@@ -28,8 +28,11 @@ from perceptrons.rules import kind_of
     STEPS,  # k, the number of steps
     ORIGIN,  # product of all s since the origin, from which the bound on the margin is measured
     OWN,  # 1 if all entries of w and kept may be changed, 0 if a caller has saved only those of its rows
+    DOUBT,  # bound on the relative error of SQ_LENGTH
     ENTRIES,
-) = range(7)
+) = range(8)
+EPSILON = 2.0**-52
+DOUBTFUL = 2.0**-36  # more DOUBT than this, and ‖w‖² is summed up again
 LEAST, MOST = 2.0**-10, 2.0**100  # of s. Averages lose as many digits as s does; a large s only overflows
 
 
@@ -94,6 +97,8 @@ def _ask_full(rule, values, indices, indptr, i, bias, margin, sq_norm, weight, c
 
 @ask.scale
 def _ask_scale(rule, values, indices, indptr, i, bias, margin, sq_norm, weight, code, rival, w, shape, room):
+    if shape[DOUBT] > DOUBTFUL:
+        measure(w, shape)
     s, step = scale(rule, margin, scaled(w, sq_norm), shape[SQ_LENGTH], shape[STEPS], weight)
     if shape[SQ_LENGTH] == 0.0:
         s = 1.0  # of w = 0
@@ -236,9 +241,13 @@ def _begin_step_full(readout, rule, step, second, margin, sq_norm, code, rival, 
 
 @begin_step.scale
 def _begin_step_scale(readout, rule, step, second, margin, sq_norm, code, rival, w, kept, shape, room, totals):
-    # ‖s·w + τ·y·x‖² = s²‖w‖² + 2sτm + τ²‖x‖²
-    sq_length = second * second * shape[SQ_LENGTH] + step * (2.0 * second * margin + step * scaled(w, sq_norm))
-    shape[SQ_LENGTH] = max(0.0, sq_length)
+    # ‖s·w + τ·y·x‖² = s²‖w‖² + 2sτm + τ²‖x‖². An error of ‖w‖² is multiplied by s² and rounding adds more, so it
+    # grows as fast as the sum is short beside its parts: by ROMMA with every step.
+    old, new = second * second * shape[SQ_LENGTH], step * step * scaled(w, sq_norm)
+    sq_length = max(0.0, old + 2.0 * second * step * margin + new)
+    wrong = old * shape[DOUBT] + 8.0 * EPSILON * (old + new)
+    shape[DOUBT] = wrong / sq_length if wrong < sq_length else 1.0
+    shape[SQ_LENGTH] = sq_length
     shape[STEPS] += 1.0
     shape[ORIGIN] *= second
     totals[TAU] *= second
@@ -321,6 +330,16 @@ def _turn(c, code, rival, root, room, w):
 
 
 # -- a scale ----------------------------------------------------------------------------------------------------------
+
+
+@register_jitable(**OPTIONS)  # not inlined: it is rarely called
+def measure(w, shape):
+    """Sum up ‖w‖² for w = s·v; updates shape in place."""
+    total = 0.0
+    for x in w.flat:
+        total += x * x
+    shape[SQ_LENGTH] = shape[SCALE] * shape[SCALE] * total
+    shape[DOUBT] = 0.0
 
 
 @register_jitable(**JIT)

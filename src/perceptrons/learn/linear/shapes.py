@@ -151,6 +151,7 @@ class Scaled(Along):
 
     def measure(self, state: State) -> None:
         state["scale"][entries.SQ_LENGTH] = float((self.hypothesis(state) ** 2).sum())
+        state["scale"][entries.DOUBT] = 0.0
 
     def share_of_origin(self, state: State) -> float:
         return float(state["scale"][entries.ORIGIN])
