@@ -82,7 +82,7 @@ def test_streams(name, layout, n_classes, readout):
                 scores = slow.decision_function(Q, readout)
                 close(model.decision_function(Q), scores[:, 0] if n_classes == 2 else scores, 10 * TOLERANCE[name])
                 checked += 1
-    assert checked > 12, checked
+    assert checked >= 16
 
 
 def test_the_data_are_worth_it():
@@ -123,15 +123,21 @@ def test_weights_that_mean_nothing_are_refused(name):
 
 @pytest.mark.parametrize("name", RULES)
 def test_ties_that_count_as_positive(name):
-    """Rows of zeros are ties for ever: they make no step, and with several rows at the start all scores are 0."""
-    X, y, _ = data(2, seed=1)
-    X[[0, 1, 2, 7, 11]] = 0
-    for fit_intercept in (True, False):
-        for tie in ("positive", "mistake"):
-            slow = twin(name, fit_intercept=fit_intercept, classes=NAMES[:2], tie=tie)
-            slow.partial_fit(X, y)
-            model = estimator(name, fit_intercept=fit_intercept, tie=tie).partial_fit(X, y, classes=NAMES[:2])
-            assert_same(model, slow, TOLERANCE[name])
+    """Rows of zeros are ties for ever without a bias, and make no step."""
+    checked = 0
+    for seed in range(4):
+        X, y, _ = data(2, seed)
+        X[[0, 1, 2, 7, 11]] = 0
+        for fit_intercept in (True, False):
+            for tie in ("positive", "mistake"):
+                slow = twin(name, fit_intercept=fit_intercept, classes=NAMES[:2], tie=tie)
+                slow.partial_fit(X, y)
+                if slow.unclear:  # a bias of 1 may meet a row of zeros again
+                    continue
+                model = estimator(name, fit_intercept=fit_intercept, tie=tie).partial_fit(X, y, classes=NAMES[:2])
+                assert_same(model, slow, TOLERANCE[name])
+                checked += 1
+    assert checked >= 8
 
 
 @pytest.mark.parametrize("name", [*DIAGONAL, *FULL, "uneven"])
@@ -139,7 +145,7 @@ def test_eta0_scales_steps_of_w(name):
     X, y, _ = data(2, seed=2)
     slow = twin(name, classes=NAMES[:2], eta0=0.25)
     slow.partial_fit(X, y)
-    assert_same(estimator(name, eta0=0.25).partial_fit(X, y), slow, TOLERANCE[name])
+    assert_same(estimator(name, eta0=0.25).partial_fit(X, y, classes=NAMES[:2]), slow, TOLERANCE[name])
 
 
 @pytest.mark.parametrize("name", SCALED)
@@ -158,7 +164,7 @@ def test_the_constant_feature_may_have_another_value(name):
     wide = np.column_stack([X, np.full(len(X), 3.0)])
     slow = twin(name, classes=NAMES[:2], fit_intercept=False)
     slow.partial_fit(wide, y)
-    model = estimator(name, intercept_scaling=3.0).partial_fit(X, y)
+    model = estimator(name, intercept_scaling=3.0).partial_fit(X, y, classes=NAMES[:2])
     w = slow.last()
     close(joined(model), np.column_stack([w[:, :-2], 3.0 * w[:, -2]]), TOLERANCE[name])
 
