@@ -34,11 +34,20 @@ def parameters() -> list[str]:
 
 def _parameter(name: str, default: float | None = None) -> Any:
     """The option for a parameter of rules; without a default, the rule supplies it."""
-    told = "; ".join(f"{rule}: {kind.parameters[name]}" for rule, kind in _users(name).items())
+    by_text: dict[str, list[str]] = {}  # the rules for which a parameter means the same
+    for rule, kind in _users(name).items():
+        by_text.setdefault(kind.parameters[name], []).append(rule)
+    told = "; ".join(f"{', '.join(names)}: {text}" for text, names in by_text.items())
     defaults = {kind._field_defaults.get(name) if default is None else default for kind in _users(name).values()}
-    shown = f"  [default: {defaults.pop():g}]" if len(defaults) == 1 and None not in defaults else ""
-    help = f"For rule {told}.{shown}"
-    return click.option(_dashed(name), name, type=float, metavar="X", default=default, show_default=False, help=help)
+    known = defaults.pop() if len(defaults) == 1 else None
+    help = f"For rule {told}."
+    if isinstance(known, bool):
+        return click.option(_dashed(name), name, is_flag=True, default=None, show_default=False, help=help)
+    kind = click.Choice(rules.CHOICES[name]) if name in rules.CHOICES else click.FLOAT
+    if known is not None:
+        help += f"  [default: {known}]" if isinstance(known, str) else f"  [default: {known:g}]"
+    metavar = None if name in rules.CHOICES else "X"
+    return click.option(_dashed(name), name, type=kind, metavar=metavar, default=default, show_default=False, help=help)
 
 
 def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]:

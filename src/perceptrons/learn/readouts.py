@@ -121,6 +121,14 @@ class Last(Readout):
     over_structures = True
 
 
+def mean_of(w: Floats, factor: float, kept: Floats, total: float) -> Floats:
+    """The mean of all hypotheses after `total` examples: (factor·w − kept)/total."""
+    mean = np.asarray(factor * w)  # one array: all weights may take much memory
+    mean -= kept
+    mean /= total
+    return mean
+
+
 class Averaged(Readout):
     """The mean of w over all examples, after their updates: ((T + 1)·w − u)/T with u = w_0 + Σ t·δ_t.
 
@@ -137,11 +145,7 @@ class Averaged(Readout):
         total, kept = learner.totals.averaged, learner.state.get("kept")
         if not total or kept is None:
             return learner.current
-        w, factor = learner.summed
-        mean = np.asarray(factor * w)  # one array: all weights may take much memory
-        mean -= kept
-        mean /= total
-        return mean
+        return mean_of(*learner.summed, kept, total)
 
     def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
         total, kept = learner.totals.averaged, learner.state.get("kept")

@@ -77,6 +77,50 @@ def _compare(scores, codes, i, how, w):
     return 1.0 - loss, code, ONE - code, scores[0], loss > 0.0
 
 
+@register_jitable(**JIT)
+def visit(
+    values, indices, indptr, i, codes, weight, sq_norm, how, w, kept, shape, room, totals, course, answers, scores
+):
+    """Learn from example i; returns whether it did, or else cannot because of an overflow or a pause.
+
+    Updates w, kept, shape, room, totals, course, answers (unless None) and scores in place.
+    """
+    rule, readout, bias, example_weight = how.rule, how.readout, how.bias, 1.0
+    if weight is not None:
+        example_weight = weight[i]
+    score(values, indices, indptr, i, bias, w, scores)
+    lift(rule, w, shape, scores)
+    margin, code, rival, answer, wrong = compare(scores, codes, i, how, w)
+    if answers is not None:
+        answers[i] = answer
+    if example_weight == 0.0:
+        return True
+    sq = sq_norm[i] + bias * bias
+    step, second = ask(rule, values, indices, indptr, i, bias, margin, sq, example_weight, code, rival, w, shape, room)
+    step *= how.eta
+    if not is_finite(margin + step + second):
+        course[OVERFLOW] = i + 1.0
+        return False
+    if must_pause(rule, step, second, w, shape):
+        course[PAUSED] = 1.0
+        return False
+    if step > 0.0:
+        begin_step(readout, rule, step, second, margin, sq, code, rival, w, kept, shape, room, totals)
+    count(totals, wrong, step)
+    course[LOSS] += max(0.0, 1.0 - margin)
+    if step > 0.0:
+        push(rule, values, indices, indptr, i, step, bias, code, rival, w, shape, room)
+        keep_step(readout, rule, values, indices, indptr, i, step, bias, code, rival, kept, shape, room, totals, course)
+        end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape)
+    elif not wrong:
+        length, tie = size(rule, w, shape), how.tie_positive
+        keep_right(readout, values, indices, indptr, codes, weight, bias, tie, length, w, kept, course, scores)
+    else:
+        course[RUN] = 0.0  # a mistake without a step, on a row of zeros
+    end_example(rule, w, shape)
+    return True
+
+
 @Scoring
 def learn(
     values,
@@ -102,65 +146,33 @@ def learn(
     Updates w, kept, shape, room, totals, course, mistakes (one entry per pass), answers (unless None) and scores in
     place. `codes` are numbers of classes, or in regression the values to predict.
     """
-    n = U(order.shape[1])
     for p in range(U(order.shape[0])):
         mistakes_before, updates_before = totals[MISTAKES], totals[UPDATES]
-        for q in range(n):
+        for q in range(U(order.shape[1])):
             look_ahead(values, indices, indptr, codes, sq_norm, order, p, q)
             i = U(order[p, q])
-            example_weight = 1.0
-            if weight is not None:
-                example_weight = weight[i]
-            score(values, indices, indptr, i, how.bias, w, scores)
-            lift(how.rule, w, shape, scores)
-            margin, code, rival, answer, wrong = compare(scores, codes, i, how, w)
-            if answers is not None:
-                answers[i] = answer
-            if example_weight == 0.0:
-                continue
-            rule, readout, bias = how.rule, how.readout, how.bias
-            sq = sq_norm[i] + bias * bias
-            step, second = ask(
-                rule, values, indices, indptr, i, bias, margin, sq, example_weight, code, rival, w, shape, room
+            learned = visit(
+                values,
+                indices,
+                indptr,
+                i,
+                codes,
+                weight,
+                sq_norm,
+                how,
+                w,
+                kept,
+                shape,
+                room,
+                totals,
+                course,
+                answers,
+                scores,
             )
-            step *= how.eta
-            if not is_finite(margin + step + second):
-                course[OVERFLOW] = i + 1.0
-                return
-            if must_pause(rule, step, second, w, shape):
-                course[PAUSED] = q + 1.0
+            if not learned:
+                course[PAUSED] *= q + 1.0
                 mistakes[p] += totals[MISTAKES] - mistakes_before
                 return
-            if step > 0.0:
-                begin_step(readout, rule, step, second, margin, sq, code, rival, w, kept, shape, room, totals)
-            count(totals, wrong, step)
-            course[LOSS] += max(0.0, 1.0 - margin)
-            if step > 0.0:
-                push(rule, values, indices, indptr, i, step, bias, code, rival, w, shape, room)
-                keep_step(
-                    readout,
-                    rule,
-                    values,
-                    indices,
-                    indptr,
-                    i,
-                    step,
-                    bias,
-                    code,
-                    rival,
-                    kept,
-                    shape,
-                    room,
-                    totals,
-                    course,
-                )
-                end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape)
-            elif not wrong:
-                length, tie = size(rule, w, shape), how.tie_positive
-                keep_right(readout, values, indices, indptr, codes, weight, bias, tie, length, w, kept, course, scores)
-            else:
-                course[RUN] = 0.0  # a mistake without a step, on a row of zeros
-            end_example(rule, w, shape)
         mistakes[p] += totals[MISTAKES] - mistakes_before
         course[PASSES] += 1.0
         course[QUIET] = 1.0 if totals[UPDATES] == updates_before else 0.0

@@ -218,8 +218,9 @@ class LinearLearner(ClassLearner):
 
     def _part(self, columns: Ints | None) -> Any:
         """The rows of w that belong to these features (None: all) and to the bias; all, if a step changes all."""
-        whole = columns is None or self.shape.touches_all
-        return slice(None) if whole else np.append(columns, self.n_features)
+        if columns is None or self.shape.touches_all:
+            return slice(None)
+        return np.append(columns, self.n_features)
 
     # -- going back -------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from perceptrons.data.arrays import readonly
 from perceptrons.data.files import DataError
 from perceptrons.data.token.sequences import Sequences, spans
 from perceptrons.learn.learner import EPSILON, Learner, Order, overflow, words_of_structures
-from perceptrons.learn.readouts import READOUTS
+from perceptrons.learn.readouts import READOUTS, mean_of
 from perceptrons.learn.sequence.iob1 import allowed_in
 from perceptrons.learn.sequence.weights import Pages, Positions, entries, fill, whole, zeros
 from perceptrons.learn.state import FIXED, Floats, Kind, State
@@ -278,8 +278,11 @@ class SequenceLearner(Learner[Corpus]):
 
     def _mean(self, lines: Any) -> Floats:
         """Lines of the readout's weights."""
-        kept = self.state["kept"][lines] if self.readout.sums else None
-        return self.readout.weights(self.state["w"][lines], kept, self.totals)
+        w: Floats = self.state["w"][lines]
+        total = self.totals.averaged
+        if not self.readout.sums or not total:
+            return w
+        return mean_of(w, total + 1.0, self.state["kept"][lines], total)
 
     def watch(self, examples: Corpus) -> Callable[[], float]:
         """A function that returns the share of tokens that the readout currently labels wrong."""
