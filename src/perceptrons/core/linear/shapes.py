@@ -34,6 +34,9 @@ from perceptrons.rules import kind_of
 EPSILON = 2.0**-52
 DOUBTFUL = 2.0**-36  # more DOUBT than this, and ‖w‖² is summed up again
 LEAST, MOST = 2.0**-10, 2.0**100  # of s. Averages lose as many digits as s does; a large s only overflows
+# If noise makes w ever longer, as with ROMMA, all hypotheses are made shorter: no prediction changes. Beside scores of
+# this size, the margin of 1 that a rule asks for is lost in rounding errors anyway.
+LONG, SHORTER = 2.0**400, 2.0**-100
 
 
 def by_shape(types):
@@ -231,12 +234,14 @@ def _push_along(step, code, rival, w, room):
 
 @forms("tau diagonal full scale", by_shape, **JIT)
 def begin_step(readout, rule, step, second, margin, sq_norm, code, rival, w, kept, shape, room, totals):
-    """Called before a step; changes shape, room and totals in place."""
+    """Called before a step, whose length it returns; changes shape, room and totals, and may scale w and kept."""
+    return step
 
 
 @begin_step.full
 def _begin_step_full(readout, rule, step, second, margin, sq_norm, code, rival, w, kept, shape, room, totals):
     turn(second, code, rival, shape, room, w)
+    return step
 
 
 @begin_step.scale
@@ -247,14 +252,16 @@ def _begin_step_scale(readout, rule, step, second, margin, sq_norm, code, rival,
     sq_length = max(0.0, old + 2.0 * second * step * margin + new)
     wrong = old * shape[DOUBT] + 8.0 * EPSILON * (old + new)
     shape[DOUBT] = wrong / sq_length if wrong < sq_length else 1.0
-    shape[SQ_LENGTH] = sq_length
+    shorter = SHORTER if is_long(sq_norm, shape) else 1.0
+    shape[SQ_LENGTH] = shorter * shorter * sq_length
     shape[STEPS] += 1.0
-    shape[ORIGIN] *= second
-    totals[TAU] *= second
-    if leaves(second, shape):
-        fold(readout, second, w, kept, shape)
+    shape[ORIGIN] *= shorter * second
+    totals[TAU] *= shorter * second
+    if leaves(second, shape) or shorter < 1.0:
+        fold(readout, second, shorter, w, kept, shape)
     else:
         shape[SCALE] *= second
+    return shorter * step
 
 
 @forms("tau diagonal", by_shape, **JIT)
@@ -350,33 +357,43 @@ def leaves(s, shape):
 
 
 @forms("tau scale", by_shape, **JIT)
-def must_pause(rule, step, second, w, shape):
+def must_pause(rule, step, second, sq_norm, w, shape):
     """Whether a step changes entries of w that the caller has not saved."""
     return False
 
 
 @must_pause.scale
-def _must_pause(rule, step, second, w, shape):
-    return step > 0.0 and shape[OWN] == 0.0 and leaves(second, shape)
+def _must_pause(rule, step, second, sq_norm, w, shape):
+    return step > 0.0 and shape[OWN] == 0.0 and (leaves(second, shape) or is_long(sq_norm, shape))
+
+
+@register_jitable(**JIT)
+def is_long(sq_norm, shape):
+    """Whether w is so long, also beside x, that all hypotheses should be made shorter."""
+    return shape[SQ_LENGTH] > LONG * max(1.0, sq_norm)
 
 
 @register_jitable(**OPTIONS)  # not inlined: it is rarely called
-def fold(readout, s, w, kept, shape):
-    """Multiply v by the scale and by s, so that the scale is 1 again; updates w, kept and shape in place."""
-    drop_sum(readout, w, kept, shape)
-    factor = s * shape[SCALE]
-    rescale(w, factor)
+def fold(readout, s, shorter, w, kept, shape):
+    """Multiply v by the scale and by s, so that the scale is 1 again; updates w, kept and shape in place.
+
+    shorter: a factor for all hypotheses, also for those of the past.
+    """
+    drop_sum(readout, shorter, w, kept, shape)
+    rescale(w, shorter * s * shape[SCALE])
     shape[SCALE], shape[SUM] = 1.0, 0.0
 
 
 @forms("last averaged", by_class("readout"), **JIT)
-def drop_sum(readout, w, kept, shape):
-    """Make the sum of hypotheses, SUM·v − kept, independent of v; updates kept in place."""
+def drop_sum(readout, shorter, w, kept, shape):
+    """Make the sum of hypotheses, SUM·v − kept, independent of v, and all of them shorter; updates kept in place."""
 
 
 @drop_sum.averaged
-def _drop_sum(readout, w, kept, shape):
+def _drop_sum(readout, shorter, w, kept, shape):
     subtract(w, kept, shape[SUM])
+    if shorter < 1.0:
+        rescale(kept, shorter)
 
 
 @forms("one several", by_axes("w"), **JIT)
