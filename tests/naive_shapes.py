@@ -146,7 +146,7 @@ class Shaped(Naive):
 
     def is_unclear(self, x, right, margin, moves, weight, error=1e-9):
         whole = self.rule == "uneven" and (self.w == np.rint(self.w)).all() and (x == np.rint(x)).all()
-        if whole or not self.w.any() or not x.any():
+        if whole or self.n_updates == 0 or not x.any():
             return False  # sums are exact, and ties are true ties
         fires = {self.step(x, margin + off, moves, weight)[0] is None for off in (-error, error)}
         others = np.sort(np.delete(self.w @ x, right))[-2:] if len(moves) == 2 else [0.0, 1.0]
