@@ -309,7 +309,7 @@ def confident(phi: float, margin: float, variance: float) -> float:
 def precision(phi: float, alpha: float, variance: float) -> float:
     """c of CW and SCW for a step of length α: αφ/√u.
 
-    1/√u = (αvφ + √(α²v²φ² + 4v))/(2v): a sum, where √u is a difference that vanishes in floats if v is small beside α²v².
+    1/√u = (αvφ + √(α²v²φ² + 4v))/(2v) is a sum; √u is a difference, which is 0 in floats if v is small beside (αv)².
     """
     if alpha == 0.0:
         return 0.0
@@ -433,7 +433,8 @@ def kind_of(rule: object) -> str:
     >>> kind_of(PA()), kind_of(AROW()), kind_of(ROMMA)
     ('tau', 'metric', 'scale')
     """
-    return next((kind for kind in KINDS if hasattr(rule, kind)), "")
+    cls = rule if isinstance(rule, type) else type(rule)
+    return next((kind for kind in KINDS if callable(getattr(cls, kind, None))), "")  # not a parameter of that name
 
 
 def resolve(rule: Any) -> Any:
