@@ -93,15 +93,6 @@ def covariances(model):
     return [np.diag(column) for column in np.atleast_2d(state["variance"].T)]
 
 
-class Reckless(NamedTuple):
-    """A rule of a user's own with a metric, whose steps may overflow."""
-
-    covariance: str = "diagonal"
-
-    def metric(self, margin, variance, weight):
-        return (1e300, 1.0) if margin <= 0.0 else (0.0, 0.0)
-
-
 class Endless(NamedTuple):
     """A rule of a user's own with a scale, whose steps may overflow."""
 

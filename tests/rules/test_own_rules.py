@@ -47,7 +47,12 @@ class Fading(NamedTuple):
         return self.keep, weight
 
 
-OWN = [Careful(0.25), Whole(), Fading(0.5)]
+# What is compiled for some seconds: each kind once.
+OWN = [
+    (Careful(0.25), sp.csr_array(X), THREE, "averaged"),
+    (Whole(), X, TWO, "last"),
+    (Fading(0.5), sp.csr_array(X), THREE, "averaged"),
+]
 
 
 def by_hand(rule, rows, y, n_classes):
@@ -79,51 +84,51 @@ def by_hand(rule, rows, y, n_classes):
     return after
 
 
-@pytest.mark.parametrize("rule", OWN, ids=lambda rule: type(rule).__name__)
-def test_own_rules_do_as_they_say(rule):
-    for rows, y, readout in ((X, TWO, "last"), (sp.csr_array(X), THREE, "averaged")):
-        n_classes = y.max() + 1
-        model = Perceptron(rule=rule, readout=readout).partial_fit(rows, y, classes=range(n_classes))
-        after = by_hand(rule, X, y, n_classes)
-        expected = after[-1] if readout == "last" else np.mean(after, axis=0)
-        np.testing.assert_allclose(np.column_stack([model.coef_, model.intercept_]), expected, rtol=1e-8, atol=1e-10)
-        again = pickle.loads(pickle.dumps(model))
-        for each in (model, again):
-            each.partial_fit(rows, y)
-        np.testing.assert_array_equal(again.coef_, model.coef_)
+@pytest.mark.parametrize(("rule", "rows", "y", "readout"), OWN, ids=["diagonal", "full", "scale"])
+def test_own_rules_do_as_they_say(rule, rows, y, readout):
+    n_classes = y.max() + 1
+    model = Perceptron(rule=rule, readout=readout).partial_fit(rows, y, classes=range(n_classes))
+    after = by_hand(rule, X, y, n_classes)
+    expected = after[-1] if readout == "last" else np.mean(after, axis=0)
+    np.testing.assert_allclose(np.column_stack([model.coef_, model.intercept_]), expected, rtol=1e-8, atol=1e-10)
+    again = pickle.loads(pickle.dumps(model))
+    for each in (model, again):
+        each.partial_fit(rows, y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
     name = type(rule)._fields[0]
     assert model.set_params(**{f"rule__{name}": 0.125}).get_params()[f"rule__{name}"] == 0.125
 
 
-class Broken(NamedTuple):
-    """Answers that are not numbers."""
-
-    bad: float = np.nan
-
-    def metric(self, margin, variance, weight):
-        return self.bad, 1.0
-
-
-class Worse(NamedTuple):
-    bad: float = np.nan
-
-    def metric(self, margin, variance, weight):
-        return 1.0, self.bad
-
-
 class Torn(NamedTuple):
-    bad: float = np.nan
+    """Answers that are not numbers, with a metric."""
+
+    alpha: float = 1.0
+    c: float = 1.0
+
+    def metric(self, margin, variance, weight):
+        return self.alpha, self.c
+
+
+class TornScale(NamedTuple):
+    s: float = 1.0
+    tau: float = 1.0
 
     def scale(self, margin, sq_norm, sq_length, k, weight):
-        return self.bad, 1.0
+        return self.s, self.tau
 
 
-@pytest.mark.parametrize("rule", [Broken(), Worse(np.inf), Torn(), Torn(np.inf)], ids=str)
+@pytest.mark.parametrize(
+    "rule",
+    [Torn(alpha=np.nan), Torn(c=np.inf), Torn(alpha=np.inf), TornScale(s=np.nan), TornScale(tau=np.inf)],
+    ids=str,
+)
 def test_answers_that_are_not_numbers_are_named(rule):
-    sensible = Fading() if hasattr(rule, "scale") else Careful()
+    sensible = "shifting" if hasattr(rule, "scale") else "arow"
     model = Perceptron(rule=sensible).partial_fit(X, TWO)
     before = {name: model._learner.state[name].copy() for name in model._learner.state}
-    with pytest.raises(ValueError, match=rf"the rule {type(rule).__name__} returns .* at row 0, for margin=.*unchanged"):
+    with pytest.raises(
+        ValueError, match=rf"the rule {type(rule).__name__} returns .* at row 0, for margin=.*unchanged"
+    ):
         model.set_params(rule=rule).partial_fit(X, TWO)
     for name, array in before.items():
         np.testing.assert_array_equal(model._learner.state[name], array, err_msg=name)

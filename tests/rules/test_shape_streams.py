@@ -1,4 +1,4 @@
-"""Covariances and scales are part of the state: cuts, growth, undo, copies and files go on as if nothing had happened."""
+"""Covariances and scales are part of the state: after cuts, growth, undo, copies and files, learning goes on."""
 
 import copy
 import pickle
@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_shapes import Shaped
-from shape_cases import KINDS, LAYOUTS, NAMES, Endless, Reckless, assert_same, close, data, joined, state_of
+from shape_cases import KINDS, LAYOUTS, NAMES, Endless, assert_same, close, data, joined, state_of
 from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 
 from perceptrons import KernelPerceptron, Perceptron, SequenceTagger, StructuredPerceptron, load, save
+from perceptrons.core.linear import shapes as entries
 from perceptrons.data.svmlight import SvmlightSource
-from perceptrons.rules import RULES, kind_of
+from perceptrons.rules import RULES, Shifting, kind_of
 from perceptrons.structures import Ranking
 
 WAYS = pytest.mark.parametrize("kind", KINDS)
@@ -134,19 +135,39 @@ def test_bad_rows_change_nothing(kind, layout):
 def test_an_overflow_in_the_middle_is_undone(kind):
     """After rows that were learned, and after a new class appeared. Few rows are undone by their features only."""
     X, y, _ = data(2)
-    for readout in ("last", "averaged"):
-        model = fast(kind, readout).partial_fit(LAYOUTS["csr"](X), y)
-        before = state_of(model)
-        for n in (4, 24):
-            huge, labels = X[:n].copy(), np.resize(NAMES[:3], n)
-            huge[n - 1] = 1e153
-            huge[n - 2] = -1e153
-            model.set_params(rule=Endless() if kind == "scale" else Reckless(covariance=kind))
-            with pytest.raises(ValueError, match="overflow|returns"):
-                model.partial_fit(LAYOUTS["csr"](huge), labels)
-            model.set_params(rule=KINDS[kind])
-            assert state_of(model) == before
-        model.partial_fit(LAYOUTS["csr"](X), y)  # it goes on
+    model = fast(kind).partial_fit(LAYOUTS["csr"](X), y)
+    before = state_of(model)
+    for n in (4, 24):
+        huge, labels = X[:n].copy(), np.resize(NAMES[:3], n)
+        huge[n - 2 :] = [[-1e153], [1e153]]
+        model.set_params(**({"rule": Endless()} if kind == "scale" else {"eta0": 1e300}))
+        with pytest.raises(ValueError, match="overflow"):
+            model.partial_fit(LAYOUTS["csr"](huge), labels)
+        model.set_params(rule=KINDS[kind], eta0=1.0)
+        assert state_of(model) == before
+    model.partial_fit(LAYOUTS["csr"](X), y)  # it goes on
+
+
+@WAYS
+def test_rows_with_few_of_many_features(kind):
+    """Such a row is undone by its own features, but the scale of w must be folded into all weights now and then."""
+    random = np.random.default_rng(0)
+    X = sp.csr_array(sp.random_array((400, 60), density=0.05, rng=random))
+    y = NAMES[random.integers(2, size=400)]
+    rule = Shifting(lam=30.0) if kind == "scale" else KINDS[kind]
+    whole, parts = (Perceptron(rule=rule, readout="averaged") for _ in range(2))
+    whole.partial_fit(X, y, classes=NAMES[:2])
+    bad = sp.csr_array(([np.nan], ([0], [5])), shape=(1, 60))
+    folds = 0
+    for i in range(400):
+        parts.partial_fit(X[i : i + 1], y[i : i + 1], classes=NAMES[:2])
+        if kind == "scale":
+            folds += parts._learner.state["scale"][entries.SCALE] == 1.0
+        if i % 50 == 7:
+            with pytest.raises(ValueError, match="NaN"):
+                parts.partial_fit(sp.vstack([X[:1], bad], format="csr"), y[:2])
+    np.testing.assert_array_equal(joined(parts), joined(whole))
+    assert parts.n_updates_ == whole.n_updates_ and (folds > 5 or kind != "scale")
 
 
 @WAYS

@@ -59,8 +59,8 @@ def test_quantiles(p):
 
 # -- streams ---------------------------------------------------------------------------------------------------------
 
-# Each line is compiled for some seconds in a fresh clone. Formulas do not know layouts, classes and readouts, so it takes
-# no full product: one rule of each kind meets them all.
+# Each line is compiled for some seconds in a fresh clone. Formulas do not know layouts, classes and readouts, so it
+# takes no full product: one rule of each kind meets them all.
 COVER = [(name, "dense", 2, "last") for name in RULES]
 COVER += [(name, "csr", 3, "averaged") for name in ("arow", "arow full", "shifting", "romma", "romma aggressive")]
 COVER += [("romma", "dense", 2, "averaged"), ("alma", "dense", 2, "averaged"), ("arow", "csr", 2, "averaged")]
@@ -92,7 +92,7 @@ def test_the_data_are_worth_it():
     for name in RULES:
         slow = twin(name, classes=NAMES[:2])
         slow.partial_fit(X, y)
-        assert 3 < slow.n_mistakes < slow.n_seen - 3 and 3 < slow.n_updates
+        assert 3 < slow.n_mistakes < slow.n_seen - 3 and slow.n_updates > 3
         assert (slow.averaged() != slow.last()).any()
     cut = twin("scw1", classes=NAMES[:2])
     free = twin("cw", classes=NAMES[:2])
