@@ -187,13 +187,17 @@ class CW(NamedTuple):
 
     φ = Φ⁻¹(η), ψ = 1 + φ²/2, ζ = 1 + φ². When m < φ√v: α = max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ))/(vζ)) and c = αφ/√u with
     √u = ½(−αvφ + √(α²v²φ² + 4v)).
+
+    A wrong row with a small v makes it about as small as v². Rows that contradict each other would bring it below all
+    floats soon, so v counts as 1e-12 at least.
     """
 
-    eta: float = 0.7
+    eta: float = 0.55
     covariance: str = "diagonal"
 
     def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
         phi = quantile(self.eta)
+        variance = max(variance, 1e-12)
         alpha = confident(phi, margin, variance)
         return alpha, precision(phi, alpha, variance)
 
@@ -309,8 +313,8 @@ def precision(phi: float, alpha: float, variance: float) -> float:
     """c of CW and SCW for a step of length α: αφ/√u."""
     if alpha == 0.0:
         return 0.0
-    shift = alpha * variance * phi
-    return 2.0 * alpha * phi / (sqrt(shift * shift + 4.0 * variance) - shift)
+    shift = alpha * variance * phi  # 1/√u = 2/(√(shift² + 4v) − shift), in a form without a difference
+    return alpha * phi * (sqrt(shift * shift + 4.0 * variance) + shift) / (2.0 * variance)
 
 
 def quantile(p: float) -> float:
