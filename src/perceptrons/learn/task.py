@@ -118,6 +118,7 @@ def _learner(request: Request, rows: Rows, classes: Array) -> tuple[ClassLearner
 def make_room(learner: ClassLearner, known: Array, classes: Array) -> None:
     """Make room in the learner for all `classes`."""
     if len(classes) > len(known):
+        learner.check_rule(learner.rule, learner.eta, len(classes), learner.readout)
         codes = np.searchsorted(classes, known) if len(known) else np.empty(0, dtype=np.intp)
         learner.make_room(Growth(len(classes), codes))
 
