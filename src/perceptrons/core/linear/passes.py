@@ -16,13 +16,12 @@ from perceptrons.core.jit.deferred import forms, register_jitable
 from perceptrons.core.linear import readouts
 from perceptrons.core.linear.readouts import keep_right, keep_step
 from perceptrons.core.linear.shapes import (
+    advance,
     ask,
     begin_step,
     end_example,
-    end_step,
     lift,
     must_pause,
-    push,
     size,
     variances_of,
 )
@@ -109,9 +108,8 @@ def visit(
     count(totals, wrong, step)
     course[LOSS] += max(0.0, 1.0 - margin)
     if step > 0.0:
-        push(rule, values, indices, indptr, i, step, bias, code, rival, w, shape, room)
         keep_step(readout, rule, values, indices, indptr, i, step, bias, code, rival, kept, shape, room, totals, course)
-        end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape)
+        advance(rule, values, indices, indptr, i, step, second, bias, code, rival, w, shape, room)
     elif not wrong:
         length, tie = size(rule, w, shape), how.tie_positive
         keep_right(readout, values, indices, indptr, codes, weight, bias, tie, length, w, kept, course, scores)

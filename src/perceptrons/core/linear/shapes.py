@@ -15,7 +15,7 @@ from __future__ import annotations
 from perceptrons.core.counters import AVERAGED, TAU
 from perceptrons.core.jit.compiled import OPTIONS
 from perceptrons.core.jit.deferred import by_class, forms, register_jitable
-from perceptrons.core.rows import JIT, ONE, U, add_rows, axpy_by, shrink, sq_dot
+from perceptrons.core.rows import JIT, ONE, U, add_rows, axpy_by, sq_dot, step_by
 from perceptrons.core.rule import metric, scale, target, tau
 from perceptrons.core.spaces import by_axes, move, scaled
 from perceptrons.rules import kind_of
@@ -249,13 +249,14 @@ def _begin_step_scale(readout, rule, step, second, margin, sq_norm, code, rival,
 
 
 @forms("tau diagonal", by_shape, **JIT)
-def end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape):
-    """Called after a step; changes shape in place."""
+def advance(rule, values, indices, indptr, i, step, second, bias, code, rival, w, shape, room):
+    """The step of w, after that of a sum of hypotheses; updates w, and σ, in place."""
+    push(rule, values, indices, indptr, i, step, bias, code, rival, w, shape, room)
 
 
-@end_step.diagonal
-def _end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape):
-    shrink_all(values, indices, indptr, i, second, bias, code, rival, shape, w)
+@advance.diagonal
+def _advance(rule, values, indices, indptr, i, step, second, bias, code, rival, w, shape, room):
+    advance_by(values, indices, indptr, i, step, second, bias, code, rival, w, shape)
 
 
 @forms("tau scale", by_shape, **JIT)
@@ -271,20 +272,25 @@ def _end_example(rule, w, shape):
 # -- a covariance -----------------------------------------------------------------------------------------------------
 
 
-@forms("one several", by_axes("w"), **JIT)
-def shrink_all(values, indices, indptr, i, c, bias, code, rival, sigma, w):
-    """1/σ_j += c·x_j², for the classes that moved; updates σ in place."""
-    last = U(sigma.size) - ONE
-    shrink(values, indices, indptr, i, c, sigma)
+@register_jitable(**JIT)
+def advance_one(values, indices, indptr, i, step, c, bias, w, sigma):
+    """w += step·σ∘x, then 1/σ_j += c·x_j²; updates w and σ in place."""
+    last = U(w.size) - ONE
+    step_by(values, indices, indptr, i, step, c, sigma, w)
+    w[last] += step * bias * sigma[last]
     sigma[last] /= 1.0 + c * sigma[last] * bias * bias
 
 
-@shrink_all.several
-def _shrink_all(values, indices, indptr, i, c, bias, code, rival, sigma, w):
-    last = U(sigma.shape[0]) - ONE
-    for moved in (code, rival):
-        shrink(values, indices, indptr, i, c, sigma[:, moved])
-        sigma[last, moved] /= 1.0 + c * sigma[last, moved] * bias * bias
+@forms("one several", by_axes("w"), **JIT)
+def advance_by(values, indices, indptr, i, step, c, bias, code, rival, w, sigma):
+    """A step of the classes that move, and of their variances; updates w and σ in place."""
+    advance_one(values, indices, indptr, i, step * (2.0 * code - 1.0), c, bias, w, sigma)
+
+
+@advance_by.several
+def _advance_by(values, indices, indptr, i, step, c, bias, code, rival, w, sigma):
+    advance_one(values, indices, indptr, i, step, c, bias, w[:, code], sigma[:, code])
+    advance_one(values, indices, indptr, i, -step, c, bias, w[:, rival], sigma[:, rival])
 
 
 @register_jitable(**OPTIONS)
