@@ -30,6 +30,9 @@ from perceptrons.rules import kind_of
     OWN,  # 1 if all entries of w and kept may be changed, 0 if a caller has saved only those of its rows
     ENTRIES,
 ) = range(7)
+# A row of zeros makes no step, nor does one whose score has no doubt left: CW shrinks variances exponentially if labels
+# are noisy, and α would overflow, while the step is shorter than 1e-100.
+LEAST_VARIANCE = 1e-200
 LEAST, MOST = 2.0**-10, 2.0**100  # of s. Averages lose as many digits as s does; a large s only overflows
 
 
@@ -77,7 +80,7 @@ def _ask_diagonal(rule, values, indices, indptr, i, bias, margin, sq_norm, weigh
     if margin > target(rule):
         return 0.0, 0.0
     v = variance(values, indices, indptr, i, bias, code, rival, shape, w)
-    if v <= 0.0:  # a row of zeros has no direction
+    if v < LEAST_VARIANCE:
         return 0.0, 0.0
     return metric(rule, margin, v, weight)
 
@@ -87,7 +90,7 @@ def _ask_full(rule, values, indices, indptr, i, bias, margin, sq_norm, weight, c
     if margin > target(rule):
         return 0.0, 0.0
     v = full_variance(values, indices, indptr, i, bias, code, rival, shape, room, w)
-    if v <= 0.0:
+    if v < LEAST_VARIANCE:
         return 0.0, 0.0
     return metric(rule, margin, v, weight)
 
