@@ -15,6 +15,7 @@ from perceptrons.learn.fit import Falling, InMemory, Passes, Run
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.recording import Rerun
 from perceptrons.models import PassiveAggressiveClassifier, Perceptron
+from perceptrons.rules import refuse_other_kinds
 from perceptrons.theory.novikoff import TINY as TINY_SQUARE
 from perceptrons.theory.novikoff import Best, best_separator, growth_of
 from perceptrons.theory.recorded import Array, Floats, Trace
@@ -73,6 +74,7 @@ def trace(
         raise ValueError(f"limit must be >= 1, got {limit}")
     model = clone(model)
     model._validate_params()
+    refuse_other_kinds(model._settings()["rule"], "a trace", "it records steps along rows, and this rule's are not")
     task, fresh = model._prepare(X, y, sample_weight, X_val, y_val, model._start(coef_init, intercept_init))
     assert isinstance(task.material, InMemory) and isinstance(task.learner, LinearLearner)
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass
