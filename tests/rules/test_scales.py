@@ -173,7 +173,7 @@ def test_uneven_margins_are_for_two_classes():
     X, y, _ = data(3)
     for method in ("fit", "partial_fit"):
         with pytest.raises(
-            ValueError, match="the rule Uneven does not combine with .*: it has a margin for each of two"
+            ValueError, match=r"the rule Uneven does not combine with .*: it has a margin for each of two"
         ):
             getattr(Perceptron(rule="uneven"), method)(X, y)
     two = y != NAMES[2]
