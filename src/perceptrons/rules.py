@@ -188,9 +188,12 @@ class CW(NamedTuple):
 
     φ = Φ⁻¹(η), ψ = 1 + φ²/2, ζ = 1 + φ². When m < φ√v: α = max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ))/(vζ)) and c = αφ/√u with
     √u = ½(−αvφ + √(α²v²φ² + 4v)).
+
+    A wrong row with a small v makes it about as small as v². If rows contradict each other, nothing is left to learn
+    with soon: on noisy data, SCW is better.
     """
 
-    eta: float = 0.7
+    eta: float = 0.55
     covariance: str = "diagonal"
 
     def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
