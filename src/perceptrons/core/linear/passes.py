@@ -100,11 +100,11 @@ def visit(
     if not is_finite(margin + step + second):
         course[OVERFLOW] = i + 1.0
         return False
-    if must_pause(rule, step, second, w, shape):
+    if must_pause(rule, step, second, sq, w, shape):
         course[PAUSED] = 1.0
         return False
     if step > 0.0:
-        begin_step(readout, rule, step, second, margin, sq, code, rival, w, kept, shape, room, totals)
+        step = begin_step(readout, rule, step, second, margin, sq, code, rival, w, kept, shape, room, totals)
     count(totals, wrong, step)
     course[LOSS] += max(0.0, 1.0 - margin)
     if step > 0.0:
