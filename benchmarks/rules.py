@@ -133,9 +133,7 @@ def rare(folder: Path) -> None:
     tables["covtype, class 4"] = X, y == 4, X_test, y_test == 4
     for name, (X, y, X_test, y_test) in tables.items():
         positive = np.unique(y)[1]
-        print(
-            f"\n{name}: {np.mean(y == positive):.1%} of the rows are of the rare class; in %, averaged, {PASSES} passes"
-        )
+        print(f"\n{name}: {np.mean(y == positive):.1%} of the rows are positive; in %, averaged, {PASSES} passes")
         print(f"{'':<34}{'error':>8}{'balanced':>10}{'F1':>8}")
         settings: dict[str, tuple[Any, Any]] = {label: (rule, None) for label, rule in DEFAULTS.items()}
         settings |= {f"uneven, {up:g} and {down:g}": (Uneven(up, down), None) for up, down in UNEVEN}
