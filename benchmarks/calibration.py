@@ -1,14 +1,18 @@
-"""Are the probabilities of rules with a covariance nearer to frequencies than those of calibrated scores?
+"""Are the probabilities of rules with a covariance near to frequencies? Beside calibrated scores and a logistic model.
 
-For the second class of a9a and ijcnn1, on the test files:
+On the test files of a9a and ijcnn1 (two classes) and letter (26 classes):
 
-- error: the share of rows that are predicted wrong;
-- Brier score: the mean of (p − y)², y = 1 for the second class, else 0;
-- expected calibration error: rows fall into 15 bins of p, all of the same width. The error is the mean over rows of
-  |mean p − share of the second class| of their bin;
-- too sure: the mean of max(p, 1 − p) minus the share of rows that are right; above 0 the model is overconfident.
+- error: the share of rows whose label `predict` gets wrong;
+- Brier score: the mean of (p − y)² for two classes, p the probability of the second and y = 1 for its rows, else 0; for
+  several classes, the mean of the sum of (p_c − y_c)² over all of them;
+- ECE, the expected calibration error: rows fall into 15 bins of p, all of the same width. It is the mean over rows of
+  |mean p − share of rows with y = 1| of their bin. For several classes, p is that of the most probable class, and y = 1
+  if the row is of that class;
+- too sure: the mean probability of the most probable class, minus the share of rows that are of that class. Above 0,
+  the model is overconfident;
+- differ: the share of rows whose most probable class is not the predicted one.
 
-    python benchmarks/calibration.py [FOLDER]      # default ../shared/data, holds a9a/a9a and a9a.t, ijcnn1/ijcnn1.*
+    python benchmarks/calibration.py [FOLDER]      # default ../shared/data, holds a9a/a9a, a9a/a9a.t, ijcnn1/…
 """
 
 from __future__ import annotations
@@ -29,7 +33,11 @@ from sklearn.linear_model import LogisticRegression
 from perceptrons import Perceptron
 from perceptrons.rules import RULES, kind_of
 
-FILES = {"a9a": ("a9a", "a9a.t"), "ijcnn1": ("ijcnn1.trn.bz2", "ijcnn1.tst.bz2")}
+FILES = {
+    "a9a": ("a9a", "a9a.t"),
+    "ijcnn1": ("ijcnn1.trn.bz2", "ijcnn1.tst.bz2"),
+    "letter_scale": ("letter.scale", "letter.scale.t"),
+}
 BINS = 15
 
 
@@ -42,30 +50,31 @@ def calibration_error(p: Any, y: Any) -> float:
 def models() -> Iterator[tuple[str, Any]]:
     """Names and models."""
     yield "LogisticRegression", LogisticRegression(max_iter=1000)
-    perceptron = Perceptron(readout="averaged", max_iter=5, tol=None)
-    for method in ("sigmoid", "isotonic"):
-        yield f"calibrated averaged perceptron, {method}", CalibratedClassifierCV(perceptron, method=method)
-    arow = Perceptron(rule="arow", readout="averaged", max_iter=5, tol=None)
-    arow.predict_proba = None
-    yield "calibrated averaged arow, sigmoid", CalibratedClassifierCV(arow)
+    for rule in ("perceptron", "arow"):
+        model = Perceptron(rule=rule, readout="averaged", max_iter=5, tol=None)
+        yield f"CalibratedClassifierCV, averaged {rule}", CalibratedClassifierCV(model)
     names = [name for name, rule in RULES.items() if kind_of(rule) == "metric"]
     for name, covariance, readout, passes in product(names, ("diagonal", "full"), ("last", "averaged"), (1, 5)):
-        rule = RULES[name](covariance=covariance)
         label = f"{name:<6} {covariance:<9} {readout:<9} {passes} {'pass' if passes == 1 else 'passes'}"
+        rule = RULES[name](covariance=covariance)
         yield label, Perceptron(rule=rule, readout=readout, max_iter=passes, tol=None)
 
 
-def measured(model: Any, data: tuple[Any, ...]) -> str:
+def measured(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> str:
     """Fit a model and measure its probabilities on the test rows."""
-    X, y, X_test, y_test = data
     try:
-        p = model.fit(X, y).predict_proba(X_test)[:, 1]
+        model.fit(X, y)
     except ValueError as error:
         return f"   {str(error).split(';')[0]}"
-    true = y_test == model.classes_[1]
-    right = (p > 0.5) == true
-    brier, sure = np.mean((p - true) ** 2), np.mean(np.maximum(p, 1 - p)) - right.mean()
-    return f"{1 - right.mean():>8.4f}{brier:>8.4f}{calibration_error(p, true):>8.4f}{sure:>+10.4f}"
+    p, predicted = model.predict_proba(X_test), model.predict(X_test)
+    truth, best = y_test[:, np.newaxis] == model.classes_, p.argmax(axis=1)
+    right, sure = model.classes_[best] == y_test, p.max(axis=1)
+    two = p.shape[1] == 2
+    brier = np.mean(np.sum((p - truth) ** 2, axis=1)) / (2 if two else 1)
+    ece = calibration_error(p[:, 1], truth[:, 1]) if two else calibration_error(sure, right)
+    differ = np.mean(model.classes_[best] != predicted)
+    error = np.mean(predicted != y_test)
+    return f"{error:>8.4f}{brier:>8.4f}{ece:>8.4f}{sure.mean() - right.mean():>+10.4f}{differ:>8.4f}"
 
 
 def main(folder: Path) -> None:
@@ -77,10 +86,10 @@ def main(folder: Path) -> None:
             print(f"no {', '.join(missing)}: pass the folder of data sets as argument")
             continue
         X, y, X_test, y_test = load_svmlight_files([str(path) for path in paths])
-        print(f"\n{name}: {X.shape[0]:,} rows of training, {X_test.shape[0]:,} of test, {X.shape[1]} features")
-        print(f"{'':<42}{'error':>8}{'Brier':>8}{'ECE':>8}{'too sure':>10}")
+        print(f"\n{name}: {X.shape[0]:,} rows to learn from, {X_test.shape[0]:,} test rows, {X.shape[1]} features")
+        print(f"{'':<42}{'error':>8}{'Brier':>8}{'ECE':>8}{'too sure':>10}{'differ':>8}")
         for label, model in models():
-            print(f"{label:<42}{measured(model, (X, y, X_test, y_test))}", flush=True)
+            print(f"{label:<42}{measured(model, X, y, X_test, y_test)}", flush=True)
 
 
 if __name__ == "__main__":

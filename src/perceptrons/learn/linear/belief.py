@@ -11,14 +11,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from perceptrons.data.arrays import Rows
+from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.state import Floats, Ints
 from perceptrons.rules import RULES, kind_of
 
 BLOCK = 1 << 19  # maximum entries of a temporary array
 REACH = 6.0  # standard deviations beyond which a normal distribution is cut off: Φ(−6) is 1e-9
-POINTS, STEP = 8, 2.0  # of the Gauss-Legendre rule: points in a stretch, and its length in standard deviations
+POINTS, STEP = 8, 3.0  # of the Gauss-Legendre rule: points in a stretch, and its length in standard deviations
 NARROWEST = 1e-9  # the smallest standard deviation beside the largest; below, t − s has too few digits
+
+
+def believes(learner: ClassLearner) -> bool:
+    """Whether a learner has probabilities of classes."""
+    return kind_of(learner.rule) == "metric" and getattr(learner, "epsilon", None) is None  # no regression
 
 
 def with_belief() -> list[str]:
@@ -26,12 +32,13 @@ def with_belief() -> list[str]:
     return [name for name, rule in RULES.items() if kind_of(rule) == "metric"]
 
 
-def probabilities(learner: LinearLearner, rows: Rows) -> Floats:
+def probabilities(learner: ClassLearner, rows: Rows) -> Floats:
     """P(class) of scaled rows, one column per class. The rule must have a metric.
 
     Two classes have one normal score, and a positive one means the second: P = Φ(s/√v). With several, P is the
     probability that the score of the class is the largest.
     """
+    assert isinstance(learner, LinearLearner)
     scores = learner.decide(rows)
     if learner.n_classes < 2:
         return np.ones_like(scores)
