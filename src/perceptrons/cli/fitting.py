@@ -94,7 +94,7 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -
     telling.end(task, run)
     learned, held_out = run.afterwards(lambda: confusions(task)) or (None, None)
     found = learned if held_out is None else held_out
-    labels = [output.label(label) for label in task.classes.tolist()]
+    labels = [output.label(label) for label in task.targets.classes.tolist()]
     counts = task.material.counts if isinstance(task.material, Stream) else None
     expected = baseline(labels, counts.tolist()) if found is None and counts is not None else None
     return Result(
@@ -219,7 +219,7 @@ def by_label(class_weight: Any, classes: Array) -> Any:
 
 def confusions(task: Task) -> tuple[Confusion | None, Confusion | None]:
     """Compare predictions with labels: of the rows learned from, if they are quickly read; and of held-out rows."""
-    learner, material, classes = task.learner, task.material, task.classes.tolist()
+    learner, material, classes = task.learner, task.material, task.targets.classes.tolist()
     learned, held_out = Confusion(classes), Confusion(classes)
     if isinstance(material, Stream):
         assert isinstance(learner, LinearLearner)
@@ -270,5 +270,7 @@ def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
         "n_rows": task.material.n_rows,
         "stop": run.stop,
     }
-    settings = params(given, by_label(given["class_weight"], task.classes))
-    return Saved(ESTIMATORS[given["estimator"]], settings, task.learner, task.classes, width, named, report, encoding)
+    settings = params(given, by_label(given["class_weight"], task.targets.classes))
+    return Saved(
+        ESTIMATORS[given["estimator"]], settings, task.learner, task.targets.classes, width, named, report, encoding
+    )

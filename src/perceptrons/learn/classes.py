@@ -134,7 +134,7 @@ class ClassLearner(Learner[Examples]):
         self.state.hold("origin", np.copy(self.current) if self.current.any() else None)
         self.totals.sum_tau = self.totals.sq_norm = self.totals.sq_radius = 0.0
 
-    def step_error(self, where: str, scores: Array, code: int, sq_norm: float, weight: float) -> ValueError:
+    def step_error(self, where: str, scores: Array, code: Any, sq_norm: float, weight: float) -> ValueError:
         """The error for a step that is not finite, at an example with these scores (one for two classes)."""
         several = self.n_classes > 2
         margin = scores[code] - np.delete(scores, code).max() if several else (2.0 * code - 1.0) * scores[0]
@@ -172,8 +172,8 @@ class ClassLearner(Learner[Examples]):
         scores = self.readout.watch(self, examples.rows)
         return lambda: float(np.mean(self.predict(scores()) != examples.codes))
 
-    def wrong(self, examples: Examples) -> int:
-        """Number of these examples that the readout predicts wrong."""
+    def wrong(self, examples: Examples) -> float:
+        """Number of these examples that the readout predicts wrong, or the sum of its errors."""
         return int(np.count_nonzero(self.predict(self.decide(examples.rows)) != examples.codes))
 
     # -- the pocket -------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from perceptrons.learn.scale.scaling import Scaling
 
 if TYPE_CHECKING:
     from perceptrons.learn.kernel.expansion import Expansion
+    from perceptrons.learn.linear.values import ValueLearner
 
 Array = npt.NDArray[Any]
 LARGEST = 2**31 - 2**20  # bytes: the limit of a protocol buffers message
@@ -30,6 +31,24 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
 
     For two classes there is one score, positive for the second.
     """
+    scores = _scores(graph, x, learner, n_features)
+    if learner.n_classes != 2:
+        return scores, graph.node("ArgMax", scores, axis=1, keepdims=0)  # the first of equals
+    positive = graph.node(
+        "GreaterOrEqual" if learner.tie_positive else "Greater", graph.squeeze(scores), np.float64(0.0)
+    )
+    return scores, graph.node("Cast", positive, to=graph.onnx.TensorProto.INT64)
+
+
+def value(graph: Graph, x: str, learner: ValueLearner, n_features: int, output: str | None = None) -> str:
+    """Add nodes that compute the values of rows x of float64, in one column."""
+    scores = _scores(graph, x, learner, n_features)
+    spread = graph.node("Mul", scores, np.float64(learner.unit.spread))
+    return graph.node("Add", spread, np.float64(learner.unit.centre), output=output)
+
+
+def _scores(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> str:
+    """Add nodes that compute scores of rows x, a column for each."""
     if learner.readout.by_vote:
         raise ValueError(
             "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is similar"
@@ -38,18 +57,11 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
     if isinstance(learner, LinearLearner):
         weights = _two(learner.weights)
         products = graph.node("MatMul", x, graph.constant(weights[:-1]))
-        scores = graph.node("Add", products, weights[-1:] * learner.bias)
-    else:
-        from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
+        return graph.node("Add", products, weights[-1:] * learner.bias)
+    from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
 
-        assert isinstance(learner, Expansion)
-        scores = _expansion(graph, x, learner, n_features)
-    if learner.n_classes != 2:
-        return scores, graph.node("ArgMax", scores, axis=1, keepdims=0)  # the first of equals
-    positive = graph.node(
-        "GreaterOrEqual" if learner.tie_positive else "Greater", graph.squeeze(scores), np.float64(0.0)
-    )
-    return scores, graph.node("Cast", positive, to=graph.onnx.TensorProto.INT64)
+    assert isinstance(learner, Expansion)
+    return _expansion(graph, x, learner, n_features)
 
 
 def _scaled(graph: Graph, x: str, scaling: Scaling, n_features: int) -> str:

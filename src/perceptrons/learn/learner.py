@@ -29,6 +29,9 @@ class Words(NamedTuple):
     stuck: str = "the misclassified rows are zero, or too short for a step"
     unstick: str = "leaving these rows out or rescaling them"
     warns_at_max_iter: bool = True
+    held_out: str = "held-out error {:.2%}"
+    mistakes: str = "mistakes"
+    enough: str = ""  # what to try if passes were not enough; by default, what the other words say
 
 
 def words_of_structures(unit: str, held_out_unit: str, found: str) -> Words:

@@ -15,7 +15,7 @@ from perceptrons.shown import aligned, shown
 
 
 class Weight(NamedTuple):
-    """The weight of a feature for a class."""
+    """The weight of a feature for a class, or in regression, where the label is None."""
 
     feature: str
     label: Any
@@ -43,7 +43,7 @@ class FeatureWeights:
         Returns
         -------
         pandas.DataFrame
-            With the columns feature, label and weight.
+            With the columns feature, label and weight; in regression without labels.
         """
         try:
             import pandas as pd
@@ -51,7 +51,12 @@ class FeatureWeights:
             raise ImportError(
                 "to_frame needs pandas: pip install pandas. Without it, iterate over the table"
             ) from error
-        return pd.DataFrame(self.weights, columns=list(Weight._fields))
+        frame = pd.DataFrame(self.weights, columns=list(Weight._fields))
+        return frame if self._labelled else frame.drop(columns="label")
+
+    @property
+    def _labelled(self) -> bool:
+        return any(each.label is not None for each in self)
 
     def __repr__(self) -> str:
         return str(self)
@@ -60,6 +65,8 @@ class FeatureWeights:
         numbers = aligned([each.weight for each in self])
         cells = [(shown(each.feature), shown(each.label), text) for each, text in zip(self, numbers, strict=True)]
         a, b, c = (max(map(len, column)) for column in zip(Weight._fields, *cells, strict=True))
+        if not self._labelled:
+            return "\n".join(f"{x:<{a}}  {z:>{c}}" for x, _, z in (Weight._fields, *cells))
         return "\n".join(f"{x:<{a}}  {y:<{b}}  {z:>{c}}" for x, y, z in (Weight._fields, *cells))
 
 
@@ -80,7 +87,7 @@ def feature_weights(model: Any, feature_names: Any = None, top: int | None = Non
     FeatureWeights
         Triples (feature, label, weight), class by class, and within a class by the size of the weight. Two classes
         share one weight vector: a positive weight speaks for the label in the table, ``classes_[1]``, a negative one
-        for the other.
+        for the other. In regression there are no labels: a weight is what one unit of the feature adds to the value.
 
     Examples
     --------
@@ -94,14 +101,16 @@ def feature_weights(model: Any, feature_names: Any = None, top: int | None = Non
     sepal width (cm)   True   +4.40000
     """
     check_is_fitted(model)
-    coef, names = model.coef_, getattr(model, "feature_names_in_", None)
+    coef, names = np.atleast_2d(model.coef_), getattr(model, "feature_names_in_", None)
     if feature_names is not None:
         names = np.asarray(feature_names)
         if names.shape != (coef.shape[1],):
             raise ValueError(f"feature_names must be {coef.shape[1]} names, one per feature, got shape {names.shape}")
     if top is not None and (not isinstance(top, Integral) or top < 0):
         raise ValueError(f"top must be a whole number >= 0, or None for all, got {top!r}")
-    encoding, labels = getattr(model, "encoding_", None), model.classes_.tolist()[-len(coef) :]
+    encoding, labels = getattr(model, "encoding_", None), [None]
+    if hasattr(model, "classes_"):
+        labels = model.classes_.tolist()[-len(coef) :]
     return FeatureWeights(
         [
             Weight(name_of(j, names, encoding) or f"x{j}", label, float(line[j]))

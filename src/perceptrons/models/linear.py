@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.models.classifier import Classifier, Start
 from perceptrons.models.guard import reading
+from perceptrons.models.supervised import Start, Supervised
 
 Floats = npt.NDArray[np.float64]
-L = TypeVar("L", bound=Classifier)
+L = TypeVar("L", bound=Supervised)
 
 
-def new_learner(model: Classifier, settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
+def new_learner(model: Supervised, settings: dict[str, Any], rows: Rows, n_classes: int) -> LinearLearner:
     """An untrained learner for rows like these."""
     return LinearLearner(**settings, n_features=rows.n_features, n_classes=n_classes, dense=rows.indices is None)
 
@@ -59,8 +59,8 @@ def _given(learner: LinearLearner, coef: Any, intercept: Any) -> Floats:
             raise ValueError("intercept_init must be 0 with fit_intercept=False")
         scale = learner.bias or 1.0 if name == "intercept_init" else 1.0  # b = c·(the last weight)
         target[:] = given.reshape(lines, -1).T.reshape(target.shape) / scale
-    if learner.scaling is not None:  # what is given is for unscaled rows
-        w[:-1], offset = learner.scaling.unfold(w[:-1], w[-1:].ravel() * learner.bias)
+    if not learner.on_raw_scale:  # what is given is for rows, and values, as users have them
+        w[:-1], offset = learner.of_units(w[:-1], w[-1:].ravel() * learner.bias)
         w[-1:] = (offset / (learner.bias or 1.0)).reshape(w[-1:].shape)
     return w
 
@@ -68,7 +68,7 @@ def _given(learner: LinearLearner, coef: Any, intercept: Any) -> Floats:
 # -- learned weights ------------------------------------------------------------------------------------------
 
 
-def _per_unit(model: Classifier) -> tuple[Floats, Floats]:
+def per_unit(model: Supervised) -> tuple[Floats, Floats]:
     """Weights and offsets of the readout, one line per weight vector."""
     check_is_fitted(model)
     learner: LinearLearner = model._learner
@@ -79,11 +79,11 @@ def _per_unit(model: Classifier) -> tuple[Floats, Floats]:
 
 
 coef_ = property(
-    reading(lambda model: _per_unit(model)[0].copy()),
+    reading(lambda model: per_unit(model)[0].copy()),
     doc="Weights of the features, of shape (1, n_features) or (n_classes, n_features).",
 )
 intercept_ = property(
-    reading(lambda model: _per_unit(model)[1].copy()),
+    reading(lambda model: per_unit(model)[1].copy()),
     doc="Bias, of shape (1,) or (n_classes,): the weight of the constant feature, times its value.",
 )
 
@@ -98,7 +98,7 @@ def normalized(model: L) -> L:
         A copy that predicts the same.
     """
     check_is_fitted(model)
-    coef, _ = _per_unit(model)
+    coef, _ = per_unit(model)
     largest = float(np.abs(coef).max())
     if largest == 0.0:
         raise ValueError("all weights are 0: there is no boundary, and nothing to normalize")

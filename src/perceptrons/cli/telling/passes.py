@@ -105,7 +105,7 @@ class Telling(Reader):
     def _table(self, task: Task, run: Run) -> PassTable:
         """The table of passes, with the heading before the first one."""
         if self.table is None:
-            n_rows, labels = task.material.n_rows, [output.label(label) for label in task.classes.tolist()]
+            n_rows, labels = task.material.n_rows, [output.label(label) for label in task.targets.classes.tolist()]
             sizes = [
                 output.count(n_rows, "row"),
                 output.count(task.n_features, "feature"),

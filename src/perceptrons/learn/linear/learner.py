@@ -76,6 +76,15 @@ class LinearLearner(ClassLearner):
         w, offset = weights[:-1], np.asarray(weights[-1:].ravel() * self.bias)
         return (w, offset) if self.scaling is None else self.scaling.fold(w, offset)
 
+    @property
+    def on_raw_scale(self) -> bool:
+        """Whether weights are for rows as users have them."""
+        return self.scaling is None
+
+    def of_units(self, w: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """The inverse of `per_unit`: weights and offsets on the scale of this learner."""
+        return (w, offset) if self.scaling is None else self.scaling.unfold(w, offset)
+
     # -- learning ---------------------------------------------------------------------------------------------
 
     def adopt(self, *, rule: Any, eta: float = 1.0, intercept_scaling: float = 1.0, **settings: Any) -> None:
@@ -177,7 +186,7 @@ class LinearLearner(ClassLearner):
         if course.overflow:
             row = int(course.overflow) - 1
             scores = self.scores(examples.rows.take(np.array([row])), self.current)[0]
-            told = int(examples.codes[row]), examples.rows.sq_norm[row] + self.bias**2, examples.weight_of(row)
+            told = examples.codes[row].item(), examples.rows.sq_norm[row] + self.bias**2, examples.weight_of(row)
             raise self.step_error(f"at row {examples.row_numbers[row]}", scores, *told)
 
     def _slices(self, examples: Examples, order: Order) -> Iterator[Order]:
