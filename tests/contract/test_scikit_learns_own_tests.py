@@ -1,4 +1,4 @@
-"""scikit-learn's own tests of Perceptron, PassiveAggressiveClassifier and PassiveAggressiveRegressor, with the classes of this package."""
+"""scikit-learn's own tests of its perceptron and its passive-aggressive models, with the classes of this package."""
 
 import importlib
 import warnings

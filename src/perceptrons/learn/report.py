@@ -83,10 +83,8 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         proved = f" (so far {size})" if learner.definite else ""
         reason = f"stopped by max_iter={passes.max_iter} before converging{proved}"
         advice = words.enough or f"a larger max_iter if the {words.unit} are separable{tells}, {words.other_space}"
-    return (
-        f"{name} {reason}. {words.mistakes.capitalize()}: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
-        f"Try {advice}."
-    )
+    mistakes = f"{words.mistakes.capitalize()}: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best"
+    return f"{name} {reason}. {mistakes}. Try {advice}."
 
 
 def _contradiction(verdict: Verdict) -> str:

@@ -42,9 +42,9 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         return validation.labels(self, y, rows, input_name)
 
     def _all_labels(self, y: Any, rows: Rows) -> Array:
-        y = self._labels(y, rows)
-        validation.distinct(y)
-        return y
+        labels = self._labels(y, rows)
+        validation.distinct(labels)
+        return labels
 
     def _request(self, start: Start | None = None, *, reads_all: bool = False) -> Request:
         return replace(

@@ -1,4 +1,4 @@
-"""PA-I, PA-II and AROW regression with the interface of scikit-learn's PassiveAggressiveRegressor, which 1.10 removes."""
+"""Regression with the interface of scikit-learn's PassiveAggressiveRegressor, which 1.10 removes."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
 
     Problem: predict ``y ≈ ŷ = w·x + b``. Update, when the loss ``ℓ = max(0, |y − ŷ| − ε)`` is positive:
     ``w += sign(y − ŷ)·τ·x`` with ``τ = min(C, ℓ/‖x‖²)`` (`loss="epsilon_insensitive"`, PA-I) or
-    ``τ = ℓ/(‖x‖² + 1/(2C))`` (`loss="squared_epsilon_insensitive"`, PA-II). This is the smallest change of w that brings
-    the loss on this row to zero, limited by C. `rule` chooses others, such as AROW, which keeps a variance for each
-    weight: ``w += sign(y − ŷ)·α·Σx`` with ``α = ℓ/(xᵀΣx + r)``, ``Σ⁻¹ += xxᵀ/r``.
+    ``τ = ℓ/(‖x‖² + 1/(2C))`` (`loss="squared_epsilon_insensitive"`, PA-II). This is the smallest change of w that
+    brings the loss on this row to zero, limited by C. `rule` chooses others, such as AROW, which keeps a variance for
+    each weight: ``w += sign(y − ŷ)·α·Σx`` with ``α = ℓ/(xᵀΣx + r)``, ``Σ⁻¹ += xxᵀ/r``.
 
     Training ends as in scikit-learn: when the loss has stopped falling (`tol`, `n_iter_no_change`), or before that when
     a pass makes no step, because later passes would make none either. There are two differences. The bias is the weight
     of a constant feature 1, which counts in ‖x‖²; scikit-learn leaves it out, so that its steps with a bias are longer
     than the formula says. Dense and sparse rows get the same updates. Without a bias, rows in their order
-    (``shuffle=False``) get the same weights as in scikit-learn. With `early_stopping`, the error on held-out rows is the
-    mean absolute error.
+    (``shuffle=False``) get the same weights as in scikit-learn. With `early_stopping`, the error on held-out rows is
+    the mean absolute error.
 
     Values of y are learned as they are. C is the largest step in their unit, and ε an error in it: divide y by its
     standard deviation, or choose C accordingly, if values are large. Values from a file (see `perceptrons.data.source`)
@@ -137,13 +137,13 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     @reading
     def coef_(self) -> npt.NDArray[np.float64]:
         """Weights of the features, of shape (n_features,)."""
-        return linear.per_unit(self)[0][0].copy()
+        return np.copy(linear.per_unit(self)[0][0])
 
     @property
     @reading
     def intercept_(self) -> npt.NDArray[np.float64]:
         """Bias, of shape (1,): the weight of the constant feature."""
-        return linear.per_unit(self)[1].copy()
+        return np.copy(linear.per_unit(self)[1])
 
     # -- learning ---------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
             C-ordered float32 and float64 arrays and CSR matrices are read in place. A source
-            (`perceptrons.data.source`) is read batch by batch and may be larger than memory; it has its own values of y.
+            (`perceptrons.data.source`) is read batch by batch and may be larger than memory; it has its own y.
         y : array-like of shape (n_samples,)
             Values to predict: finite numbers.
         coef_init, intercept_init : array-like, optional
@@ -189,7 +189,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
-            A source (`perceptrons.data.source`) is read once, batch by batch; it has its own values of y.
+            A source (`perceptrons.data.source`) is read once, batch by batch; it has its own y.
         y : array-like of shape (n_samples,)
             Values to predict.
         sample_weight : array-like of shape (n_samples,), optional

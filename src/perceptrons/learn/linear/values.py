@@ -9,10 +9,11 @@ import numpy as np
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
+from perceptrons.learn.labels import Array
 from perceptrons.learn.learner import Words, overflow
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.state import Floats
-from perceptrons.learn.targets import Array, Unit
+from perceptrons.learn.targets import Unit
 from perceptrons.rules import RULES, resolve
 
 RULES_OF_VALUES = ("pa", "pa1", "pa2", "arow")  # their steps are in proportion to the loss, up to a limit
@@ -52,7 +53,7 @@ class ValueLearner(LinearLearner):
     def __init__(self, rule: Any, readout: str, *, n_classes: int = 2, epsilon: float = 0.1, **settings: Any) -> None:
         super().__init__(rule, readout, n_classes=n_classes, epsilon=epsilon, **settings)
 
-    def adopt(self, *, epsilon: float = 0.1, **settings: Any) -> None:  # type: ignore[override]
+    def adopt(self, *, epsilon: float = 0.1, **settings: Any) -> None:
         super().adopt(**settings)
         self.epsilon = epsilon
 
