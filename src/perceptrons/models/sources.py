@@ -72,13 +72,9 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
         trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
     made = source.again(often=first and not model._streams)
-    width = (
-        None
-        if first and model._streams
-        else summary(made, targets=model._known()).n_features
-        if first
-        else model.n_features_in_
-    )
+    width = None if first else model.n_features_in_
+    if first and not model._streams:
+        width = summary(made).n_features
     statistics: Statistics | None = None
     centred = bool(settings["fit_intercept"])
 
