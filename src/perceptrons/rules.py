@@ -478,14 +478,29 @@ def takes_label(rule: Any) -> bool:
     return kind_of(rule) == "tau" and rule.tau.__code__.co_argcount > 4
 
 
+def along_rows(*, even: bool = False) -> list[str]:
+    """The names of the rules whose steps are along x; with `even`, without those whose τ depends on the class."""
+    return [name for name, rule in RULES.items() if kind_of(rule) == "tau" and not (even and takes_label(rule))]
+
+
 def refuse_other_kinds(rule: Any, where: str, why: str) -> None:
     """Raise an error for a rule whose steps are not along x.
 
     where, why: what it does not combine with, and the reason.
     """
     if kind_of(rule) != "tau":
-        names = ", ".join(repr(name) for name, each in RULES.items() if kind_of(each) == "tau")
+        names = ", ".join(map(repr, along_rows()))
         raise ValueError(f"the rule {type(rule).__name__} does not combine with {where}: {why}. Use one of {names}")
+
+
+def refuse_label(rule: Any, where: str) -> None:
+    """Raise an error for a rule that needs to know which of two classes is positive."""
+    if takes_label(rule):
+        names = ", ".join(map(repr, along_rows(even=True)))
+        raise ValueError(
+            f"the rule {type(rule).__name__} does not combine with {where}: it has a margin for each of two classes. "
+            f"Use one of {names}"
+        )
 
 
 def demands(rule: object) -> float:

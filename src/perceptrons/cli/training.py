@@ -22,23 +22,30 @@ def _dashed(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _users(parameter: str) -> dict[str, Any]:
+def rules_for(unit: str) -> dict[str, Any]:
+    """The rules for examples, which are called `unit`: all for rows, those along Δφ for others."""
+    names = rules.RULES if unit == "rows" else rules.along_rows(even=True)
+    return {name: rules.RULES[name] for name in names}
+
+
+def _users(parameter: str, unit: str = "rows") -> dict[str, Any]:
     """The rules that have this parameter."""
-    return {name: rule for name, rule in rules.RULES.items() if parameter in rule._fields}
+    return {name: rule for name, rule in rules_for(unit).items() if parameter in rule._fields}
 
 
-def parameters() -> list[str]:
+def parameters(unit: str = "rows") -> list[str]:
     """The names of all parameters of rules."""
-    return list(dict.fromkeys(name for rule in rules.RULES.values() for name in rule._fields))
+    return list(dict.fromkeys(name for rule in rules_for(unit).values() for name in rule._fields))
 
 
-def _parameter(name: str, default: float | None = None) -> Any:
+def _parameter(name: str, unit: str, default: float | None = None) -> Any:
     """The option for a parameter of rules; without a default, the rule supplies it."""
     by_text: dict[str, list[str]] = {}  # the rules for which a parameter means the same
-    for rule, kind in _users(name).items():
+    users = _users(name, unit)
+    for rule, kind in users.items():
         by_text.setdefault(kind.parameters[name], []).append(rule)
     told = "; ".join(f"{', '.join(names)}: {text}" for text, names in by_text.items())
-    defaults = {kind._field_defaults.get(name) if default is None else default for kind in _users(name).values()}
+    defaults = {kind._field_defaults.get(name) if default is None else default for kind in users.values()}
     known = defaults.pop() if len(defaults) == 1 else None
     help = f"For rule {told}."
     if isinstance(known, bool):
@@ -62,7 +69,7 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
         ),
         click.option(
             "--rule",
-            type=click.Choice(list(rules.RULES)),
+            type=click.Choice(list(rules_for(unit))),
             default=rule,
             help="Rule that decides how far each step goes."
             + (
@@ -72,7 +79,7 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
             ),
             show_default=unit != "rows",
         ),
-        *(_parameter(name, defaults.get(name)) for name in parameters()),
+        *(_parameter(name, unit, defaults.get(name)) for name in parameters(unit)),
         click.option(
             "--passes", type=click.IntRange(1), metavar="N", default=10, help="Maximum number of passes over the data."
         ),
@@ -150,7 +157,11 @@ def params(given: dict[str, Any], share: float | None) -> dict[str, Any]:
 
 def check_idle(given: dict[str, Any], idle: dict[str, str], unit: str) -> None:
     """Refuse options that have no effect. `idle`: more of them, with what each needs."""
-    needed = {name: f"--rule {' or '.join(_users(name))}" for name in parameters() if given["rule"] not in _users(name)}
+    needed = {
+        name: f"--rule {' or '.join(_users(name, unit))}"
+        for name in parameters(unit)
+        if given["rule"] not in _users(name, unit)
+    }
     if given["validation"] is None:
         needed |= dict.fromkeys(("patience", "keep"), f"--validation, a share of the {unit} or a file")
     elif given["patience"] is not None and given["keep"] == "last":

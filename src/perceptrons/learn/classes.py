@@ -15,6 +15,7 @@ from perceptrons.learn.learner import Learner, Order, overflow
 from perceptrons.learn.readouts import READOUTS, Ballot, Readout, Step
 from perceptrons.learn.scale.scaling import Scaling
 from perceptrons.learn.state import Floats, Growth, Ints, State
+from perceptrons.rules import refuse_label, takes_label
 
 Array = npt.NDArray[Any]
 
@@ -38,6 +39,7 @@ class ClassLearner(Learner[Examples]):
         fit_intercept: bool = True,
         tie: str = "mistake",
     ) -> None:
+        self.check_rule(rule, float(eta), n_classes, READOUTS[readout]())
         self.rule, self.eta = rule, float(eta)
         self.bias = 1.0 if fit_intercept else 0.0
         self.tie_positive = tie == "positive"
@@ -52,7 +54,13 @@ class ClassLearner(Learner[Examples]):
                 raise ValueError(
                     f"{name} was changed after learning had begun: fit without warm_start, or change it back"
                 )
+        self.check_rule(rule, float(eta), self.n_classes, self.readout)
         self.rule, self.eta, self.tie_positive = rule, float(eta), tie == "positive"
+
+    def check_rule(self, rule: Any, eta: float, n_classes: int, readout: Readout) -> None:
+        """Raise an error if this learner cannot use this rule with these settings."""
+        if n_classes > 2:
+            refuse_label(rule, f"{n_classes} classes")
 
     @property
     def radius(self) -> float:
@@ -136,9 +144,18 @@ class ClassLearner(Learner[Examples]):
 
     def step_error(self, where: str, scores: Array, code: Any, sq_norm: float, weight: float) -> ValueError:
         """The error for a step that is not finite, at an example with these scores (one for two classes)."""
-        several = self.n_classes > 2
-        margin = scores[code] - np.delete(scores, code).max() if several else (2.0 * code - 1.0) * scores[0]
-        return overflow(where, self.rule, float(margin), float(sq_norm) * (1 + several), float(weight))
+        margin, y, moved = self.margin_of(scores, code)
+        asked = margin, float(sq_norm) * len(moved), float(weight)
+        return overflow(where, self.rule, *asked, *([y] if takes_label(self.rule) else []))
+
+    def margin_of(self, scores: Array, code: Any) -> tuple[float, float, list[int]]:
+        """The margin of an example with these scores, y = ±1 of two classes, and the weight vectors that would move."""
+        y = 2.0 * code - 1.0
+        if self.n_classes <= 2:
+            return y * float(scores[0]), y, [0]
+        others = np.delete(scores, code)
+        rival = int(others.argmax())
+        return float(scores[code] - others[rival]), y, [code, rival + (rival >= code)]
 
     # -- reading ----------------------------------------------------------------------------------------------
 

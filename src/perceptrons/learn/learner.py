@@ -28,6 +28,8 @@ class Words(NamedTuple):
     other_space: str = "an averaged, voted or pocket readout, or nonlinear features (a kernel)"
     stuck: str = "the misclassified rows are zero, or too short for a step"
     unstick: str = "leaving these rows out or rescaling them"
+    stalled: str = "recent passes made no fewer mistakes than earlier ones"
+    unstall: str = "a larger n_iter_no_change"
     warns_at_max_iter: bool = True
     held_out: str = "held-out error {:.2%}"
     mistakes: str = "mistakes"
@@ -175,17 +177,21 @@ class Learner(Protocol[E]):
     @property
     def status(self) -> str:
         """What is known of the current hypothesis, in a few words."""
-        return f"margin at most {at_most(self.margin_bound)}"
+        bound = self.margin_bound
+        return f"margin at most {at_most(bound)}" if math.isfinite(bound) else "no bound on the margin"
 
 
 def overflow(where: str, rule: Any = None, *asked: float) -> ValueError:
-    """The error for a step that is not finite. `asked`: what the rule got there, margin, squared length and weight."""
+    """The error for a step that is not finite. `asked`: the arguments that the rule's formula got there."""
     fault = _fault(rule, asked) if asked and np.isfinite(asked).all() else None
     if fault is not None:
-        margin, sq_norm, weight = (f"{number:g}" for number in asked)
+        kind = rules.kind_of(rule)
+        names = getattr(type(rule), kind).__code__.co_varnames[1:]
+        told = ", ".join(f"{name}={number:g}" for name, number in zip(names, asked, strict=False))
+        right = "a finite number" if kind == "tau" else "two finite numbers"
         return ValueError(
-            f"the rule {type(rule).__name__} {fault} {where}, for margin={margin}, sq_norm={sq_norm}, "
-            f"weight={weight}; the model is unchanged. tau must return a finite number, 0 for no step."
+            f"the rule {type(rule).__name__} {fault} {where}, for {told}; the model is unchanged. {kind} must return "
+            f"{right}, 0 for no step."
         )
     return ValueError(
         f"weights overflow float64 {where}; the model is unchanged. "
@@ -198,10 +204,10 @@ def _fault(rule: Any, asked: tuple[float, ...]) -> str | None:
     if type(rule).__module__ == rules.__name__:
         return None
     try:
-        tau = float(rule.tau(*asked))
+        answer = getattr(rule, rules.kind_of(rule))(*asked)
     except ArithmeticError as error:  # compiled code returns infinity or NaN instead
         return f"fails ({error})"
-    return None if math.isfinite(tau) else f"returns {tau}"
+    return None if np.isfinite(answer).all() else f"returns {answer}"
 
 
 def at_most(number: float) -> str:

@@ -77,8 +77,8 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         reason = f"stopped after {done}: the last one made mistakes but no step, because {words.stuck}"
         advice = words.unstick
     elif run.stop == "stalled":
-        reason = f"stopped after {done}: with this budget, recent passes made no fewer mistakes than earlier ones"
-        advice = f"a larger budget, a larger n_iter_no_change, {words.other_space}"
+        reason = f"stopped after {done}: {words.stalled}"
+        advice = f"{words.unstall}, {words.other_space}"
     else:
         proved = f" (so far {size})" if learner.definite else ""
         reason = f"stopped by max_iter={passes.max_iter} before converging{proved}"

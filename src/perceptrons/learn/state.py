@@ -250,6 +250,18 @@ class State:
         self.totals.sum_tau *= factor
         self.totals.sq_norm *= factor * factor
 
+    def shapes(self, like: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        """The shapes of all arrays, by name, for hypotheses of shape `like`."""
+        square = (*like[1:], like[0], like[0])
+        by_row = {True: like, False: like[:1]}
+        return {
+            name: square if kind.square else by_row[kind.by_class] if kind.by_row else self._shape(name)
+            for name, kind in self.kinds.items()
+        }
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        return self.arrays[name].shape if name in self.arrays else ()
+
     def is_finite(self, part: Any = slice(None)) -> bool:
         """Whether no hypothesis has overflowed in these rows."""
         names = [name for name in self.arrays if self.kinds[name] == HYPOTHESIS]

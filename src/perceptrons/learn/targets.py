@@ -123,6 +123,7 @@ class Classes(Targets):
     def prepare(self, learner: Any, known: Targets | None = None) -> None:
         """Make room in the learner for all classes."""
         if known is not None and len(self.classes) > len(known.classes):
+            learner.check_rule(learner.rule, learner.eta, len(self.classes), learner.readout)
             before = known.classes
             codes = np.searchsorted(self.classes, before) if len(before) else np.empty(0, dtype=np.intp)
             learner.make_room(Growth(len(self.classes), codes))

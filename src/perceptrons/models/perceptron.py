@@ -10,6 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
+from perceptrons.learn.fit import Passes
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.feature_weights import feature_weights
@@ -139,6 +140,12 @@ class Perceptron(Classifier):
     def _start(self, coef_init: Any, intercept_init: Any) -> Any:
         random = self.init == "random" and not (self.warm_start and hasattr(self, "_learner"))
         return linear.start(coef_init, intercept_init, random=random)
+
+    def _passes(self, seed: int | None = None) -> Passes:
+        passes = super()._passes(seed)
+        if self.tol is None or rules.kind_of(rules.resolve(self.rule)) != "metric":
+            return passes
+        return passes._replace(stall=self.n_iter_no_change)  # nothing proves that the margin is small
 
     def _settings(self) -> dict[str, Any]:
         if self.penalty is not None:

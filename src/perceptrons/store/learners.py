@@ -118,10 +118,12 @@ def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory:
     if learner.readout.by_vote:
         steps = _steps(settings.any("steps"), tensors, n_features, n_classes, learner.totals.averaged)
         learner.readout.set_steps(steps)
-    memory.take(without_zeros(tuple(state.kinds), tensors, shape) + for_products([step.rows for step in steps]))
+    memory.take(without_zeros(tensors, state.shapes(shape)) + for_products([step.rows for step in steps]))
     for name, kind in list(state.kinds.items()):
         if name in state or name in tensors or f"{name}.index" in tensors:
-            state.hold(name, unpack_weights(tensors, name, shape, state.layout), kind)
+            layout = state.layout if kind.by_row else "C"
+            state.hold(name, unpack_weights(tensors, name, state.shapes(shape)[name], layout), kind)
+    learner.shape.check(state)
     learner.n_features, learner.burn_in = n_features, settings.whole("burn_in", -(2**63))
     return learner
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -80,6 +80,6 @@ def unpack_weights(tensors: Tensors, name: str, shape: tuple[int, ...], layout: 
     return weights
 
 
-def without_zeros(names: Sequence[str], tensors: Tensors, shape: tuple[int, ...]) -> int:
-    """The bytes that arrays of this shape take with their zeros, if they are stored without them."""
-    return sum(f"{name}.index" in tensors for name in names) * 8 * math.prod(shape)
+def without_zeros(tensors: Tensors, shapes: Mapping[str, tuple[int, ...]]) -> int:
+    """The bytes that arrays of these shapes, by name, take with their zeros, if they are stored without them."""
+    return sum(8 * math.prod(shape) for name, shape in shapes.items() if f"{name}.index" in tensors)

@@ -31,7 +31,7 @@ K_BEST = 3  # with rules that can use several
 GROUPS = {
     "Common options": ("path", "features", "columns", "target", "validation", "passes", "quiet", "as_json"),
     "Learning": (
-        *("rule", *training.parameters(), "k_best", "readout", "order", "scheme", "beam", "update"),
+        *("rule", *training.parameters("sentences"), "k_best", "readout", "order", "scheme", "beam", "update"),
         *("keep", "patience", "seed", "no_shuffle"),
     ),
     "Reading files": ("format", "tabs"),

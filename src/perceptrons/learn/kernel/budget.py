@@ -38,7 +38,11 @@ class BudgetLearner(Expansion):
     Nothing is proved about margins, because a hypothesis that forgets rows is no longer the sum of its steps.
     """
 
-    words = Expansion.words._replace(other_space="or another kernel (a larger gamma or degree)")
+    words = Expansion.words._replace(
+        other_space="or another kernel (a larger gamma or degree)",
+        stalled="with this budget, recent passes made no fewer mistakes than earlier ones",
+        unstall="a larger budget, a larger n_iter_no_change",
+    )
 
     def __init__(
         self, rule: Any, readout: str, *, budget: int, policy: str, threshold: float, seed: int, **settings: Any

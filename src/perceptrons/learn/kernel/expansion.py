@@ -13,8 +13,9 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.kernel.feature_space import FeatureSpace, resolved
 from perceptrons.learn.kernel.support import Support
 from perceptrons.learn.learner import EPSILON, Words, overflow
-from perceptrons.learn.readouts import Ballot, Step
+from perceptrons.learn.readouts import Ballot, Readout, Step
 from perceptrons.learn.state import FACT, Floats, Growth, Ints, State
+from perceptrons.rules import refuse_other_kinds
 
 Array = npt.NDArray[Any]
 
@@ -31,6 +32,10 @@ class Expansion(ClassLearner):
         who_tells="perceptrons.theory.separability(K=model.kernel_matrix(X), y=y) proves whether they are",
         other_space="an averaged, voted or pocket readout, or another kernel (a larger gamma or degree)",
     )
+
+    def check_rule(self, rule: Any, eta: float, n_classes: int, readout: Readout) -> None:
+        refuse_other_kinds(rule, "kernels", "w is kept as a sum of rows, and this rule's steps are not along rows")
+        super().check_rule(rule, eta, n_classes, readout)
 
     def __init__(
         self,

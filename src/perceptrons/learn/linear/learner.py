@@ -16,7 +16,7 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import EPSILON, Order, overflow
 from perceptrons.learn.linear.shapes import shape_of
-from perceptrons.learn.readouts import Ballot, Last, Step
+from perceptrons.learn.readouts import Ballot, Last, Readout, Step
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
 BATCH = 1 << 20  # maximum values that one call reads when it makes several passes over a small data set
@@ -52,7 +52,7 @@ class LinearLearner(ClassLearner):
         layout: Literal["C", "F"] = "F" if dense else "C"  # the faster one for these rows
         self.state = State(tail=1, layout=layout)
         self.shape = shape_of(rule)
-        self.shape.refuse(self.readout, self.eta)
+        self.words = self.words._replace(other_space=self.shape.other_space)
         shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
         self.set_start(np.zeros(shape, order=layout))
 
@@ -94,9 +94,12 @@ class LinearLearner(ClassLearner):
                 f"rule was changed from {type(self.rule).__name__} to {type(rule).__name__} after learning had begun, "
                 "but they keep different things beside w: fit without warm_start, or change it back"
             )
-        shape.refuse(self.readout, eta)
         super().adopt(rule=rule, eta=eta, intercept_scaling=float(intercept_scaling), **settings)
         self.shape = shape
+
+    def check_rule(self, rule: Any, eta: float, n_classes: int, readout: Readout) -> None:
+        super().check_rule(rule, eta, n_classes, readout)
+        shape_of(rule).refuse(readout, eta)
 
     def set_start(self, w: Floats) -> None:
         """Set the initial weights, before the first example."""
@@ -184,10 +187,16 @@ class LinearLearner(ClassLearner):
                 if self.burn_in <= 0:
                     self._begin_readout()
         if course.overflow:
-            row = int(course.overflow) - 1
-            scores = self.scores(examples.rows.take(np.array([row])), self.current)[0]
-            told = examples.codes[row].item(), examples.rows.sq_norm[row] + self.bias**2, examples.weight_of(row)
-            raise self.step_error(f"at row {examples.row_numbers[row]}", scores, *told)
+            raise self._overflow(examples, int(course.overflow) - 1)
+
+    def _overflow(self, examples: Examples, row: int) -> ValueError:
+        """The error for a step that is not finite, at this row."""
+        rows, where = examples.rows.take(np.array([row])), f"at row {examples.row_numbers[row]}"
+        scores, code, weight = self.scores(rows, self.current)[0], examples.codes[row].item(), examples.weight_of(row)
+        margin, y, moved = self.margin_of(scores, code)
+        sq_norm = (rows.sq_norm[0] + self.bias**2) * len(moved)
+        asked = self.shape.asked(self.state, rows, self.bias, margin, float(sq_norm), weight, moved)
+        return overflow(where, self.rule, *asked, *([y] if rules.takes_label(self.rule) else []))
 
     def _slices(self, examples: Examples, order: Order) -> Iterator[Order]:
         """Parts of a pass, one per call."""

@@ -12,6 +12,7 @@ import numpy as np
 from perceptrons.core.linear import shapes as entries
 from perceptrons.core.linear.passes import variances
 from perceptrons.data.arrays import Rows
+from perceptrons.data.whole import memory
 from perceptrons.learn.readouts import Readout
 from perceptrons.learn.state import FIXED, Floats, Kind, State
 from perceptrons.rules import CHOICES, kind_of
@@ -24,6 +25,7 @@ class Along:
     proves = True  # whether ‖w − w_0‖/Στ bounds the margin
     touches_all = False  # whether a step changes weights of features that its row does not have
     roundings = 1  # of w in a step, at most
+    other_space = "an averaged, voted or pocket readout, or nonlinear features (a kernel)"  # advice: see `Words`
 
     def __init__(self, rule: Any) -> None:
         self.rule = rule
@@ -66,11 +68,21 @@ class Along:
         """The variance of each score, one column per weight vector; None if the rule keeps none."""
         return None
 
+    def asked(
+        self, state: State, rows: Rows, bias: float, margin: float, sq_norm: float, weight: float, moved: list[int]
+    ) -> tuple[float, ...]:
+        """The arguments of the rule's formula for one row that would move these weight vectors."""
+        return margin, sq_norm, weight
+
+    def check(self, state: State) -> None:
+        """Raise an error if the array, which was read from a file, cannot have been made by steps."""
+
 
 class Metric(Along):
     """A covariance of the weights."""
 
     proves = False
+    other_space = "an averaged or pocket readout, or nonlinear features (a kernel)"
 
     def refuse(self, readout: Readout, eta: float) -> None:
         if readout.by_vote:
@@ -78,6 +90,12 @@ class Metric(Along):
                 f"readout={readout.name!r} does not combine with the rule {type(self.rule).__name__}: votes are "
                 "counted from steps along rows, and this rule's steps are along Σx. Use the readout 'averaged'"
             )
+
+    def asked(
+        self, state: State, rows: Rows, bias: float, margin: float, sq_norm: float, weight: float, moved: list[int]
+    ) -> tuple[float, ...]:
+        found = self.variances(state, rows, bias)
+        return margin, 0.0 if found is None else float(found[0, moved].sum()), weight
 
     @property
     def start(self) -> float:
@@ -97,6 +115,10 @@ class Diagonal(Metric):
     def variances(self, state: State, rows: Rows, bias: float) -> Floats | None:
         return np.asarray(variances(*rows.arrays, bias, state["w"], state["variance"], np.empty((1, 1))))
 
+    def check(self, state: State) -> None:
+        if not ((state["variance"] >= 0.0) & (state["variance"] < np.inf)).all():
+            raise ValueError("variance must have numbers >= 0 only")
+
 
 class Full(Metric):
     """A square root S of the covariance of all weights, Σ = SSᵀ; one per class, if there are several."""
@@ -106,6 +128,12 @@ class Full(Metric):
 
     def begin(self, state: State) -> None:
         w, fill = state["w"], self.start**0.5
+        needed = 8 * len(w) * w.size
+        if needed > memory():
+            raise ValueError(
+                f"covariance='full' needs {needed / 1e9:,.0f} GB for {len(w) - 1:,} features, the square of their "
+                "number for each weight vector: use covariance='diagonal'"
+            )
         root = fill * np.eye(len(w))
         if w.ndim == 2:
             root = np.repeat(root[np.newaxis], w.shape[1], axis=0)
@@ -117,12 +145,17 @@ class Full(Metric):
     def variances(self, state: State, rows: Rows, bias: float) -> Floats | None:
         return np.asarray(variances(*rows.arrays, bias, state["w"], state["root"], np.empty((1, len(state["w"])))))
 
+    def check(self, state: State) -> None:
+        if not np.isfinite(state["root"]).all():
+            raise ValueError("root must have finite numbers only")
+
 
 class Scaled(Along):
     """w = s·v, with v in the array w."""
 
     key = "scale"
     roundings = 4
+    other_space = Metric.other_space
 
     def refuse(self, readout: Readout, eta: float) -> None:
         name = type(self.rule).__name__
@@ -139,6 +172,12 @@ class Scaled(Along):
         numbers[[entries.SCALE, entries.SUM, entries.ORIGIN, entries.OWN]] = 1.0
         state.hold("scale", numbers, FIXED)
         self.measure(state)
+
+    def asked(
+        self, state: State, rows: Rows, bias: float, margin: float, sq_norm: float, weight: float, moved: list[int]
+    ) -> tuple[float, ...]:
+        numbers = state["scale"]
+        return margin, sq_norm, float(numbers[entries.SQ_LENGTH]), float(numbers[entries.STEPS]), weight
 
     def hypothesis(self, state: State) -> Floats:
         return np.asarray(state["scale"][entries.SCALE] * state["w"])
@@ -160,6 +199,11 @@ class Scaled(Along):
 
     def owns(self, state: State, all_entries: bool) -> None:
         state["scale"][entries.OWN] = float(all_entries)
+
+    def check(self, state: State) -> None:
+        numbers = state["scale"]
+        if not ((numbers >= 0.0) & (numbers < np.inf)).all() or numbers[entries.SCALE] == 0.0:
+            raise ValueError("scale must have numbers >= 0 only, and the first of them > 0")
 
 
 def shape_of(rule: Any) -> Along:

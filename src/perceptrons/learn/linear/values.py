@@ -10,8 +10,9 @@ import numpy as np
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.labels import Array
-from perceptrons.learn.learner import Words, overflow
+from perceptrons.learn.learner import Words
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.readouts import Readout
 from perceptrons.learn.state import Floats
 from perceptrons.learn.targets import Unit
 from perceptrons.rules import RULES, resolve
@@ -63,9 +64,8 @@ class ValueLearner(LinearLearner):
         off = np.abs(examples.codes - self.scores(examples.rows, hypothesis)[:, 0]) > self.epsilon
         return float(np.count_nonzero(off) if examples.weight is None else examples.weight[off].sum())
 
-    def step_error(self, where: str, scores: Array, code: float, sq_norm: float, weight: float) -> ValueError:
-        margin = 1.0 - max(0.0, abs(code - float(scores[0])) - self.epsilon)
-        return overflow(where, self.rule, margin, float(sq_norm), float(weight))
+    def margin_of(self, scores: Array, code: Any) -> tuple[float, float, list[int]]:
+        return 1.0 - max(0.0, abs(float(code) - float(scores[0])) - self.epsilon), 1.0, [0]
 
     def watch(self, examples: Examples) -> Callable[[], float]:
         scores = self.readout.watch(self, examples.rows)
@@ -81,6 +81,10 @@ class ValueLearner(LinearLearner):
     @property
     def status(self) -> str:
         return ""
+
+    def check_rule(self, rule: Any, eta: float, n_classes: int, readout: Readout) -> None:
+        super().check_rule(rule, eta, n_classes, readout)
+        rule_for_values(rule)
 
     # -- reading ----------------------------------------------------------------------------------------------
 

@@ -36,6 +36,8 @@ class Plan(NamedTuple):
 
     def check(self) -> Plan:
         """Raise an error for parameters that cannot be combined."""
+        rules.refuse_other_kinds(self.rule, "sequences", "steps are differences of counts, Δφ, and this rule's are not")
+        rules.refuse_label(self.rule, "sequences")
         if self.readout not in OVER_STRUCTURES:
             raise ValueError(
                 f"readout must be {' or '.join(map(repr, OVER_STRUCTURES))}, got {self.readout!r}: other readouts "

@@ -14,7 +14,7 @@ from perceptrons.learn.learner import EPSILON, Learner, Order, overflow, words_o
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.state import State
 from perceptrons.learn.structure.problem import Checked, Space
-from perceptrons.rules import Margin, demands
+from perceptrons.rules import Margin, demands, refuse_label, refuse_other_kinds
 
 # Two scores of one structure, summed in different orders, differ by a few ε of the sum of the magnitudes.
 ROUNDING = 64 * EPSILON
@@ -59,6 +59,8 @@ class StructuredLearner(Learner[Pairs]):
         if problem is not self.problem or readout != self.readout.name:
             name = "readout" if problem is self.problem else "problem"
             raise ValueError(f"{name} was changed after learning had begun: use fit, or change it back")
+        refuse_other_kinds(rule, "structures", "steps are along Δφ, and this rule's are not")
+        refuse_label(rule, "structures")
         # The margin rule also steps on right predictions, when the search finds a structure that comes too close.
         self.scale = demands(rule) if isinstance(rule, Margin) else None
         self.checked = Checked(problem, augmented=self.scale is not None)
