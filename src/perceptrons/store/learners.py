@@ -105,10 +105,13 @@ def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any
     return settings, tensors
 
 
-def unpack_linear(
-    settings: Settings, tensors: Tensors, n_features: int, memory: Memory, make: type[L] = LinearLearner, **own: Any
-) -> L:
-    """Restore a learner from `pack_linear`. make, own: its class, and arguments that only this class has."""
+def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> LinearLearner:
+    """Restore a learner from `pack_linear`."""
+    return _unpacked(LinearLearner, settings, tensors, n_features, memory)
+
+
+def _unpacked(make: type[L], settings: Settings, tensors: Tensors, n_features: int, memory: Memory, **own: Any) -> L:
+    """Restore a linear learner of any class. own: arguments that only this class has."""
     common, dense = unpack_common(settings), settings.flag("dense")
     n_classes = common["n_classes"]
     if settings.whole("n_features") != n_features:
@@ -149,7 +152,7 @@ def unpack_values(settings: Settings, tensors: Tensors, n_features: int, memory:
     found = Unit(*(unit.number(name, -LARGEST, LARGEST) for name in Unit._fields))
     if not found.spread > 0:
         raise ValueError(f"the spread of values must be > 0, got {found.spread}")
-    learner = unpack_linear(settings, tensors, n_features, memory, ValueLearner, epsilon=epsilon)
+    learner = _unpacked(ValueLearner, settings, tensors, n_features, memory, epsilon=epsilon)
     learner.unit = found
     return learner
 
