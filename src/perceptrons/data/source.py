@@ -63,8 +63,8 @@ def source(
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
         `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`,
-        `header`, `quotes`, `decimal`, `encoding`, `na`, `like`. What is not given is guessed from the beginning of the
-        first file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `header`, `quotes`, `decimal`, `encoding`, `na`, `regression`, `like`. What is not given is guessed from the
+        beginning of the first file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------

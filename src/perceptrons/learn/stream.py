@@ -292,6 +292,7 @@ class Watched:
 
     def __init__(self, learner: ClassLearner, source: Source, targets: Targets, like: Source, *, often: bool) -> None:
         self.learner, self.source, self.targets, self.like, self.often = learner, source, targets, like, often
+        targets.reads(source)
         self._told = False  # whether labels that training has not seen were mentioned
 
     def __call__(self) -> float:

@@ -37,8 +37,12 @@ class Targets(ABC):
 
     # -- before learning --------------------------------------------------------------------------------------
 
+    def reads(self, source: Source) -> None:
+        """Tell a source, before it is opened, what its labels are."""
+
     def for_source(self, source: Source, centred: bool) -> Self:
         """The same for the labels of a source; centred: whether values may be centred, which takes a bias."""
+        self.reads(source)
         return self
 
     @abstractmethod
@@ -168,7 +172,11 @@ class Values(Targets):
         self._edges: Floats | None = None  # between the groups
         self._apart, self._tallied = 0.0, 0  # Σ|code| of the rows that were tallied, and their number
 
+    def reads(self, source: Source) -> None:
+        source.for_values()
+
     def for_source(self, source: Source, centred: bool) -> Values:
+        self.reads(source)
         return Values(self.unit, scaled=self.unit is None and source.scale != "none", centred=centred)
 
     def count(self, y: Array) -> tuple[Array, dict[Any, int]]:

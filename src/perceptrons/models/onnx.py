@@ -108,10 +108,8 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     if container.target_opset < OLDEST:
         name = type(model).__name__
         raise ValueError(f"{name} needs opset {OLDEST} or later, got target_opset={container.target_opset}")
-    graph, kind = (
-        Graph(onnx, scope.get_unique_variable_name),
-        guess_proto_type(guess_tensor_type(operator.inputs[0].type)),
-    )
+    graph = Graph(onnx, scope.get_unique_variable_name)
+    kind = guess_proto_type(guess_tensor_type(operator.inputs[0].type))
     with model._guard.mine():
         x = graph.node("Cast", operator.inputs[0].full_name, to=onnx.TensorProto.DOUBLE)
         if not is_classifier(model):

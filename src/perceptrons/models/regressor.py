@@ -21,7 +21,6 @@ from perceptrons.learn.stream import labelled
 from perceptrons.learn.targets import Targets, Values, numbers
 from perceptrons.metrics.deviations import Deviations
 from perceptrons.models import linear, sources, validation
-from perceptrons.models.feature_weights import feature_weights
 from perceptrons.models.guard import reading
 from perceptrons.models.parameters import COMMON, documented
 from perceptrons.models.supervised import Array, Supervised
@@ -122,7 +121,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     average: bool | int = False
     rule: Any = None
 
-    feature_weights = feature_weights
+    feature_weights = linear.feature_weights
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: allowed for name, allowed in COMMON.items() if name not in SHARED},
         "C": [Interval(Real, 0, None, closed="right")],

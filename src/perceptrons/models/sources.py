@@ -44,6 +44,7 @@ def note_features(model: Supervised, source: Source, n_features: int, learner: C
 
 def rows_for(model: Supervised, source: Source) -> Iterator[tuple[Rows, Array | None]]:
     """Batches with the features of the model."""
+    model._known().reads(source)
     made = source.again(often=False)
     for rows, y in made.batches():
         check_features(source, agree(model, made.encoding))
@@ -71,12 +72,13 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
     if not first:
         trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
+    centred = bool(settings["fit_intercept"])
+    targets = model._known().for_source(source, centred)
     made = source.again(often=first and not model._streams)
     width = None if first else model.n_features_in_
     if first and not model._streams:
         width = summary(made).n_features
     statistics: Statistics | None = None
-    centred = bool(settings["fit_intercept"])
 
     def keep() -> None:
         scaling = trial._learner.scaling
@@ -108,7 +110,7 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
                     statistics.add(rows)
                     scaling = statistics.scaling(centred)
             scaled = rows if scaling is None else scaling.apply(rows, zeros=made.encoding is None and not first)
-            before = None if hasattr(trial, "_learner") else model._known().for_source(made, centred)
+            before = None if hasattr(trial, "_learner") else targets
             guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict, before))
             trial._learner.scaling = scaling
             classes = None

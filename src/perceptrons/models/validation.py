@@ -134,6 +134,7 @@ def held_out(model: Any, X_val: Any, y_val: Any, targets: Targets) -> Examples:
     """The held-out examples that were passed to fit."""
     source = X_val if isinstance(X_val, Source) and y_val is None else None
     if source is not None:
+        targets.reads(source)
         X_val, y_val = source.arrays()
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val go together: pass both or neither")

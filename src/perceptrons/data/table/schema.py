@@ -11,6 +11,7 @@ import numpy as np
 from perceptrons.data.files import DataError
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.numerals import parsed
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.roles import DROPPED, Guess, Stray, labels, role
 from perceptrons.data.table.settings import MEAN, Settings
@@ -209,6 +210,8 @@ def _unused(name: str, target: str, first: First) -> Guess:
 def _label(target: str, settings: Settings, first: First) -> str:
     """The type of the labels; refuse numbers that are hardly classes."""
     column = first.table.column(target)
+    if settings.regression:
+        return _value(target, column, first)
     label = label_of(column.type, target, first.where)
     if label in ("int64", "float64") and target in settings.marked:
         return "int64" if label == "int64" else "str"
@@ -221,9 +224,23 @@ def _label(target: str, settings: Settings, first: First) -> str:
         elif fractions.size:
             what = f"has numbers such as {fractions[0]:g}, which are not classes"
         if what:
-            remedy = "name another column with target, or group the numbers; if each number is a class, pass"
-            raise DataError(f"{first.where}: column {target!r} {what}: {remedy} categorical=[{target!r}]")
+            remedy = (
+                "to predict numbers, pass regression=True; or name another column with target, or group the numbers"
+            )
+            classes = f"if each number is a class, pass categorical=[{target!r}]"
+            raise DataError(f"{first.where}: column {target!r} {what}: {remedy}; {classes}")
     return label
+
+
+def _value(target: str, column: Any, first: First) -> str:
+    """The type of values to predict; refuse what is not a number."""
+    if kind_of(column.type) == "number":
+        return "float64"
+    some = next((cell for cell in column.to_pylist() if cell is not None), None)
+    if first.dialect is not None and isinstance(some, str) and parsed(some, first.dialect.decimal) is not None:
+        return "float64"  # numbers as people write them; a cell that is none has a line to be named
+    got = f"{column.type}" if first.dialect is None else f"{str(some)!r:.60}"
+    raise DataError(f"{first.where}: column {target!r} holds {got}, expected numbers to predict")
 
 
 def survey_numbers(encoding: Encoding, table: Any) -> dict[str, float]:
