@@ -11,8 +11,11 @@ import click
 from perceptrons.cli import output, reading
 from perceptrons.cli.telling import guesses
 from perceptrons.data import Source
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
+
+Codes = Callable[[], list[Any]]  # predictions: numbers of classes, or values
 
 
 @click.command(
@@ -32,7 +35,7 @@ from perceptrons.store.saved import Saved
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row, with label and scores.")
 @reading.options(reading.LIKE_MODEL)
 def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, as_json: bool, **given: Any) -> None:
-    """Print the prediction of MODEL for each row of DATA, one per line.
+    """Print the prediction of MODEL for each row of DATA, one per line: its label, or its value in regression.
 
     With two classes, a score above 0 means the second. With three or more, the highest score wins, and the first line
     of scores has the names of the classes. Scores of voted models are shares of votes. Labels that contain a line
@@ -43,6 +46,9 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
       zcat new.svm.gz | perceptrons predict m.perceptron - --scores -o scores.txt
     """
     saved = reading.classifier_in(model, "use perceptrons tag predict")
+    values = isinstance(saved.learner, ValueLearner)
+    if scores and values:
+        raise click.UsageError("--scores needs a model of classes: this one predicts values")
     source = reading.for_model(data, given, saved, labels=False)
     output.spare(path, model, *source.paths)
     bar = output.Bar(source, quiet=path is None)
@@ -58,13 +64,16 @@ def command(model: str, data: tuple[str, ...], scores: bool, path: str | None, a
         bar.clear()
     guesses.lacked(source)
     if path is not None and not as_json:
-        output.say(f"{'scores' if scores else 'labels'} of {output.count(done, 'row')} written to {path}", err=True)
+        what = "scores" if scores else "values" if values else "labels"
+        output.say(f"{what} of {output.count(done, 'row')} written to {path}", err=True)
 
 
 def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator[tuple[str, int]]:
     """Yield lines of text and how many rows they cover, batch by batch."""
     classes = [output.label(label) for label in saved.classes.tolist()]
-    write = _objects if as_json else _scores if scores else _labels
+    write: Callable[[list[Any], Any, Codes], str] = _objects if as_json else _scores if scores else _labels
+    if isinstance(saved.learner, ValueLearner):
+        write = _value_objects if as_json else _values
     n_rows = 0
     if not as_json and (not scores or len(classes) > 2):
         output.on_one_line(classes, tabs=not scores)
@@ -78,12 +87,17 @@ def lines(saved: Saved, source: Source, scores: bool, as_json: bool) -> Iterator
         raise ValueError(f"{source.name} has no rows")
 
 
-Codes = Callable[[], list[int]]
-
-
 def _labels(classes: list[Any], scores: Any, codes: Codes) -> str:
     names = [f"{label}\n" for label in classes]
     return "".join([names[code] for code in codes()])
+
+
+def _values(classes: list[Any], scores: Any, values: Codes) -> str:
+    return "".join([f"{value!r}\n" for value in values()])
+
+
+def _value_objects(classes: list[Any], scores: Any, values: Codes) -> str:
+    return "".join([json.dumps({"value": value}) + "\n" for value in values()])
 
 
 def _scores(classes: list[Any], scores: Any, codes: Codes) -> str:

@@ -173,6 +173,7 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         if like is not None:
             settings["like"] = like
         else:
+            settings["regression"] = bool(given.get("regression"))
             settings |= {name: given[name] or () for name in ("drop", "text", "numeric")}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
     made: Source = source(list(data), format=kind, cache=cache, scale=given.get("scale", "auto"), **settings)

@@ -116,7 +116,7 @@ class Stream:
         if everything or self.source.is_stream:
             known = self.known = summary(self.source, self._look if self.scales and often else None, self.targets)
             self._settled = self._statistics is not None or self.targets.scaled
-            self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
+            self.scaling = self._found_scaling()
         batches = self.source.batches()
         first = next(batches, None)
         if first is None:
@@ -131,7 +131,7 @@ class Stream:
             self._running = True
             self._observe(first.rows, 0)  # the pass goes on from here
             self._running = self._statistics is not None
-            self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
+            self.scaling = self._found_scaling()
         if known is None:
             return first.rows, None
         self.widest = known.n_features
@@ -158,6 +158,10 @@ class Stream:
             self._statistics = statistics_of(self.source, rows, held, once=self._running)
         if self._statistics is not None:
             self._statistics.add(rows, held)
+
+    def _found_scaling(self) -> Scaling | None:
+        """The scaling that follows from the statistics so far."""
+        return None if self._statistics is None else self._statistics.scaling(self.centred, self.targets.limit)
 
     def _look(self, batch: Batch, first: int, by_label: dict[Any, int]) -> None:
         """Add a batch to the statistics of features, and note the labels of its rows, without those held out."""
@@ -264,8 +268,7 @@ class Stream:
         for position, batch in enumerate(batches):
             if self._running and self.n_rows == 0 and first > 0:
                 self._observe(batch.rows, first)
-                assert self._statistics is not None
-                self.scaling = self._statistics.scaling(self.centred)
+                self.scaling = self._found_scaling()
             examples, held = self._prepared(batch, np.arange(first, first + len(batch.rows)))
             yield position, examples, held
             first += len(batch.rows)

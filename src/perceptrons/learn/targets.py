@@ -14,7 +14,7 @@ import numpy.typing as npt
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.batches import Source
 from perceptrons.learn.labels import Array, announced, distinct, encode, encode_held_out, new_classes, union
-from perceptrons.learn.scale.statistics import Statistics
+from perceptrons.learn.scale.statistics import FARTHEST, WILD, Statistics
 from perceptrons.learn.state import Floats, Growth
 
 GROUPS = 4  # of values, to see whether they are spread evenly over a file
@@ -25,6 +25,7 @@ class Targets(ABC):
 
     classes: Array  # sorted; values have none
     n_classes: int
+    limit = FARTHEST  # of scaled features
     scaled = False  # whether all labels are read before the first pass, to bring them to one scale
 
     @property
@@ -165,6 +166,7 @@ class Values(Targets):
 
     classes = np.empty(0)
     n_classes = 2
+    limit = WILD  # a value follows its features farther than the choice between classes should
 
     def __init__(self, unit: Unit | None = None, *, scaled: bool = False, centred: bool = True) -> None:
         self.unit, self.scaled, self.centred = unit, scaled, centred

@@ -128,7 +128,7 @@ def from_rows(
     scaling = None
     if request.learned is None:
         left_out = None if request.share is None or held_out is not None else chosen(0, len(rows), request.share, seed)
-        scaling = to_one_scale(source, rows, left_out, request.centred)
+        scaling = to_one_scale(source, rows, left_out, request.centred, found.limit)
         rows = rows if scaling is None else scaling.apply(rows)
     learner, targets = _learner(request, rows, found)
     if scaling is not None:

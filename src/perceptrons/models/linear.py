@@ -126,8 +126,8 @@ class Weight(NamedTuple):
 class FeatureWeights:
     """Weights by feature and class, the largest first. Print it, iterate over it, or turn it into a data frame."""
 
-    def __init__(self, weights: list[Weight]) -> None:
-        self.weights = weights
+    def __init__(self, weights: list[Weight], *, labelled: bool = True) -> None:
+        self.weights, self.labelled = weights, labelled
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -153,11 +153,7 @@ class FeatureWeights:
                 "to_frame needs pandas: pip install pandas. Without it, iterate over the table"
             ) from error
         frame = pd.DataFrame(self.weights, columns=list(Weight._fields))
-        return frame if self._labelled else frame.drop(columns="label")
-
-    @property
-    def _labelled(self) -> bool:
-        return any(each.label is not None for each in self)
+        return frame if self.labelled else frame.drop(columns="label")
 
     def __repr__(self) -> str:
         return str(self)
@@ -166,7 +162,7 @@ class FeatureWeights:
         numbers = aligned([each.weight for each in self])
         cells = [(shown(each.feature), shown(each.label), text) for each, text in zip(self, numbers, strict=True)]
         a, b, c = (max(map(len, column)) for column in zip(Weight._fields, *cells, strict=True))
-        if not self._labelled:
+        if not self.labelled:
             return "\n".join(f"{x:<{a}}  {z:>{c}}" for x, _, z in (Weight._fields, *cells))
         return "\n".join(f"{x:<{a}}  {y:<{b}}  {z:>{c}}" for x, y, z in (Weight._fields, *cells))
 
@@ -209,13 +205,13 @@ def feature_weights(model: Any, feature_names: Any = None, top: int | None = Non
             raise ValueError(f"feature_names must be {coef.shape[1]} names, one per feature, got shape {names.shape}")
     if top is not None and (not isinstance(top, Integral) or top < 0):
         raise ValueError(f"top must be a whole number >= 0, or None for all, got {top!r}")
-    encoding, labels = getattr(model, "encoding_", None), [None]
-    if hasattr(model, "classes_"):
-        labels = model.classes_.tolist()[-len(coef) :]
+    encoding, labelled = getattr(model, "encoding_", None), hasattr(model, "classes_")
+    labels = model.classes_.tolist()[-len(coef) :] if labelled else [None]
     return FeatureWeights(
         [
             Weight(name_of(j, names, encoding) or f"x{j}", label, float(line[j]))
             for label, line in zip(labels, coef, strict=True)
             for j in heaviest(line, top)
-        ]
+        ],
+        labelled=labelled,
     )

@@ -108,7 +108,7 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
                 statistics = statistics or statistics_of(made, rows, once=True)
                 if statistics is not None:  # of all batches so far, this one included
                     statistics.add(rows)
-                    scaling = statistics.scaling(centred)
+                    scaling = statistics.scaling(centred, targets.limit)
             scaled = rows if scaling is None else scaling.apply(rows, zeros=made.encoding is None and not first)
             before = None if hasattr(trial, "_learner") else targets
             guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict, before))

@@ -146,7 +146,7 @@ def build(settings: Settings, first: First) -> tuple[Encoding, list[Guess]]:
         dialect=first.dialect,
         weighting=settings.weighting,
     )
-    return encoding, [guesses.get(name) or _unused(name, target, first) for name in names]
+    return encoding, [guesses.get(name) or _unused(name, target, settings, first) for name in names]
 
 
 def candidates(settings: Settings, names: list[str], where: str) -> list[str]:
@@ -200,10 +200,11 @@ def _astray(name: str, column: Any, cell: str) -> Flaw:
     return Flaw(row, name, f"{what}: {remedy}categorical=[{name!r}]", "other")
 
 
-def _unused(name: str, target: str, first: First) -> Guess:
+def _unused(name: str, target: str, settings: Settings, first: First) -> Guess:
     """How to describe a column that is not a feature."""
     if name == target:
-        return labels(name, first.table.column(name), first.dialect)
+        found = labels(name, first.table.column(name), first.dialect)
+        return found._replace(kind="value") if settings.regression else found
     return Guess(name, "ignored", "as you say")
 
 
@@ -224,11 +225,9 @@ def _label(target: str, settings: Settings, first: First) -> str:
         elif fractions.size:
             what = f"has numbers such as {fractions[0]:g}, which are not classes"
         if what:
-            remedy = (
-                "to predict numbers, pass regression=True; or name another column with target, or group the numbers"
-            )
-            classes = f"if each number is a class, pass categorical=[{target!r}]"
-            raise DataError(f"{first.where}: column {target!r} {what}: {remedy}; {classes}")
+            remedy = "to predict numbers, pass regression=True; otherwise name another column with target, or group the"
+            classes = f"numbers; if each number is a class, pass categorical=[{target!r}]"
+            raise DataError(f"{first.where}: column {target!r} {what}: {remedy} {classes}")
     return label
 
 

@@ -76,6 +76,10 @@ class LinearLearner(ClassLearner):
         w, offset = weights[:-1], np.asarray(weights[-1:].ravel() * self.bias)
         return (w, offset) if self.scaling is None else self.scaling.fold(w, offset)
 
+    def per_spread(self, weights: Floats) -> Floats:
+        """Weights for features on the scale of this learner."""
+        return weights[:-1]
+
     @property
     def on_raw_scale(self) -> bool:
         """Whether weights are for rows as users have them."""

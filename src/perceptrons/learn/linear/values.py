@@ -99,6 +99,9 @@ class ValueLearner(LinearLearner):
         w, offset = super().per_unit(weights)
         return w * self.unit.spread, self.unit.decode(offset)
 
+    def per_spread(self, weights: Floats) -> Floats:
+        return super().per_spread(weights) * self.unit.spread
+
     @property
     def on_raw_scale(self) -> bool:
         return super().on_raw_scale and self.unit[:2] == Unit()[:2]
