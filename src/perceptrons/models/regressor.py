@@ -219,8 +219,25 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         assert predictions is not None
         return predictions
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of the rule, as ``rule__r``.
+
+        Returns
+        -------
+        dict
+        """
+        params = super().get_params(deep)
+        named = isinstance(self.rule, str) and "rule__C" in params
+        return params | ({"rule__C": self.C} if named else {})  # a rule's name takes C from the parameter
+
     def _settings(self) -> dict[str, Any]:
-        rule = self.rule or ("pa1" if self.loss == "epsilon_insensitive" else "pa2")
+        by_loss = "pa1" if self.loss == "epsilon_insensitive" else "pa2"
+        rule = by_loss if self.rule is None else self.rule
         if isinstance(rule, str) and "C" in getattr(rules.RULES.get(rule), "_fields", ()):
             rule = rules.RULES[rule](self.C)
         return {
