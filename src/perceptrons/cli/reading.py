@@ -113,7 +113,7 @@ SCALING = [
         type=click.Choice(SCALES),
         default="auto",
         help="Bring numbers to one scale. auto: columns of tables, and features of svmlight and NumPy files if their "
-        "sizes are far apart; standard: always; none: never.",
+        "sizes are far apart, or with --regression; standard: always; none: never.",
     )
 ]
 CACHING = [

@@ -40,11 +40,11 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
     return scores, graph.node("Cast", positive, to=graph.onnx.TensorProto.INT64)
 
 
-def value(graph: Graph, x: str, learner: ValueLearner, n_features: int, output: str | None = None) -> str:
+def value(graph: Graph, x: str, learner: ValueLearner, n_features: int) -> str:
     """Add nodes that compute the values of rows x of float64, in one column."""
-    scores = _scores(graph, x, learner, n_features)
-    spread = graph.node("Mul", scores, np.float64(learner.unit.spread))
-    return graph.node("Add", spread, np.float64(learner.unit.centre), output=output)
+    x = x if learner.scaling is None else _scaled(graph, x, learner.scaling, n_features)
+    # The unit is part of the constants: onnxruntime would fuse a factor with the product, and round it to float32.
+    return _linear(graph, x, learner.weights * learner.unit.spread, learner.bias, learner.unit.centre)
 
 
 def _scores(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> str:
@@ -55,13 +55,18 @@ def _scores(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> str
         )
     x = x if learner.scaling is None else _scaled(graph, x, learner.scaling, n_features)
     if isinstance(learner, LinearLearner):
-        weights = _two(learner.weights)
-        products = graph.node("MatMul", x, graph.constant(weights[:-1]))
-        return graph.node("Add", products, weights[-1:] * learner.bias)
+        return _linear(graph, x, learner.weights, learner.bias)
     from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
 
     assert isinstance(learner, Expansion)
     return _expansion(graph, x, learner, n_features)
+
+
+def _linear(graph: Graph, x: str, weights: Array, bias: float, centre: float = 0.0) -> str:
+    """x·w + b + centre, where b is the last weight times the value of the constant feature."""
+    weights = _two(weights)
+    products = graph.node("MatMul", x, graph.constant(weights[:-1]))
+    return graph.node("Add", products, weights[-1:] * bias + centre)
 
 
 def _scaled(graph: Graph, x: str, scaling: Scaling, n_features: int) -> str:

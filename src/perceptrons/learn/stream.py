@@ -155,7 +155,8 @@ class Stream:
         """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
         held = self._held(first, len(rows))
         if first == 0:
-            self._statistics = statistics_of(self.source, rows, held, once=self._running)
+            always = self.targets.scaled
+            self._statistics = statistics_of(self.source, rows, held, once=self._running, always=always)
         if self._statistics is not None:
             self._statistics.add(rows, held)
 

@@ -26,7 +26,7 @@ class Targets(ABC):
     classes: Array  # sorted; values have none
     n_classes: int
     limit = FARTHEST  # of scaled features
-    scaled = False  # whether all labels are read before the first pass, to bring them to one scale
+    scaled = False  # whether labels are brought to one scale, and features with them
 
     @property
     def enough(self) -> bool:
@@ -200,7 +200,8 @@ class Values(Targets):
             noted.add(_column(y))
         scaling = noted.scaling(self.centred)
         assert scaling is not None
-        unit = Unit(float(scaling.centre[0]), float(scaling.spread[0]) or 1.0, float(noted.mean[0]))
+        centre, spread = float(scaling.centre[0]), float(scaling.spread[0])
+        unit = Unit(centre, spread or abs(centre) or 1.0, float(noted.mean[0]))  # a single value has no spread
         made = Values(unit, scaled=True, centred=self.centred)
         made._edges = self._edges
         return made

@@ -46,10 +46,11 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     (``shuffle=False``) get the same weights as in scikit-learn. With `early_stopping`, the error on held-out rows is
     the mean absolute error.
 
-    Values of y are learned as they are. C is the largest step in their unit, and ε an error in it: divide y by its
-    standard deviation, or choose C accordingly, if values are large. Values from a file (see `perceptrons.data.source`)
-    are centred and divided by their standard deviation for learning, unless ``scale="none"``; C, r and `epsilon` then
-    refer to standard deviations, and everything else is in the unit of the file.
+    Arrays are learned as they are. C is the largest step in the unit of y, and ε an error in it: divide y by its
+    standard deviation, or choose C accordingly, if values are large, and scale X (StandardScaler). From a file (see
+    `perceptrons.data.source`), y and the features are centred and divided by their standard deviations for learning,
+    unless ``scale="none"``; C, r and `epsilon` then refer to standard deviations of y, and everything else is in the
+    units of the file.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
             y = labelled(source, y)
             scaling = None if first else trial._learner.scaling
             if first:
-                statistics = statistics or statistics_of(made, rows, once=True)
+                statistics = statistics or statistics_of(made, rows, once=True, always=targets.scaled)
                 if statistics is not None:  # of all batches so far, this one included
                     statistics.add(rows)
                     scaling = statistics.scaling(centred, targets.limit)

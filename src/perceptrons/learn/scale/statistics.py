@@ -197,11 +197,17 @@ def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
 
 
 def statistics_of(
-    source: Source, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None, *, once: bool = False
+    source: Source,
+    rows: Rows,
+    left_out: npt.NDArray[np.bool_] | None = None,
+    *,
+    once: bool = False,
+    always: bool = False,
 ) -> Statistics | None:
     """Empty statistics for a source that begins with these rows; None if its features are to stay as they are.
 
-    once: whether rows are read only once, so that words are counted while they are weighed.
+    once: whether rows are read only once, so that words are counted while they are weighed. always: whether numbered
+    features are scaled although their sizes are similar, unless the source says that they are not.
     """
     if source.encoding is not None:
         numbers = len(source.encoding.numbers) if source.scale != "none" else 0
@@ -211,7 +217,7 @@ def statistics_of(
         return None
     found, dense = Sizes(dense=False), rows.indices is None
     found.add(rows, left_out)
-    return Sizes(dense=dense) if source.scale == "standard" or found.far_apart else None
+    return Sizes(dense=dense) if always or source.scale == "standard" or found.far_apart else None
 
 
 def to_one_scale(
