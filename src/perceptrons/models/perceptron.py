@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
 from perceptrons.learn.fit import Passes
-from perceptrons.models import belief, linear
+from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
+from perceptrons.models.learned import belief
 from perceptrons.models.parameters import COMMON, documented
 
 
