@@ -214,7 +214,7 @@ class CW(NamedTuple):
 class SCW1(NamedTuple):
     """SCW-I, soft confidence-weighted learning (Wang et al. 2012): CW with α = min(C, α of CW). A weight scales C."""
 
-    C: float = 1.0
+    C: float = 0.3
     eta: float = 0.75
     covariance: str = "diagonal"
 
@@ -240,7 +240,7 @@ class SCW2(NamedTuple):
     When m < φ√v: α = max(0, (−(2mn + φ²mv) + φ√(φ²m²v² + 4nv(n + vφ²)))/(2(n² + nvφ²))), n = v + 1/(2C).
     """
 
-    C: float = 1.0
+    C: float = 0.3
     eta: float = 0.75
     covariance: str = "diagonal"
 
@@ -406,10 +406,11 @@ class ALMA(NamedTuple):
 class Shifting(NamedTuple):
     """The shifting perceptron (Cavallanti et al. 2007), for concepts that move: old examples fade.
 
-    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k).
+    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k). With λ = 1 it makes the predictions of the perceptron; with a
+    larger λ, recent steps count more than old ones, with a smaller one less.
     """
 
-    lam: float = 1.0
+    lam: float = 0.5
 
     def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
         if margin > 0.0 or sq_norm == 0.0:

@@ -87,7 +87,7 @@ def trace(
     best = best_separator(learner, examples)
     never = None if task.passes.falling is None else Falling(None, 1)  # as many passes, although rows are separated
     rerun = Rerun(learner, examples, Passes(run.n_iter, seed=task.passes.seed, falling=never), limit)
-    return _assembled(model, task.classes, run, rerun, best)
+    return _assembled(model, task.targets.classes, run, rerun, best)
 
 
 def _assembled(
