@@ -131,8 +131,8 @@ def _stretches(scores: Floats, sd: Floats) -> tuple[Ints, Floats, Floats]:
     row, piece = np.nonzero(ends[:, 1:] > ends[:, :-1])
     left, right, grain = ends[row, piece], ends[row, piece + 1], grain[row, piece]
     new = (np.diff(row, prepend=-1) != 0) | (np.diff(grain, prepend=0.0) != 0.0)  # merge others with the one before
-    first = np.flatnonzero(new)
-    row, left, right, grain = row[first], left[first], right[np.append(first[1:], len(right)) - 1], grain[first]
+    last = np.append(new[1:], True)[: len(new)]
+    row, left, right, grain = row[new], left[new], right[last], grain[new]
     count = np.ceil((right - left) / (STEP * grain)).astype(np.intp)
     number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     width = np.repeat((right - left) / count, count)
