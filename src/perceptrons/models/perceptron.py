@@ -55,7 +55,8 @@ class Perceptron(Classifier):
 
     Notes
     -----
-    There is no `predict_proba`: perceptron scores are not probabilities. If you need probabilities, calibrate them:
+    `predict_proba` exists for rules with a covariance, such as "arow". It is the model's own belief, not a frequency.
+    Scores of other rules are not probabilities. If you need frequencies, calibrate the scores:
     ``CalibratedClassifierCV(Perceptron(readout="averaged"))``.
 
     The same seed gives the same result on the same machine. Other processors may add numbers in a different order.
