@@ -207,8 +207,8 @@ def check_regression(given: dict[str, Any]) -> None:
     training.refuse_given({"estimator": classes, "class_weight": classes})
     if given["tune"]:
         raise click.UsageError(
-            "--tune compares error rates of classes: it does not combine with --regression. Compare --C 0.01, 0.1 and 1 "
-            "with --validation 0.1"
+            "--tune compares error rates of classes: it does not combine with --regression. Compare --C 0.01, 0.1 and "
+            "1 with --validation 0.1"
         )
     if context.get_parameter_source("rule") is training.COMMANDLINE and given["rule"] not in RULES_OF_VALUES:
         names = ", ".join(RULES_OF_VALUES)
