@@ -34,7 +34,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/stopping.py $(DATA)
 	$(BIN)/python benchmarks/theory.py $(DATA)
-	$(BIN)/python benchmarks/published.py $(DATA)
+	$(BIN)/python benchmarks/second_order.py $(DATA)
+	$(BIN)/python benchmarks/rules.py $(DATA)
 	$(BIN)/python benchmarks/budget.py
 	$(BIN)/python benchmarks/kernel.py $(DATA)
 	$(BIN)/python benchmarks/files.py

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from public_sets import mnist
 from side_by_side import head, ratio, row
 from sklearn.svm import SVC
 
@@ -23,21 +24,6 @@ from perceptrons import KernelPerceptron
 
 Digits = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 PUBLISHED = {2: (2.8, 1.8), 4: (2.2, 1.6)}  # test error in % after 1 and 10 passes, recorded from memory
-
-
-def mnist(folder: Path) -> Digits:
-    """Training images and labels, test images and labels."""
-
-    def read(name: str) -> np.ndarray:
-        data = (folder / "mnist" / name).read_bytes()
-        shape = np.frombuffer(data, dtype=">u4", count=data[3], offset=4)
-        return np.frombuffer(data, dtype=np.uint8, offset=4 + 4 * len(shape)).reshape(shape[0], -1)
-
-    parts = []
-    for part in ("train", "t10k"):
-        parts.append(read(f"{part}-images-idx3-ubyte") / np.float32(255))
-        parts.append(read(f"{part}-labels-idx1-ubyte").ravel())
-    return tuple(parts)
 
 
 def polynomial(degree: int, **settings: object) -> KernelPerceptron:

@@ -21,13 +21,14 @@ pass it as an object.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, log, sqrt
+from math import erfc, exp, inf, log, pi, sqrt
 from typing import Any, NamedTuple, TypeVar
 
 R = TypeVar("R")
 RULES: dict[str, Any] = {}
 KINDS = ("tau", "metric", "scale")
 CHOICES = {"covariance": ("diagonal", "full")}  # values of parameters that are not numbers
+CERTAIN = 1e-150  # a variance that is as good as 0: formulas divide by its square
 COVARIANCE = "full: all covariances, for some thousand features; diagonal: one variance per weight"
 
 
@@ -187,9 +188,12 @@ class CW(NamedTuple):
 
     φ = Φ⁻¹(η), ψ = 1 + φ²/2, ζ = 1 + φ². When m < φ√v: α = max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ))/(vζ)) and c = αφ/√u with
     √u = ½(−αvφ + √(α²v²φ² + 4v)).
+
+    A wrong row with a small v makes it about as small as v². If rows contradict each other, nothing is left to learn
+    with soon: on noisy data, SCW is better.
     """
 
-    eta: float = 0.7
+    eta: float = 0.55
     covariance: str = "diagonal"
 
     def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
@@ -210,7 +214,7 @@ class CW(NamedTuple):
 class SCW1(NamedTuple):
     """SCW-I, soft confidence-weighted learning (Wang et al. 2012): CW with α = min(C, α of CW). A weight scales C."""
 
-    C: float = 1.0
+    C: float = 0.3
     eta: float = 0.75
     covariance: str = "diagonal"
 
@@ -236,13 +240,13 @@ class SCW2(NamedTuple):
     When m < φ√v: α = max(0, (−(2mn + φ²mv) + φ√(φ²m²v² + 4nv(n + vφ²)))/(2(n² + nvφ²))), n = v + 1/(2C).
     """
 
-    C: float = 1.0
+    C: float = 0.3
     eta: float = 0.75
     covariance: str = "diagonal"
 
     def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
         phi = quantile(self.eta)
-        if margin >= phi * sqrt(variance):
+        if variance < CERTAIN or margin >= phi * sqrt(variance):
             return 0.0, 0.0
         n = variance + 0.5 / (self.C * weight)
         shift, spread = margin * variance * phi, variance * phi * phi
@@ -297,8 +301,8 @@ class SOP(NamedTuple):
 
 
 def confident(phi: float, margin: float, variance: float) -> float:
-    """α of CW; 0 if the example is right with the confidence already."""
-    if margin >= phi * sqrt(variance):
+    """α of CW; 0 if the example is right with the confidence already, or if no uncertainty is left to move w by."""
+    if variance < CERTAIN or margin >= phi * sqrt(variance):
         return 0.0
     psi, zeta = 1.0 + 0.5 * phi * phi, 1.0 + phi * phi
     half = 0.5 * margin * phi * phi  # its square is m²φ⁴/4
@@ -306,17 +310,20 @@ def confident(phi: float, margin: float, variance: float) -> float:
 
 
 def precision(phi: float, alpha: float, variance: float) -> float:
-    """c of CW and SCW for a step of length α: αφ/√u."""
+    """c of CW and SCW for a step of length α: αφ/√u.
+
+    1/√u = (αvφ + √(α²v²φ² + 4v))/(2v) is a sum; √u is a difference, which is 0 in floats if v is small beside (αv)².
+    """
     if alpha == 0.0:
         return 0.0
     shift = alpha * variance * phi
-    return 2.0 * alpha * phi / (sqrt(shift * shift + 4.0 * variance) - shift)
+    return alpha * phi * (shift + sqrt(shift * shift + 4.0 * variance)) / (2.0 * variance)
 
 
 def quantile(p: float) -> float:
     """Φ⁻¹(p) for 0.5 ≤ p < 1: the number below which a normal variable lies with probability p.
 
-    Acklam's rational approximation; its relative error is below 1.2e-9.
+    Acklam's rational approximation, whose relative error is below 1.2e-9, and one step of Halley's method from there.
     """
     if p <= 0.97575:
         q = p - 0.5
@@ -324,11 +331,15 @@ def quantile(p: float) -> float:
         above = (((-39.69683028665376 * r + 220.9460984245205) * r - 275.9285104469687) * r + 138.3577518672690) * r
         above = (above - 30.66479806614716) * r + 2.506628277459239
         below = (((-54.47609879822406 * r + 161.5858368580409) * r - 155.6989798598866) * r + 66.80131188771972) * r
-        return above * q / ((below - 13.28068155288572) * r + 1.0)
-    q = sqrt(-2.0 * log(1.0 - p))
-    above = (((-7.784894002430293e-3 * q - 0.3223964580411365) * q - 2.400758277161838) * q - 2.549732539343734) * q
-    below = (((7.784695709041462e-3 * q + 0.3224671290700398) * q + 2.445134137142996) * q + 3.754408661907416) * q
-    return -((above + 4.374664141464968) * q + 2.938163982698783) / (below + 1.0)
+        x = above * q / ((below - 13.28068155288572) * r + 1.0)
+    else:
+        q = sqrt(-2.0 * log(1.0 - p))
+        above = (((-7.784894002430293e-3 * q - 0.3223964580411365) * q - 2.400758277161838) * q - 2.549732539343734) * q
+        below = (((7.784695709041462e-3 * q + 0.3224671290700398) * q + 2.445134137142996) * q + 3.754408661907416) * q
+        x = -((above + 4.374664141464968) * q + 2.938163982698783) / (below + 1.0)
+    beyond = 0.5 * erfc(x / sqrt(2.0))  # 1 − Φ(x)
+    off = ((1.0 - p) - beyond) * sqrt(2.0 * pi) * exp(0.5 * x * x)  # (Φ(x) − p)/Φ′(x)
+    return x - off / (1.0 + 0.5 * x * off)
 
 
 # -- with a scale -----------------------------------------------------------------------------------------------------
@@ -395,13 +406,14 @@ class ALMA(NamedTuple):
 class Shifting(NamedTuple):
     """The shifting perceptron (Cavallanti et al. 2007), for concepts that move: old examples fade.
 
-    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k).
+    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k). With λ = 1 it makes the predictions of the perceptron; with a
+    larger λ, recent steps count more than old ones, with a smaller one less.
     """
 
-    lam: float = 1.0
+    lam: float = 0.5
 
     def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
-        if margin > 0.0:
+        if margin > 0.0 or sq_norm == 0.0:
             return 1.0, 0.0
         share = self.lam / (self.lam + k)
         return 1.0 - share, share
@@ -425,7 +437,8 @@ def kind_of(rule: object) -> str:
     >>> kind_of(PA()), kind_of(AROW()), kind_of(ROMMA)
     ('tau', 'metric', 'scale')
     """
-    return next((kind for kind in KINDS if hasattr(rule, kind)), "")
+    cls = rule if isinstance(rule, type) else type(rule)
+    return next((kind for kind in KINDS if callable(getattr(cls, kind, None))), "")  # not a parameter of that name
 
 
 def resolve(rule: Any) -> Any:

@@ -12,67 +12,116 @@ from structured_cases import Classes
 
 from perceptrons import KernelPerceptron, Perceptron, StructuredPerceptron
 from perceptrons.learn.readouts import READOUTS
-from perceptrons.rules import RULES, resolve, takes_weights
+from perceptrons.rules import RULES, kind_of, resolve, takes_label, takes_weights
 
 numbers = st.floats(-50, 50)
+ALONG = [name for name in RULES if kind_of(RULES[name]) == "tau"]
+# Formulas do not know the layout of rows: of each other kind, one rule is compiled for sparse rows.
+FIRST = {kind_of(RULES[name]): name for name in reversed(RULES) if name not in ALONG}
+LAYOUTS = [(name, np.asarray) for name in RULES] + [(name, sp.csr_array) for name in (*ALONG, *FIRST.values())]
+
+
+def answer(rule, margin, size, weight=1.0, sq_length=0.0, k=0.0):
+    """The step and all other numbers that a rule answers with: of both classes, if it asks for the class."""
+    if kind_of(rule) == "metric":
+        alpha, c = rule.metric(margin, size, weight)
+        return alpha, [c]
+    if kind_of(rule) == "scale":
+        s, tau = rule.scale(margin, size, sq_length, k, weight)
+        return tau, [s]
+    if takes_label(rule):
+        return min(rule.tau(margin, size, weight, y) for y in (-1.0, 1.0)), []
+    return rule.tau(margin, size, weight), []
 
 
 @pytest.mark.parametrize("name", RULES)
 @settings(deadline=None)
-@given(margin=numbers, sq_norm=st.just(0.0) | st.floats(1e-6, 1e6), weight=st.floats(0, 100))
-def test_steps_are_finite_and_never_backwards(name, margin, sq_norm, weight):
-    step = resolve(name).tau(margin, sq_norm, weight)
-    assert 0 <= step < np.inf
+@given(
+    margin=numbers,
+    size=st.just(0.0) | st.floats(1e-6, 1e6),
+    weight=st.floats(0, 100),
+    sq_length=st.floats(0, 1e6),
+    k=st.integers(0, 10**9).map(float),
+)
+def test_steps_are_finite_and_never_backwards(name, margin, size, weight, sq_length, k):
+    rule = resolve(name)
+    if kind_of(rule) != "tau":  # passes leave out rows of weight 0, and rows of zeros for rules with a metric
+        weight, size = max(weight, 1e-6), size if kind_of(rule) == "scale" else max(size, 1e-6)
+    step, others = answer(rule, margin, size, weight, sq_length, k)
+    assert all(0 <= number < np.inf for number in (step, *others))
 
 
 @pytest.mark.parametrize("name", RULES)
 @settings(deadline=None)
-@given(margin=st.floats(-50, 0), sq_norm=st.floats(1e-6, 1e6))
-def test_every_mistake_makes_a_step(name, margin, sq_norm):
-    assert resolve(name).tau(margin, sq_norm, 1.0) > 0
+@given(
+    margin=st.floats(-50, 0), size=st.floats(1e-6, 1e6), sq_length=st.floats(0, 1e6), k=st.integers(0, 10**9).map(float)
+)
+def test_every_mistake_makes_a_step(name, margin, size, sq_length, k):
+    step, _ = answer(resolve(name), margin, size, 1.0, sq_length, k)
+    assert step > 0
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_examples_far_on_the_right_side_make_none(name):
-    assert resolve(name).tau(1e9, 1.0, 1.0) == 0
+    step, others = answer(resolve(name), 1e9, 1.0, 1.0, 1e18)
+    assert step == 0 and others in ([], [0.0], [1.0])  # c = 0, or s = 1
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_rows_of_zeros_do_no_harm(name):
     model = Perceptron(rule=name, fit_intercept=False).partial_fit(np.zeros((3, 2)), [0, 1, 0])
     assert (model.coef_ == 0).all() and model.n_mistakes_ == 2  # the first row knew one class only
-    dual = KernelPerceptron(rule=name, kernel="linear", fit_intercept=False).partial_fit(np.zeros((3, 2)), [0, 1, 0])
-    assert (dual.decision_function(np.ones((2, 2))) == 0).all() and dual.n_mistakes_ == 2
+    model.partial_fit([[1.0, 2.0]], [0]).partial_fit([[2.0, -1.0]], [1])
+    before = model.coef_.copy()
+    np.testing.assert_array_equal(model.partial_fit(np.zeros((3, 2)), [0, 1, 0]).coef_, before)
+    if name in ALONG:
+        dual = KernelPerceptron(rule=name, kernel="linear", fit_intercept=False)
+        dual.partial_fit(np.zeros((3, 2)), [0, 1, 0])
+        assert (dual.decision_function(np.ones((2, 2))) == 0).all() and dual.n_mistakes_ == 2
 
 
-@pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+def expected_step(rule, state, x, sign):
+    """One step from (w, σ, k) by the rule's own formula, run by Python; σ is the variance of each weight."""
+    w, sigma, k = state
+    margin, sq_norm = sign * (w @ x), x @ x
+    if kind_of(rule) == "metric":
+        alpha, c = rule.metric(margin, float(sigma @ x**2), 1.0)  # w += α·y·Σx, Σ⁻¹ += c·xxᵀ
+        return w + alpha * sign * sigma * x, 1 / (1 / sigma + c * x**2), k + (alpha > 0)
+    if kind_of(rule) == "scale":
+        s, tau = rule.scale(margin, sq_norm, float(w @ w), k, 1.0)  # w ← s·w + τ·y·x
+        return s * w + tau * sign * x, sigma, k + (tau > 0)
+    tau = rule.tau(margin, sq_norm, 1.0, *([float(sign)] if takes_label(rule) else []))  # w += τ·y·x
+    return w + tau * sign * x, sigma, k + (tau > 0)
+
+
+@pytest.mark.parametrize(("name", "layout"), LAYOUTS)
 @settings(deadline=None, max_examples=25)
 @given(
     x=st.lists(st.integers(-4, 4), min_size=3, max_size=3), w=st.lists(numbers, min_size=4, max_size=4), y=st.booleans()
 )
 def test_the_compiled_step_is_the_formula(name, layout, x, w, y):
-    """w += τ·y·x and b += τ·y, with τ computed by Python from the margin and ‖x‖² + 1."""
+    """On a row with its constant, x̃ = (x, 1), and on a row of zeros, which moves the bias only."""
     x, w, sign = np.array(x, dtype=float), np.array(w), 2 * y - 1
+    rule = resolve(name)
     model = Perceptron(rule=name, max_iter=1, tol=None, shuffle=False)
     # A row of zeros gives fit its second class.
     model.fit(layout(np.array([x, np.zeros(3)])), [y, not y], coef_init=w[:3], intercept_init=w[3:])
-    tau = resolve(name).tau(sign * (w[:3] @ x + w[3]), x @ x + 1, 1.0)
-    b = w[3] + tau * sign
-    second = resolve(name).tau(-sign * b, 1.0, 1.0)  # it moves the bias only
-    np.testing.assert_allclose(model.coef_[0], w[:3] + tau * sign * x, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(model.intercept_[0], b - second * sign, rtol=1e-9, atol=1e-9)
+    state = w, np.full(4, 1 / getattr(rule, "a", 1.0)), 0.0
+    state = expected_step(rule, state, np.append(x, 1.0), sign)
+    expected, *_ = expected_step(rule, state, np.array([0.0, 0.0, 0.0, 1.0]), -sign)
+    np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_rules_say_where_they_are_from(name):
-    assert re.search(r"\b(19|20)\d\d\b", RULES[name].__doc__) and "τ" in RULES[name].__doc__
+    said, kind = RULES[name].__doc__, kind_of(RULES[name])
+    assert re.search(r"\b(19|20)\d\d\b", said) and ("α" if kind == "metric" else "τ") in said
 
 
 @pytest.mark.parametrize("name", [name for name in RULES if takes_weights(RULES[name])])
 def test_weights_of_one_change_nothing(name):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(50, 3)), rng.integers(3, size=50)
+    X, y = rng.normal(size=(50, 3)), rng.integers(2, size=50)
     plain, weighted = (Perceptron(rule=name, max_iter=3).fit(X, y, weight) for weight in (None, np.ones(50)))
     np.testing.assert_array_equal(plain.coef_, weighted.coef_)
     heavy = Perceptron(rule=name, max_iter=3).fit(X, y, np.full(50, 0.01))

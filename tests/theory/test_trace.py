@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from perceptrons import PassiveAggressiveClassifier, Perceptron
+from perceptrons.rules import Uneven
 from perceptrons.theory.trace import trace
 
 PARAMS = {"perceptron": {}, "margin": {"beta": 1.0}, "pa1": {"C": 1.0}}
@@ -98,8 +99,10 @@ def test_every_update_is_as_the_plain_twin_makes_it(rule, classes, sparse, eta0)
     np.testing.assert_allclose(run.weights[-1].T.reshape(twin.w.shape), twin.w, rtol=1e-12)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("rule", ["perceptron", "margin"])
+@pytest.mark.parametrize(
+    "classes, rule",
+    [*((classes, rule) for classes in (2, 3) for rule in ("perceptron", "margin")), (2, Uneven(0.5, 1.0))],
+)
 def test_both_halves_of_the_proof(classes, rule):
     checked = 0
     for seed in range(6):
@@ -110,7 +113,7 @@ def test_both_halves_of_the_proof(classes, rule):
             run = trace(Perceptron(rule=rule, fit_intercept=fit_intercept, tol=1e-2), X, y)
             k = run.update
             sq_radius = (X**2).sum(axis=1).max() + fit_intercept
-            growth = (sq_radius if classes == 2 else 2 * sq_radius) + 2 * (rule == "margin")
+            growth = (sq_radius if classes == 2 else 2 * sq_radius) + 2 * (rule != "perceptron")
             assert run.growth == pytest.approx(growth) and run.growth >= growth
             assert (run.sq_norm <= k * run.growth).all() and (run.sq_norm_bound == k * run.growth).all()
             if not run.separable:
@@ -297,6 +300,9 @@ def test_what_cannot_be_traced():
         trace(Perceptron(), X, y, limit=0)
     with pytest.raises(ValueError, match="max_iter"):
         trace(Perceptron(max_iter=0), X, y)
+    for rule, what in (("arow", "the covariance of the weights"), ("sop", "the covariance"), ("romma", "the scale")):
+        with pytest.raises(ValueError, match=f"does not combine with trace: it records steps .* also changes {what}"):
+            trace(Perceptron(rule=rule), X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert trace(Perceptron(), X, y).converged

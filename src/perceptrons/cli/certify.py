@@ -49,8 +49,8 @@ def command(
     """Prove that a hyperplane separates the classes of DATA, or that none does.
 
     The verdict is exact. If the classes are separable, it comes with the largest margin and a bound on the mistakes of
-    a perceptron; if not, with a few rows (counted from 0) that already cannot be separated. All rows are read into
-    memory. A saved proof is checked in rational arithmetic, by code that shares nothing with the solver.
+    the rule perceptron; if not, with a few rows (counted from 0) that already cannot be separated. All rows are read
+    into memory. A saved proof is checked in rational arithmetic, by code that shares nothing with the solver.
 
     \b
       perceptrons certify train.svm --save proof.json
@@ -177,7 +177,9 @@ def described(verdict: Any) -> dict[str, Any]:
 def _bound(bound: Any) -> dict[str, Any] | None:
     if bound is None or math.isinf(bound.bound):
         return None
-    often = "any number" if bound.theorem == "novikoff" else 1
+    from perceptrons.theory.theorems import any_passes
+
+    often = "any number" if any_passes(bound.theorem) else 1
     return {"at_most": math.floor(bound.bound), "passes": often, "theorem": bound.theorem}
 
 

@@ -244,17 +244,37 @@ def _axpy_by(values, indices, indptr, i, a, sigma, w):
 
 
 @forms("dense csr", by_layout, **JIT)
-def shrink(values, indices, indptr, i, c, sigma):
-    """1/σ_j += c·x_ij²; updates σ in place."""
+def step_by(values, indices, indptr, i, a, c, sigma, w):
+    """w_j += a·σ_j·x_ij, then 1/σ_j += c·x_ij²; updates w and σ in place."""
     for j in range(U(values.shape[1])):
-        sigma[j] /= 1.0 + c * sigma[j] * values[i, j] * values[i, j]
+        x = values[i, j]
+        moved = sigma[j] * x
+        w[j] += a * moved
+        sigma[j] /= 1.0 + c * moved * x
 
 
-@shrink.csr
-def _shrink(values, indices, indptr, i, c, sigma):
-    for position in range(indptr[i], indptr[i + ONE]):
-        j = indices[position]
-        sigma[j] /= 1.0 + c * sigma[j] * values[position] * values[position]
+# Four features at a time: their divisions are one instruction.
+@step_by.csr
+def _step_by(values, indices, indptr, i, a, c, sigma, w):
+    start, end = indptr[i], indptr[i + ONE]
+    whole = end - (end - start) % FOUR
+    for p in range(start, whole, FOUR):
+        x0, x1, x2, x3 = values[p], values[p + U(1)], values[p + U(2)], values[p + U(3)]
+        j0, j1, j2, j3 = indices[p], indices[p + U(1)], indices[p + U(2)], indices[p + U(3)]
+        s0, s1, s2, s3 = sigma[j0], sigma[j1], sigma[j2], sigma[j3]
+        m0, m1, m2, m3 = s0 * x0, s1 * x1, s2 * x2, s3 * x3
+        d0, d1, d2, d3 = 1.0 + c * m0 * x0, 1.0 + c * m1 * x1, 1.0 + c * m2 * x2, 1.0 + c * m3 * x3
+        n0, n1, n2, n3 = s0 / d0, s1 / d1, s2 / d2, s3 / d3
+        w[j0] += a * m0
+        w[j1] += a * m1
+        w[j2] += a * m2
+        w[j3] += a * m3
+        sigma[j0], sigma[j1], sigma[j2], sigma[j3] = n0, n1, n2, n3
+    for p in range(whole, end):
+        j, x = indices[p], values[p]
+        moved = sigma[j] * x
+        w[j] += a * moved
+        sigma[j] /= 1.0 + c * moved * x
 
 
 @forms("dense csr", by_layout, **JIT)

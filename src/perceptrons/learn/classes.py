@@ -155,7 +155,7 @@ class ClassLearner(Learner[Examples]):
             return y * float(scores[0]), y, [0]
         others = np.delete(scores, code)
         rival = int(others.argmax())
-        return float(scores[code] - others[rival]), y, [code, rival + (rival >= code)]
+        return float(scores[code]) - float(others[rival]), y, [code, rival + (rival >= code)]
 
     # -- reading ----------------------------------------------------------------------------------------------
 

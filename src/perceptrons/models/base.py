@@ -26,8 +26,10 @@ class Online(BaseEstimator):
     Parameters
     ----------
     rule : str or rule object, default="perceptron"
-        When to step and how far: "perceptron", "margin", "pa", "pa1", "pa2" or an object such as
-        ``perceptrons.rules.PA1(C=0.1)``. A grid search reaches its parameters as ``rule__C``.
+        When to step and how far:
+        {rules},
+        or an object such as ``perceptrons.rules.PA1(C=0.1)``. A grid search reaches its parameters as ``rule__C``.
+        `perceptrons.rules` has their formulas. What a rule does not combine with, an error says.
     readout : {"last", "averaged", "voted", "pocket"}, default="last"
         Which weight vector makes predictions: the final one; the mean over all examples processed; all of them by vote,
         each weighted by the number of examples that it lasted; or the one with the fewest training mistakes. The
@@ -43,8 +45,9 @@ class Online(BaseEstimator):
         Maximum number of passes over the data. With the default `tol`, training ends long before.
     tol : float or None, default=1e-3
         Stop when the margin is proved to be smaller than `tol` times R, the length of the longest row, or when the rows
-        are proved not to be separable. Checked after each pass, from pass `n_iter_no_change` on. None turns this off;
-        then set `max_iter`, whose default is large.
+        are proved not to be separable. Checked after each pass, from pass `n_iter_no_change` on. Rules that keep a
+        covariance prove nothing about the margin: with them, training stops when `n_iter_no_change` passes made no
+        fewer mistakes than an earlier one. None turns all this off; then set `max_iter`, whose default is large.
     shuffle : bool, default=True
         Whether each pass visits the examples in a new random order.
     random_state : int, RandomState or None, default=0
@@ -63,8 +66,8 @@ class Online(BaseEstimator):
         Patience of `early_stopping`, in passes. Also the least number of passes before a proof that the rows cannot be
         separated ends training: the model may still learn from them.
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, multiplied by `sample_weight`. A weight scales the step, or C for PA-I and PA-II. Plain PA
-        does not accept weights.
+        Weights of classes, multiplied by `sample_weight`. A weight scales the step, or C for PA-I and PA-II; each rule
+        in `perceptrons.rules` says what it does. Some rules do not accept weights.
     warm_start : bool, default=False
         Whether `fit` continues from the previous fit.
     verbose : int, default=0
@@ -94,7 +97,8 @@ class Online(BaseEstimator):
     n_seen_, n_mistakes_, n_updates_ : int
         Number of examples processed, mistakes and steps, over all passes and calls.
     margin_bound_ : float
-        Proved upper bound on the margin of the rows seen, with the bias as the weight of a constant feature.
+        Proved upper bound on the margin of the rows seen, with the bias as the weight of a constant feature. Infinite
+        for rules that keep a covariance, which prove none.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)

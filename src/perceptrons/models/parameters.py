@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.models.base import Online
+from perceptrons.rules import RULES
 
 T = TypeVar("T", bound=type)
 
@@ -33,10 +35,17 @@ COMMON: dict[str, Any] = {
 }
 
 
+def _rules() -> str:
+    """The names of all rules, in lines of a docstring."""
+    names = ", ".join(f'"{name}"' for name in RULES) + ","
+    return textwrap.fill(names, 120, initial_indent=8 * " ", subsequent_indent=8 * " ")
+
+
 @cache
 def _shared() -> dict[str, str]:
     """Entries of parameters and attributes in the docstring of `Online`, by their first name."""
-    entries = re.split(r"\n(?=    \w|\n)", Online.__doc__ or "")
+    text = (Online.__doc__ or "").replace("        {rules},", _rules())
+    entries = re.split(r"\n(?=    \w|\n)", text)
     return {re.split(r"[ ,]", entry.strip())[0]: entry for entry in entries}
 
 

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
 from perceptrons.learn.fit import Passes
-from perceptrons.models import linear
+from perceptrons.models import belief, linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.parameters import COMMON, documented
 
@@ -22,14 +22,16 @@ class Perceptron(Classifier):
     """Linear classifier that learns from its mistakes.
 
     Problem: find w, b with ``y·(w·x + b) > 0`` for all rows. Update, on a row with margin ``m = y·(w·x + b) ≤ 0``:
-    ``w += η·y·x``, ``b += η·y``; other rules step further or earlier. With several classes, each has its own weight
-    vector: the right one gets ``+τ·x``, the strongest wrong one ``−τ·x``.
+    ``w += η·y·x``, ``b += η·y``; other rules step further or earlier, keep a covariance of the weights (AROW, CW, SCW)
+    or scale w (ROMMA, ALMA). With several classes, each has its own weight vector: the right one gets ``+τ·x``, the
+    strongest wrong one ``−τ·x``.
 
-    Guarantee: if some hypothesis separates the rows with margin γ, training makes at most ``(R/γ)²`` updates, in any
-    order. R is the length of the longest row, with the constant of the bias appended. Training ends when a whole
-    pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. With the default settings, all data
-    with a relative margin γ/R of at least 0.001 end without training errors. Centre rows that lie far from the origin:
-    the constant feature is short beside them, so that γ/R is small.
+    Guarantee, for the rule "perceptron": if some hypothesis separates the rows with margin γ, training makes at most
+    ``(R/γ)²`` updates, in any order. R is the length of the longest row, with the constant of the bias appended.
+    Training ends when a whole pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. With the
+    default settings, all data with a relative margin γ/R of at least 0.001 end without training errors. Centre rows
+    that lie far from the origin: the constant feature is short beside them, so that γ/R is small.
+    `perceptrons.theory.mistake_bound` has the theorems for other rules.
 
     Parameters
     ----------
@@ -86,6 +88,7 @@ class Perceptron(Classifier):
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
     feature_weights = linear.feature_weights
+    predict_proba, predict_log_proba = belief.predict_proba, belief.predict_log_proba
     _new_learner = linear.new_learner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
@@ -123,7 +126,8 @@ class Perceptron(Classifier):
         y : array-like of shape (n_samples,)
             Labels: numbers, booleans, text or dates.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of rows. A weight scales the step, or C for PA-I and PA-II; rows with weight 0 are ignored.
+            Weights of rows. A weight scales the step, or C for PA-I and PA-II; `perceptrons.rules` says what it does
+            for other rules, and which accept none. Rows with weight 0 are ignored.
         X_val, y_val : optional
             Held-out rows, or a source of them. The error on them is measured after each pass (`validation_errors_`);
             `early_stopping` uses them instead of a fraction of X.

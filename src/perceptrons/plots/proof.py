@@ -156,8 +156,10 @@ class ProofDisplay:
         """Two formulas: the bound of ‖w_k‖² after k updates, and the root of the bound for one update."""
         trace = self.trace
         double = "" if len(trace.model.classes_) == 2 else "2"
-        if isinstance(rules.resolve(trace.model.rule), rules.Margin):
-            return rf"k\,({double}R^2+2\beta)", rf"\sqrt{{{double}R^2+2\beta}}"
+        rule = rules.resolve(trace.model.rule)
+        if isinstance(rule, rules.Margin | rules.Uneven):
+            beta = r"\beta" if isinstance(rule, rules.Margin) else r"\max(\beta_+,\beta_-)"
+            return rf"k\,({double}R^2+2{beta})", rf"\sqrt{{{double}R^2+2{beta}}}"
         return rf"{double}k\,R^2", r"\sqrt{2}R" if double else "R"
 
     # -- separable rows ---------------------------------------------------------------------------------------

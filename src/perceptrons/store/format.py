@@ -168,7 +168,7 @@ def _layout(name: str, header: bytes, room: int) -> tuple[str, dict[str, tuple[n
             whole = all(type(number) is int and number >= 0 for number in [*shape, *offsets])
         except (KeyError, TypeError) as error:
             raise damaged(name, f"its header does not describe {key!r}") from error
-        if not whole or len(shape) > 2 or offsets != [end, end + math.prod(shape) * kind.itemsize]:
+        if not whole or len(shape) > 3 or offsets != [end, end + math.prod(shape) * kind.itemsize]:
             raise damaged(name, f"the sizes of {key!r} in its header do not fit: {entry}"[:300])
         end, layout[key] = offsets[1], (kind, tuple(shape))
     if end != room:

@@ -3,49 +3,54 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from perceptrons.solver import exact
+from perceptrons import rules
+from perceptrons.rules import Plain
 from perceptrons.solver.constraints import Constraints, Hypothesis
 from perceptrons.solver.gram import Gram
-from perceptrons.solver.patience import OutOfTime
-from perceptrons.solver.proof import Separator, best
-from perceptrons.solver.rounding import down, float_up, root_down, root_up, up
+from perceptrons.solver.rounding import down, root_up, up
 from perceptrons.theory.certificate.mistakes import check_bound
 from perceptrons.theory.certificate.points import CertificateError, KernelPoints, RowPoints, codes_of
 from perceptrons.theory.inputs import read_either, read_problem
 from perceptrons.theory.margins import as_hypothesis, of_model
-from perceptrons.theory.one_pass import Proved, Root, one_pass, optimised
-from perceptrons.theory.theorems import THEOREMS, sq_step
+from perceptrons.theory.proving import prove
+from perceptrons.theory.theorems import any_passes, counts_updates, refuse, statement
 
-FAINT = 1e-8  # the search for a hypothesis ignores directions with relatively smaller eigenvalues
+PLAIN = rules.resolve("perceptron")
+SQUARED = "Σ(1 − y·w·x)²"
+SHORT = {"freund-schapire": "D", "gentile": "L", "pa": "Σℓ*", "alma": "L", "arow": SQUARED, "sop": SQUARED}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MistakeBound:
-    """A bound on the mistakes of the plain perceptron that starts from zeros. Print it to see what proves it.
+    """A bound on the mistakes of a perceptron that starts from zeros. Print it to see what proves it.
 
     Attributes
     ----------
     bound : float
-        The largest possible number of mistakes, rounded up: in any number of passes if `theorem` is "novikoff",
-        otherwise in one pass.
-    theorem : {"novikoff", "freund-schapire", "gentile", "n"}
-        The theorem that gives the bound; "n" stands for the number of rows.
+        The largest possible number of mistakes, rounded up: in any number of passes if `theorem` is "novikoff" or ends
+        with "-separable", otherwise in one pass. For rules that also update rows that are right (margin, uneven,
+        ALMA), it holds for the number of updates; the other rules may make more updates than mistakes.
+    theorem : str
+        The theorem that gives the bound: "novikoff", "freund-schapire" or "gentile" for the rules perceptron, margin
+        and uneven; "pa-separable" or "pa" for the passive-aggressive rules; "romma-separable"; "alma-separable" or
+        "alma"; "arow"; "sop-separable" or "sop". "n" stands for the number of rows.
     radius : float
         R, the length of the longest row, rounded up. With a bias, the constant 1 is appended to the rows.
     margin : float or None
-        γ. For "novikoff" it is the margin of the hypothesis, rounded down. Otherwise it is the margin that the
-        shortfall is measured from; for "gentile" that is 1/‖w‖. With a bias, the constant 1 is appended to the rows.
+        γ. For any number of passes it is the margin of the hypothesis, rounded down; for ALMA, of the rows at length 1.
+        Otherwise it is 1/‖w‖, the margin that the shortfall is measured from. With a bias, the constant 1 is appended
+        to the rows.
     coef, intercept : ndarray and float, or of shapes (n_classes, n_features) and (n_classes,)
         The hypothesis that proves the bound. Exact rationals where floats would not do. None if `theorem` is "n".
     shortfall : float
-        D for "freund-schapire", L for "gentile", rounded up; 0 for "novikoff".
+        D for "freund-schapire", L for "gentile" and "alma", Σ max(0, 1 − y·w·x) for "pa", Σ (1 − y·w·x)² for "arow" and
+        "sop", rounded up; 0 for any number of passes.
     fit_intercept : bool
         Whether the perceptron has a bias.
     classes : ndarray
@@ -57,6 +62,10 @@ class MistakeBound:
         (n_classes, n_rows). The bound supposes that the matrix is positive semi-definite.
     K_error : float
         The bound on errors of the kernel matrix that the proof allows for.
+    rule : NamedTuple
+        The rule that the bound is about, with its parameters.
+    log_det : float or None
+        ln det(I + Σxxᵀ/r) for "arow" and ln det(I + Σxxᵀ/a) for "sop", rounded up.
     """
 
     bound: float
@@ -71,9 +80,13 @@ class MistakeBound:
     n_rows: int
     dual_coef: Any = None
     K_error: float = 0.0
+    rule: Any = PLAIN
+    log_det: float | None = None
 
     def check(self, X: Any = None, y: Any = None, *, K: Any = None) -> bool:
         """Verify the bound for these rows: substitute the hypothesis into the theorem, in exact rational arithmetic.
+
+        Roots and logarithms are rounded outward; the error of ln det in floats is bounded.
 
         Parameters
         ----------
@@ -107,20 +120,23 @@ class MistakeBound:
         return True
 
     def __repr__(self) -> str:
-        return f"<MistakeBound: {self.bound:.6g} by {self.theorem}, {self.n_rows} rows>"
+        about = "" if isinstance(self.rule, Plain) else f" of {self.rule!r}"
+        return f"<MistakeBound: {self.bound:.6g}{about} by {self.theorem}, {self.n_rows} rows>"
 
     def __str__(self) -> str:
-        passes = "in any number of passes" if self.theorem == "novikoff" else "in one pass"
+        passes = "in any number of passes" if any_passes(self.theorem) else "in one pass"
         most = "any number of" if math.isinf(self.bound) else f"at most {math.floor(self.bound):,}"
-        formula = THEOREMS[self.theorem].format(R="R" if len(self.classes) == 2 else "√2·R")
-        lines = [f"{most} mistakes {passes} ({self.n_rows:,} rows)", f"  {formula}"]
+        counted = "updates" if counts_updates(self.rule) else "mistakes"
+        about = "" if isinstance(self.rule, Plain) else f" of {self.rule!r}"
+        formula = statement(self.theorem, self.rule, len(self.classes))
+        lines = [f"{most} {counted}{about} {passes} ({self.n_rows:,} rows)", f"  {formula}"]
         if math.isinf(self.bound):
             lines[0] += ": the bound is beyond all floats"
         if self.margin is not None:
-            short = {"novikoff": "", "freund-schapire": ", D = ", "gentile": ", L = "}[self.theorem]
-            shortfall = f"{short}{up(self.shortfall, 6)}" if short else ""
+            short = f", {SHORT[self.theorem]} = {up(self.shortfall, 6)}" if self.theorem in SHORT else ""
+            short += "" if self.log_det is None else f", ln det = {up(self.log_det, 6)}"
             constant = " (including the constant 1 of the bias)" if self.fit_intercept else ""
-            lines.append(f"  R = {up(self.radius, 6)}, γ = {down(self.margin, 6)}{shortfall}{constant}")
+            lines.append(f"  R = {up(self.radius, 6)}, γ = {down(self.margin, 6)}{short}{constant}")
         return "\n".join(lines)
 
 
@@ -133,13 +149,22 @@ def mistake_bound(
     fit_intercept: bool = True,
     coef: Any = None,
     intercept: Any = None,
+    rule: Any = "perceptron",
 ) -> MistakeBound:
-    """Bound the mistakes of the plain perceptron on these rows, with the hypothesis that proves the bound.
+    """Bound the mistakes of a perceptron on these rows, with the hypothesis that proves the bound.
 
     For separable rows, this is Novikoff's bound for the separator with the largest margin, or for the given one. For
     other rows, or if the given hypothesis does not separate them, it is the smaller of Freund & Schapire's and
     Gentile's bounds, which hold for one pass. They use the best hypothesis that a short optimisation finds, or the
     given one at its best scale. With several classes, a step changes two weight vectors at once, which doubles R².
+
+    Other rules have theorems of their own, or none. Separable rows have a bound for any number of passes with the
+    rules margin, uneven, pa, pa1, pa2, romma, alma and sop. One pass over any rows has a bound with margin, uneven, pa,
+    pa1, pa2, alma, arow and sop; with romma it is the number of rows. The proofs for arow and sop need two classes and
+    the full covariance. For cw, scw1, scw2, nherd, shifting and rules of your own no bound is known.
+
+    All bounds hold for models with eta0=1 that start from zeros, for examples without weights, in any order of the
+    rows, with either setting of `tie`. Arithmetic is supposed to be exact.
 
     Parameters
     ----------
@@ -156,6 +181,8 @@ def mistake_bound(
         Whether the perceptron has a bias. If so, the constant 1 is appended to the rows.
     coef, intercept : array-like, optional
         The hypothesis to use; the default intercept is 0. `coef` can be a fitted linear model.
+    rule : str or rule object, default="perceptron"
+        The rule of the model, with its parameters: ``"pa"``, ``PA1(C=0.5)`` or ``AROW(covariance="full")``.
 
     Returns
     -------
@@ -168,7 +195,10 @@ def mistake_bound(
     at most 51 mistakes in any number of passes (4 rows)
       Novikoff 1962: (R·‖w‖/γ)² updates, in any order and any number of passes
       R = 1.73206, γ = 0.242535 (including the constant 1 of the bias)
+    >>> mistake_bound([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1], rule="pa1")
+    <MistakeBound: 51 of PA1(C=1.0) by pa-separable, 4 rows>
     """
+    rule = rules.resolve(rule)
     if coef is None and intercept is not None:
         raise ValueError(f"intercept={intercept!r} needs the coef that it belongs to: pass both or neither")
     if coef is not None and K is not None:
@@ -176,20 +206,14 @@ def mistake_bound(
     space, classes = read_problem(X, K, y, "mistake_bound", error=K_error, fit_intercept=fit_intercept)
     if len(classes) == 1:
         raise ValueError(f"mistake_bound needs rows of two classes or more, got only {classes.tolist()[0]!r}")
+    refuse(rule, len(classes), K is not None, K_error)
     given = None if coef is None else _given(space, coef, intercept)
-    return _bound(space, classes, given)
+    return _bound(space, classes, rule, given)
 
 
-def _bound(space: Constraints, classes: npt.NDArray[Any], given: Hypothesis | None) -> MistakeBound:
+def _bound(space: Constraints, classes: npt.NDArray[Any], rule: Any, given: Hypothesis | None) -> MistakeBound:
     """The bound for rows or for points of a feature space."""
-    longest, kernel = space.sq_radius(), isinstance(space, Gram)
-    R2 = sq_step(longest, space.bias, space.blocks)
-
-    def find(root: Root) -> Hypothesis:
-        R = root_up(R2)
-        return _in_span(space, root, R) if isinstance(space, Gram) else optimised(space, root, R, given)
-
-    found = _novikoff(space, R2, given) or one_pass(space, R2, find)
+    kernel, found = isinstance(space, Gram), prove(space, rule, given)
     w = b = None
     if found.hypothesis is not None:
         w, b = found.hypothesis.w, found.hypothesis.b
@@ -197,7 +221,7 @@ def _bound(space: Constraints, classes: npt.NDArray[Any], given: Hypothesis | No
     return MistakeBound(
         bound=found.bound,
         theorem=found.theorem,
-        radius=root_up(longest + space.bias),
+        radius=root_up(space.sq_radius() + space.bias),
         margin=found.margin,
         coef=None if kernel else w,
         intercept=b,
@@ -207,6 +231,8 @@ def _bound(space: Constraints, classes: npt.NDArray[Any], given: Hypothesis | No
         n_rows=len(space.rows),
         dual_coef=w if kernel else None,
         K_error=space.K_error if isinstance(space, Gram) else 0.0,
+        rule=rule,
+        log_det=found.log_det,
     )
 
 
@@ -220,36 +246,3 @@ def _given(constraints: Constraints, coef: Any, intercept: Any) -> Hypothesis:
     if not constraints.bias and hypothesis.b.any():
         raise ValueError("intercept must be 0 with fit_intercept=False")
     return hypothesis
-
-
-def _novikoff(space: Constraints, R2: Fraction, given: Hypothesis | None) -> Proved | None:
-    """Novikoff's bound for the given hypothesis, or for the best one; None if it does not separate."""
-    if given is None:
-        try:
-            proof = best(space, free=not space.bias)
-        except OutOfTime:
-            return None
-        if not isinstance(proof, Separator):
-            return None
-        if isinstance(space, Gram):
-            return Proved("novikoff", float_up(R2 / Fraction(proof.low) ** 2), proof.low, proof.hypothesis)
-        given = proof.hypothesis
-    least, _, _ = exact.smallest_margin(space, given)
-    if least <= 0:
-        return None
-    squares = space.sq_length(given, free=False)
-    return Proved("novikoff", float_up(R2 * squares / least**2), root_down(least**2 / squares), given)
-
-
-def _in_span(gram: Gram, root: Root, R: float) -> Hypothesis:
-    """Find a hypothesis with a small bound in the rows of L, as coefficients of the points.
-
-    The columns of L are eigenvectors, so w = Lᵀα for α = L·(w/‖column‖²).
-    """
-    sizes = (gram.L * gram.L).sum(axis=0)
-    clear = sizes > FAINT * sizes.max()
-    if not clear.any():  # all points are 0
-        return Hypothesis(np.zeros((gram.blocks, len(gram.K))), np.zeros(gram.blocks))
-    L, sizes = np.ascontiguousarray(gram.L[:, clear]), sizes[clear]
-    found = optimised(replace(gram, L=L).searched, root, R, None)
-    return Hypothesis((found.w / sizes) @ L.T, found.b)

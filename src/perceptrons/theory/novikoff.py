@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.rules import Margin, Plain
+from perceptrons.rules import Margin, Plain, Uneven
 from perceptrons.theory.margins import augment
 from perceptrons.theory.separability import separability
+from perceptrons.theory.theorems import demanded
 
 Floats = npt.NDArray[np.float64]
 TINY = 1e-290  # smaller squares are not reliable
@@ -50,11 +51,12 @@ def best_separator(learner: LinearLearner, examples: Examples) -> Best:
 def growth_of(learner: LinearLearner, examples: Examples, sq_radius: float) -> tuple[float | None, str | None]:
     """Return the most that an update adds to ‖w‖² and None; or None and why the lines of the proof do not apply.
 
-    ‖w + δ‖² = ‖w‖² + 2m + ‖δ‖² with m ≤ 0 for the plain rule and m ≤ β for the margin rule.
+    ‖w + δ‖² = ‖w‖² + 2m + ‖δ‖² with m ≤ 0 for the plain rule and m ≤ β for the margin rule,
+    where uneven margins have the larger β.
     """
-    if not isinstance(learner.rule, Plain | Margin):
+    if not isinstance(learner.rule, Plain | Margin | Uneven):
         name = type(learner.rule).__name__
-        return None, f"k·γ and k·R² are bounds for the rules 'perceptron' and 'margin', not for {name}."
+        return None, f"k·γ and k·R² are bounds for the rules 'perceptron', 'margin' and 'uneven', not for {name}."
     if learner.eta != 1.0:
         return None, f"k·γ and k·R² are bounds for steps of length 1; eta0 is {learner.eta:g}."
     if "start" in learner.state:
@@ -63,5 +65,4 @@ def growth_of(learner: LinearLearner, examples: Examples, sq_radius: float) -> t
         return None, "k·γ and k·R² are bounds for examples without weights."
     if not TINY < sq_radius < np.inf:
         return None, "k·R² is out of the range of floats."
-    beta = learner.rule.beta if isinstance(learner.rule, Margin) else 0.0
-    return (sq_radius if learner.n_classes == 2 else 2 * sq_radius) + 2 * beta, None
+    return (sq_radius if learner.n_classes == 2 else 2 * sq_radius) + 2 * demanded(learner.rule), None

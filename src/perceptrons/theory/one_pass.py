@@ -28,15 +28,16 @@ class Proved(NamedTuple):
     margin: float | None
     hypothesis: Hypothesis | None
     shortfall: float = 0.0
+    log_det: float | None = None
 
 
-def one_pass(constraints: Constraints, R2: Fraction, find: Callable[[Root], Hypothesis]) -> Proved:
-    """The best bound for one pass over rows with max ‖z‖² = R2.
+def one_pass(constraints: Constraints, G: Fraction, find: Callable[[Root], Hypothesis]) -> Proved:
+    """The best bound for one pass of updates that add at most G to ‖w‖²: R² for the plain rule.
 
     find: returns a hypothesis that makes the root of a bound small.
     """
     bounds = []
-    for theorem, root in (("freund-schapire", _root_freund_schapire), ("gentile", _root_gentile)):
+    for theorem, root in ROOTS.items():
         with np.errstate(all="ignore"):  # numbers out of the range of floats prove nothing
             hypothesis = find(root)
             if not np.isfinite(hypothesis.w).all():
@@ -50,7 +51,7 @@ def one_pass(constraints: Constraints, R2: Fraction, find: Callable[[Root], Hypo
         squares = constraints.sq_length(hypothesis, free=False)
         if squares <= 0:  # w = 0 falls short by 1 on every row, so it proves n
             continue
-        bound = formula(theorem, linear, square, squares, R2)
+        bound = formula(theorem, linear, square, squares, G)
         shortfall = linear if theorem == "gentile" else Fraction(root_up(square / squares))
         bounds.append(Proved(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
     bounds.append(Proved("n", float(len(constraints.rows)), None, None))
@@ -70,6 +71,9 @@ def _root_gentile(R: float, length: float, short: Floats) -> tuple[float, float,
     """√bound = (R‖w‖ + √(R²‖w‖² + 4L))/2, L = Σs, and its derivatives by ‖w‖ and s."""
     a, b = R * length, math.sqrt((R * length) ** 2 + 4 * float(short.sum())) or 1.0
     return (a + b) / 2, R * (1 + a / b) / 2, (short > 0) / b
+
+
+ROOTS: dict[str, Root] = {"freund-schapire": _root_freund_schapire, "gentile": _root_gentile}
 
 
 def optimised(constraints: Constraints, root: Root, R: float, given: Hypothesis | None) -> Hypothesis:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from perceptrons import rules
 from perceptrons.core.spaces import TINY
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Falling, InMemory, Passes, Run
@@ -39,7 +40,8 @@ def trace(
     Parameters
     ----------
     model : Perceptron or PassiveAggressiveClassifier
-        The model, which does not change; the fitted clone is the `model` of the trace.
+        The model, which does not change; the fitted clone is the `model` of the trace. Its rule must step along x:
+        rules that keep a covariance or scale the weights are refused.
     X, y, sample_weight, X_val, y_val, coef_init, intercept_init
         The same as for `fit`.
     limit : int, default=100_000
@@ -73,6 +75,11 @@ def trace(
         raise ValueError(f"limit must be >= 1, got {limit}")
     model = clone(model)
     model._validate_params()
+    if isinstance(model, Perceptron):
+        why = "it records steps τ along rows, and this rule also changes {} in a step"
+        rule = rules.resolve(model.rule)
+        what = "the covariance of the weights" if rules.kind_of(rule) == "metric" else "the scale of all weights"
+        rules.refuse_other_kinds(rule, "trace", why.format(what))
     task, fresh = model._prepare(X, y, sample_weight, X_val, y_val, model._start(coef_init, intercept_init))
     assert isinstance(task.material, InMemory) and isinstance(task.learner, LinearLearner)
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass

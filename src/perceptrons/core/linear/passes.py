@@ -16,13 +16,12 @@ from perceptrons.core.jit.deferred import forms, register_jitable
 from perceptrons.core.linear import readouts
 from perceptrons.core.linear.readouts import keep_right, keep_step
 from perceptrons.core.linear.shapes import (
+    advance,
     ask,
     begin_step,
     end_example,
-    end_step,
     lift,
     must_pause,
-    push,
     size,
     variances_of,
 )
@@ -101,17 +100,16 @@ def visit(
     if not is_finite(margin + step + second):
         course[OVERFLOW] = i + 1.0
         return False
-    if must_pause(rule, step, second, w, shape):
+    if must_pause(rule, step, second, sq, w, shape):
         course[PAUSED] = 1.0
         return False
     if step > 0.0:
-        begin_step(readout, rule, step, second, margin, sq, code, rival, w, kept, shape, room, totals)
+        step = begin_step(readout, rule, step, second, margin, sq, code, rival, w, kept, shape, room, totals)
     count(totals, wrong, step)
     course[LOSS] += max(0.0, 1.0 - margin)
     if step > 0.0:
-        push(rule, values, indices, indptr, i, step, bias, code, rival, w, shape, room)
         keep_step(readout, rule, values, indices, indptr, i, step, bias, code, rival, kept, shape, room, totals, course)
-        end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape)
+        advance(rule, values, indices, indptr, i, step, second, bias, code, rival, w, shape, room)
     elif not wrong:
         length, tie = size(rule, w, shape), how.tie_positive
         keep_right(readout, values, indices, indptr, codes, weight, bias, tie, length, w, kept, course, scores)

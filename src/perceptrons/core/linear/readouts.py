@@ -52,7 +52,7 @@ def log_step(i, step, code, rival, log, totals, course):
 
 @forms("last averaged voted pocket", by_class("readout"), **JIT)
 def keep_step(readout, rule, values, indices, indptr, i, step, bias, code, rival, kept, shape, room, totals, course):
-    """Called after an update; changes kept and course in place."""
+    """Called at an update; changes kept and course in place."""
 
 
 @keep_step.averaged

@@ -15,7 +15,7 @@ from __future__ import annotations
 from perceptrons.core.counters import AVERAGED, TAU
 from perceptrons.core.jit.compiled import OPTIONS
 from perceptrons.core.jit.deferred import by_class, forms, register_jitable
-from perceptrons.core.rows import JIT, ONE, U, add_rows, axpy_by, shrink, sq_dot
+from perceptrons.core.rows import JIT, ONE, U, add_rows, axpy_by, sq_dot, step_by
 from perceptrons.core.rule import metric, scale, target, tau
 from perceptrons.core.spaces import by_axes, move, scaled
 from perceptrons.rules import kind_of
@@ -28,9 +28,15 @@ from perceptrons.rules import kind_of
     STEPS,  # k, the number of steps
     ORIGIN,  # product of all s since the origin, from which the bound on the margin is measured
     OWN,  # 1 if all entries of w and kept may be changed, 0 if a caller has saved only those of its rows
+    DOUBT,  # bound on the relative error of SQ_LENGTH
     ENTRIES,
-) = range(7)
+) = range(8)
+EPSILON = 2.0**-52
+DOUBTFUL = 2.0**-36  # more DOUBT than this, and ‖w‖² is summed up again
 LEAST, MOST = 2.0**-10, 2.0**100  # of s. Averages lose as many digits as s does; a large s only overflows
+# If noise makes w ever longer, as with ROMMA, all hypotheses are made shorter: no prediction changes. Beside scores of
+# this size, the margin of 1 that a rule asks for is lost in rounding errors anyway.
+LONG, SHORTER = 2.0**400, 2.0**-100
 
 
 def by_shape(types):
@@ -94,6 +100,8 @@ def _ask_full(rule, values, indices, indptr, i, bias, margin, sq_norm, weight, c
 
 @ask.scale
 def _ask_scale(rule, values, indices, indptr, i, bias, margin, sq_norm, weight, code, rival, w, shape, room):
+    if shape[DOUBT] > DOUBTFUL:
+        measure(w, shape)
     s, step = scale(rule, margin, scaled(w, sq_norm), shape[SQ_LENGTH], shape[STEPS], weight)
     if shape[SQ_LENGTH] == 0.0:
         s = 1.0  # of w = 0
@@ -226,36 +234,45 @@ def _push_along(step, code, rival, w, room):
 
 @forms("tau diagonal full scale", by_shape, **JIT)
 def begin_step(readout, rule, step, second, margin, sq_norm, code, rival, w, kept, shape, room, totals):
-    """Called before a step; changes shape, room and totals in place."""
+    """Called before a step, whose length it returns; changes shape, room and totals, and may scale w and kept."""
+    return step
 
 
 @begin_step.full
 def _begin_step_full(readout, rule, step, second, margin, sq_norm, code, rival, w, kept, shape, room, totals):
     turn(second, code, rival, shape, room, w)
+    return step
 
 
 @begin_step.scale
 def _begin_step_scale(readout, rule, step, second, margin, sq_norm, code, rival, w, kept, shape, room, totals):
-    # ‖s·w + τ·y·x‖² = s²‖w‖² + 2sτm + τ²‖x‖²
-    sq_length = second * second * shape[SQ_LENGTH] + step * (2.0 * second * margin + step * scaled(w, sq_norm))
-    shape[SQ_LENGTH] = max(0.0, sq_length)
+    # ‖s·w + τ·y·x‖² = s²‖w‖² + 2sτm + τ²‖x‖². An error of ‖w‖² is multiplied by s² and rounding adds more, so it
+    # grows as fast as the sum is short beside its parts: by ROMMA with every step.
+    old, new = second * second * shape[SQ_LENGTH], step * step * scaled(w, sq_norm)
+    sq_length = max(0.0, old + 2.0 * second * step * margin + new)
+    wrong = old * shape[DOUBT] + 8.0 * EPSILON * (old + new)
+    shape[DOUBT] = wrong / sq_length if wrong < sq_length else 1.0
+    shorter = SHORTER if is_long(sq_norm, shape) else 1.0
+    shape[SQ_LENGTH] = shorter * shorter * sq_length
     shape[STEPS] += 1.0
-    shape[ORIGIN] *= second
-    totals[TAU] *= second
-    if leaves(second, shape):
-        fold(readout, second, w, kept, shape)
+    shape[ORIGIN] *= shorter * second
+    totals[TAU] *= shorter * second
+    if leaves(second, shape) or shorter < 1.0:
+        fold(readout, second, shorter, w, kept, shape)
     else:
         shape[SCALE] *= second
+    return shorter * step
 
 
 @forms("tau diagonal", by_shape, **JIT)
-def end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape):
-    """Called after a step; changes shape in place."""
+def advance(rule, values, indices, indptr, i, step, second, bias, code, rival, w, shape, room):
+    """The step of w, after that of a sum of hypotheses; updates w, and σ, in place."""
+    push(rule, values, indices, indptr, i, step, bias, code, rival, w, shape, room)
 
 
-@end_step.diagonal
-def _end_step(rule, values, indices, indptr, i, second, bias, code, rival, w, shape):
-    shrink_all(values, indices, indptr, i, second, bias, code, rival, shape, w)
+@advance.diagonal
+def _advance(rule, values, indices, indptr, i, step, second, bias, code, rival, w, shape, room):
+    advance_by(values, indices, indptr, i, step, second, bias, code, rival, w, shape)
 
 
 @forms("tau scale", by_shape, **JIT)
@@ -271,20 +288,25 @@ def _end_example(rule, w, shape):
 # -- a covariance -----------------------------------------------------------------------------------------------------
 
 
-@forms("one several", by_axes("w"), **JIT)
-def shrink_all(values, indices, indptr, i, c, bias, code, rival, sigma, w):
-    """1/σ_j += c·x_j², for the classes that moved; updates σ in place."""
-    last = U(sigma.size) - ONE
-    shrink(values, indices, indptr, i, c, sigma)
+@register_jitable(**JIT)
+def advance_one(values, indices, indptr, i, step, c, bias, w, sigma):
+    """w += step·σ∘x, then 1/σ_j += c·x_j²; updates w and σ in place."""
+    last = U(w.size) - ONE
+    step_by(values, indices, indptr, i, step, c, sigma, w)
+    w[last] += step * bias * sigma[last]
     sigma[last] /= 1.0 + c * sigma[last] * bias * bias
 
 
-@shrink_all.several
-def _shrink_all(values, indices, indptr, i, c, bias, code, rival, sigma, w):
-    last = U(sigma.shape[0]) - ONE
-    for moved in (code, rival):
-        shrink(values, indices, indptr, i, c, sigma[:, moved])
-        sigma[last, moved] /= 1.0 + c * sigma[last, moved] * bias * bias
+@forms("one several", by_axes("w"), **JIT)
+def advance_by(values, indices, indptr, i, step, c, bias, code, rival, w, sigma):
+    """A step of the classes that move, and of their variances; updates w and σ in place."""
+    advance_one(values, indices, indptr, i, step * (2.0 * code - 1.0), c, bias, w, sigma)
+
+
+@advance_by.several
+def _advance_by(values, indices, indptr, i, step, c, bias, code, rival, w, sigma):
+    advance_one(values, indices, indptr, i, step, c, bias, w[:, code], sigma[:, code])
+    advance_one(values, indices, indptr, i, -step, c, bias, w[:, rival], sigma[:, rival])
 
 
 @register_jitable(**OPTIONS)
@@ -323,6 +345,16 @@ def _turn(c, code, rival, root, room, w):
 # -- a scale ----------------------------------------------------------------------------------------------------------
 
 
+@register_jitable(**OPTIONS)  # not inlined: it is rarely called
+def measure(w, shape):
+    """Sum up ‖w‖² for w = s·v; updates shape in place."""
+    total = 0.0
+    for x in w.flat:
+        total += x * x
+    shape[SQ_LENGTH] = shape[SCALE] * shape[SCALE] * total
+    shape[DOUBT] = 0.0
+
+
 @register_jitable(**JIT)
 def leaves(s, shape):
     """Whether a step with this s takes the scale out of its range."""
@@ -331,33 +363,43 @@ def leaves(s, shape):
 
 
 @forms("tau scale", by_shape, **JIT)
-def must_pause(rule, step, second, w, shape):
+def must_pause(rule, step, second, sq_norm, w, shape):
     """Whether a step changes entries of w that the caller has not saved."""
     return False
 
 
 @must_pause.scale
-def _must_pause(rule, step, second, w, shape):
-    return step > 0.0 and shape[OWN] == 0.0 and leaves(second, shape)
+def _must_pause(rule, step, second, sq_norm, w, shape):
+    return step > 0.0 and shape[OWN] == 0.0 and (leaves(second, shape) or is_long(sq_norm, shape))
+
+
+@register_jitable(**JIT)
+def is_long(sq_norm, shape):
+    """Whether w is so long, also beside x, that all hypotheses should be made shorter."""
+    return shape[SQ_LENGTH] > LONG * max(1.0, sq_norm)
 
 
 @register_jitable(**OPTIONS)  # not inlined: it is rarely called
-def fold(readout, s, w, kept, shape):
-    """Multiply v by the scale and by s, so that the scale is 1 again; updates w, kept and shape in place."""
-    drop_sum(readout, w, kept, shape)
-    factor = s * shape[SCALE]
-    rescale(w, factor)
+def fold(readout, s, shorter, w, kept, shape):
+    """Multiply v by the scale and by s, so that the scale is 1 again; updates w, kept and shape in place.
+
+    shorter: a factor for all hypotheses, also for those of the past.
+    """
+    drop_sum(readout, shorter, w, kept, shape)
+    rescale(w, shorter * s * shape[SCALE])
     shape[SCALE], shape[SUM] = 1.0, 0.0
 
 
 @forms("last averaged", by_class("readout"), **JIT)
-def drop_sum(readout, w, kept, shape):
-    """Make the sum of hypotheses, SUM·v − kept, independent of v; updates kept in place."""
+def drop_sum(readout, shorter, w, kept, shape):
+    """Make the sum of hypotheses, SUM·v − kept, independent of v, and all of them shorter; updates kept in place."""
 
 
 @drop_sum.averaged
-def _drop_sum(readout, w, kept, shape):
+def _drop_sum(readout, shorter, w, kept, shape):
     subtract(w, kept, shape[SUM])
+    if shorter < 1.0:
+        rescale(kept, shorter)
 
 
 @forms("one several", by_axes("w"), **JIT)

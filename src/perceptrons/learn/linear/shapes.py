@@ -189,7 +189,9 @@ class Scaled(Along):
         state["scale"][entries.SUM] = state["scale"][entries.SCALE]
 
     def measure(self, state: State) -> None:
-        state["scale"][entries.SQ_LENGTH] = float((self.hypothesis(state) ** 2).sum())
+        with np.errstate(over="ignore"):  # the pass will say so
+            state["scale"][entries.SQ_LENGTH] = float((self.hypothesis(state) ** 2).sum())
+        state["scale"][entries.DOUBT] = 0.0
 
     def share_of_origin(self, state: State) -> float:
         return float(state["scale"][entries.ORIGIN])

@@ -70,6 +70,15 @@ class RowPoints:
         """The squared length of the longest point, or slightly more."""
         return sq_radius(self.rows)
 
+    def sq_lengths(self) -> list[Fraction]:
+        """The squared length of each point."""
+        found = []
+        for _, values in stored(self.rows):
+            ratios = [value.as_integer_ratio() for value in values]
+            common = max((below for _, below in ratios), default=1)  # denominators are powers of two
+            found.append(Fraction(sum((above * (common // below)) ** 2 for above, below in ratios), common**2))
+        return found
+
     def signs(self, row: int, rival: int) -> list[tuple[int, int]]:
         """The blocks of a constraint, with the factor of the point in each."""
         own = self.codes[row]
@@ -136,6 +145,10 @@ class KernelPoints(RowPoints):
     def sq_radius(self) -> Fraction:
         """The squared length of the longest point, or an upper bound on it."""
         return Fraction(float(self.rows.values.diagonal().max())) + self.error
+
+    def sq_lengths(self) -> list[Fraction]:
+        """The squared length of each point, if K is exact."""
+        return [Fraction(square) for square in self.rows.values.diagonal().tolist()]
 
     def sq_point(self, multipliers: Multipliers) -> Fraction:
         """‖Σ λ·z‖², or an upper bound on it."""
