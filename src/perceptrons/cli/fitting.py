@@ -23,7 +23,7 @@ from perceptrons.data.table.encoding import Encoding
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.fit import InMemory, Passes, Run
 from perceptrons.learn.labels import Array
-from perceptrons.learn.linear.defaults import VALUES, for_columns
+from perceptrons.learn.linear.defaults import for_columns, for_values
 from perceptrons.learn.linear.heaviest import with_heaviest_words
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.values import ValueLearner
@@ -66,7 +66,7 @@ class Result:
 def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
     """The options with defaults for a table with these columns, where the user chose nothing."""
     usual = for_columns(encoding) if given["estimator"] == "perceptron" else {}
-    usual = VALUES if given["estimator"] == REGRESSION else usual
+    usual = for_values(encoding) if given["estimator"] == REGRESSION else usual
     context = click.get_current_context(silent=True)
 
     def chosen(name: str) -> bool:
