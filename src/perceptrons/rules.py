@@ -401,7 +401,7 @@ class ALMA(NamedTuple):
 @register(
     "shifting",
     no_weights="its steps are shares of w. Use the rule 'perceptron', where a weight scales the step",
-    lam="how fast old examples fade: larger, faster",
+    lam="how fast old examples fade: above 1, recent ones count more than old ones",
 )
 class Shifting(NamedTuple):
     """The shifting perceptron (Cavallanti et al. 2007), for concepts that move: old examples fade.
@@ -410,7 +410,7 @@ class Shifting(NamedTuple):
     larger λ, recent steps count more than old ones, with a smaller one less.
     """
 
-    lam: float = 0.5
+    lam: float = 2.0
 
     def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
         if margin > 0.0 or sq_norm == 0.0:

@@ -13,7 +13,7 @@ from perceptrons import rules
 from perceptrons.learn.fit import Passes
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
-from perceptrons.models.feature_weights import feature_weights
+from perceptrons.models.learned import belief
 from perceptrons.models.parameters import COMMON, documented
 
 
@@ -55,7 +55,8 @@ class Perceptron(Classifier):
 
     Notes
     -----
-    There is no `predict_proba`: perceptron scores are not probabilities. If you need probabilities, calibrate them:
+    `predict_proba` exists for rules with a covariance, such as "arow". It is the model's own belief, not a frequency.
+    Scores of other rules are not probabilities. If you need frequencies, calibrate the scores:
     ``CalibratedClassifierCV(Perceptron(readout="averaged"))``.
 
     The same seed gives the same result on the same machine. Other processors may add numbers in a different order.
@@ -88,7 +89,8 @@ class Perceptron(Classifier):
     n_jobs: int | None = None
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
-    feature_weights = feature_weights
+    feature_weights = linear.feature_weights
+    predict_proba, predict_log_proba = belief.predict_proba, belief.predict_log_proba
     _new_learner = linear.new_learner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,

@@ -25,6 +25,10 @@ class Baseline(NamedTuple):
     def __str__(self) -> str:
         return f"baseline (always {self.label!r})"
 
+    @property
+    def how(self) -> str:
+        return f"which gives every row the label {self.label!r}"
+
 
 def baseline(labels: Sequence[Any], counts: Sequence[int]) -> Baseline:
     """The baseline for labels with their numbers of rows.
@@ -49,14 +53,14 @@ class Confusion:
         self.numbers = {label: number for number, label in enumerate(self.classes)}
         self.known = len(self.classes)
 
-    def add(self, y: Any, codes: Any) -> None:
-        """Count a batch of labels with the predicted class numbers."""
+    def numbers_of(self, y: Any) -> Any:
+        """The numbers of a batch of labels; labels that are new get the next ones."""
         labels, where = np.unique(y, return_inverse=True)
         for label in labels.tolist():
             if label not in self.numbers:
                 self.numbers[label] = self.known + len(self.strangers)
                 self.strangers.append(label)
-        self.count(np.array([self.numbers[label] for label in labels.tolist()], dtype=np.int64)[where], codes)
+        return np.array([self.numbers[label] for label in labels.tolist()], dtype=np.int64)[where]
 
     def count(self, truth: Any, codes: Any) -> None:
         """Count a batch of class numbers with the predicted ones."""
@@ -86,6 +90,10 @@ class Confusion:
     def n_known(self) -> int:
         """The number of rows with labels that the model knows."""
         return sum(count for (truth, _), count in self.pairs.items() if truth < self.known)
+
+    @property
+    def error(self) -> float:
+        return self.wrong / self.n_rows
 
     @property
     def wrong(self) -> int:
