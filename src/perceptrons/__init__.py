@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from perceptrons.models import (
         KernelPerceptron,
         PassiveAggressiveClassifier,
+        PassiveAggressiveRegressor,
         Perceptron,
         SequenceTagger,
         StructuredPerceptron,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KernelPerceptron",
     "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
     "Perceptron",
     "SequenceTagger",
     "StructuredPerceptron",

@@ -28,6 +28,7 @@ R = TypeVar("R")
 RULES: dict[str, Any] = {}
 KINDS = ("tau", "metric", "scale")
 CHOICES = {"covariance": ("diagonal", "full")}  # values of parameters that are not numbers
+PARALLEL = 1e-12  # sin² of the angle between two vectors that count as parallel
 CERTAIN = 1e-150  # a variance that is as good as 0: formulas divide by its square
 COVARIANCE = "full: all covariances, for some thousand features; diagonal: one variance per weight"
 
@@ -214,7 +215,7 @@ class CW(NamedTuple):
 class SCW1(NamedTuple):
     """SCW-I, soft confidence-weighted learning (Wang et al. 2012): CW with α = min(C, α of CW). A weight scales C."""
 
-    C: float = 1.0
+    C: float = 0.3
     eta: float = 0.75
     covariance: str = "diagonal"
 
@@ -240,7 +241,7 @@ class SCW2(NamedTuple):
     When m < φ√v: α = max(0, (−(2mn + φ²mv) + φ√(φ²m²v² + 4nv(n + vφ²)))/(2(n² + nvφ²))), n = v + 1/(2C).
     """
 
-    C: float = 1.0
+    C: float = 0.3
     eta: float = 0.75
     covariance: str = "diagonal"
 
@@ -366,7 +367,7 @@ class ROMMA(NamedTuple):
             return 1.0, 0.0
         both = sq_norm * sq_length
         apart = both - margin * margin
-        if margin >= both or apart <= 1e-12 * both:
+        if margin >= both or apart <= PARALLEL * both:
             return 0.0, 1.0 / sq_norm
         return (both - margin) / apart, sq_length * (1.0 - margin) / apart
 
@@ -401,15 +402,16 @@ class ALMA(NamedTuple):
 @register(
     "shifting",
     no_weights="its steps are shares of w. Use the rule 'perceptron', where a weight scales the step",
-    lam="how fast old examples fade: larger, faster",
+    lam="how fast old examples fade: above 1, recent ones count more than old ones",
 )
 class Shifting(NamedTuple):
     """The shifting perceptron (Cavallanti et al. 2007), for concepts that move: old examples fade.
 
-    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k).
+    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k). With λ = 1 it makes the predictions of the perceptron; with a
+    larger λ, recent steps count more than old ones, with a smaller one less.
     """
 
-    lam: float = 1.0
+    lam: float = 2.0
 
     def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
         if margin > 0.0 or sq_norm == 0.0:

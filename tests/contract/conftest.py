@@ -12,6 +12,7 @@ from structured_cases import Classes, tastes
 from perceptrons import (
     KernelPerceptron,
     PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
     Perceptron,
     SequenceTagger,
     StructuredPerceptron,
@@ -28,6 +29,12 @@ def vectors(labels):
     codes = random.integers(3, size=N)
     X = np.array([[6, 0, 0], [0, 6, 0], [0, 0, 6]])[codes] + random.integers(-2, 3, size=(N, 3))
     return X.astype(float), np.array(labels)[codes]
+
+
+def values():
+    """Values that are exactly linear in the features."""
+    X, _ = vectors("abc")
+    return X, X @ np.array([1.0, -2.0, 0.5]) + 3.0
 
 
 def sentences():
@@ -62,6 +69,11 @@ BAD_ROWS = (
     (np.ones((3, 3)), np.array(["a", "b"])),
     (np.array([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan]]), np.array(["b", "a"])),
 )
+BAD_VALUES = (
+    *((X, np.arange(float(len(y)))) for X, y in BAD_ROWS),
+    (np.ones((2, 3)), np.array([1.0, np.inf])),
+    (np.ones((2, 3)), np.array(["1", "two"])),
+)
 BAD_WORDS = (
     ([["da"], ["no"]], [["D"]]),
     ([["da"], ["no", "ve"]], [["X"], ["X"]]),
@@ -82,6 +94,8 @@ CASES = [
     Case(PassiveAggressiveClassifier(), words, BAD_ROWS),
     # One for all rules with parameters: the contract does not depend on the formula.
     Case(PassiveAggressiveClassifier(average=True, loss="squared_hinge"), words, BAD_ROWS),
+    Case(PassiveAggressiveRegressor(), values, BAD_VALUES),
+    Case(PassiveAggressiveRegressor(rule="arow", average=True), values, BAD_VALUES),
     Case(KernelPerceptron(), words, BAD_ROWS),
     Case(KernelPerceptron(readout="voted", kernel="poly"), words, BAD_ROWS),
     Case(KernelPerceptron(budget=20), words, BAD_ROWS),

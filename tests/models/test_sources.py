@@ -10,7 +10,7 @@ from sklearn.datasets import dump_svmlight_file
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron, load, save
 from perceptrons.data import DataError, cache, source
 from perceptrons.data.svmlight import SvmlightSource
-from perceptrons.learn import stream as streaming
+from perceptrons.learn import targets
 from perceptrons.learn.holdout import chosen
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.stream import Stream, summary
@@ -357,7 +357,7 @@ def test_an_interrupted_first_pass_leaves_a_model_that_knows_its_columns(tmp_pat
 
     model = Perceptron()
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(streaming, "encode", at_once)  # before anything is learned
+        patch.setattr(targets, "encode", at_once)  # before anything is learned
         model.fit(source(path, target="y"))
     assert model.n_features_in_ == 4 and model.n_seen_ == 0
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from naive import augmented
 from naive_shapes import scaled_step
-from shape_cases import LAYOUTS, NAMES, close, data, estimator, joined
+from shape_cases import LAYOUTS, METRIC, NAMES, close, data, estimator, joined, state_of
 
 from perceptrons import Perceptron
 from perceptrons.rules import ALMA, ROMMA, Margin, Shifting, Uneven
@@ -142,7 +142,8 @@ def test_noise_makes_romma_long_but_never_fail(readout):
         assert model.n_updates_ == updates and (shorter < 1e-20) == (np.linalg.norm(w) > 1e65)
         close(joined(model)[0], expected * shorter, 1e-7)
     model = Perceptron(rule="romma", readout=readout).partial_fit(X, y)
-    assert np.isfinite(joined(model)).all() and model.n_seen_ == 30_000 and np.isfinite(model.margin_bound_)
+    assert np.isfinite(joined(model)).all() and model.n_seen_ == 30_000
+    assert np.isfinite(model._learner.totals.array).all() and 0 < model.margin_bound_ < 1e-6
 
 
 @pytest.mark.parametrize("name", ["romma", "alma", "shifting"])
@@ -153,5 +154,32 @@ def test_margin_bounds_hold(name):
     best = np.array([1.0, -1.0, 0.5, 2.0])
     X, y = (part[np.abs(X @ best) > 0.3] for part in (X, NAMES[(X @ best > 0).astype(int)]))
     margin = (np.abs(X @ best) / np.linalg.norm(best)).min()
-    model = estimator(name, fit_intercept=False, max_iter=3).fit(X, y)
-    assert model.margin_bound_ >= margin
+    model = estimator(name, fit_intercept=False, max_iter=2, warm_start=True).fit(X, y)
+    assert margin <= model.margin_bound_ < 10 * margin
+    assert model.fit(X, y).margin_bound_ >= margin
+    start = estimator(name, fit_intercept=False, max_iter=2).fit(X, y, coef_init=[-best])
+    assert start.margin_bound_ >= margin
+
+
+@pytest.mark.parametrize("name", METRIC)
+def test_rules_with_a_metric_prove_no_margin(name):
+    """So the size of `tol` plays no part."""
+    X, y, _ = data(2)
+    one, other = (estimator(name, max_iter=40, tol=tol).fit(X, y) for tol in (0.5, 1e-9))
+    assert one.margin_bound_ == np.inf
+    assert joined(one).tolist() == joined(other).tolist()
+
+
+def test_uneven_margins_are_for_two_classes():
+    X, y, _ = data(3)
+    for method in ("fit", "partial_fit"):
+        with pytest.raises(
+            ValueError, match=r"the rule Uneven does not combine with .*: it has a margin for each of two"
+        ):
+            getattr(Perceptron(rule="uneven"), method)(X, y)
+    two = y != NAMES[2]
+    model = Perceptron(rule="uneven").partial_fit(X[two], y[two])
+    before = state_of(model)
+    with pytest.raises(ValueError, match="the rule Uneven does not combine"):
+        model.partial_fit(X, y)
+    assert state_of(model) == before

@@ -18,6 +18,7 @@ from perceptrons.core.linear import shapes as entries
 from perceptrons.data.svmlight import SvmlightSource
 from perceptrons.rules import RULES, Shifting, kind_of
 from perceptrons.structures import Ranking
+from perceptrons.theory import trace
 
 WAYS = pytest.mark.parametrize("kind", KINDS)
 CUTS = st.sets(st.integers(1, 23), max_size=6).map(sorted)
@@ -293,6 +294,8 @@ def test_what_does_not_combine_says_why(name):
         SequenceTagger(rule=name).fit([["a", "b"]], [["X", "Y"]])
     with pytest.raises(ValueError, match=known):
         StructuredPerceptron(Ranking(), rule=name).fit([[[0.0, 1.0], [1.0, 0.0]]], [[1, 0]])
+    with pytest.raises(ValueError, match=known):
+        trace(Perceptron(rule=name), X, y)
 
 
 @WAYS

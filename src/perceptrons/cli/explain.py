@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -9,9 +11,11 @@ import numpy as np
 
 from perceptrons.cli import output, reading
 from perceptrons.cli.inspect import name_of, short
+from perceptrons.cli.telling.values import amount
 from perceptrons.data import Rows, Source
-from perceptrons.learn.linear.contributions import direction, explained
+from perceptrons.learn.linear.contributions import Explained, direction, explained
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.stream import fitting
 from perceptrons.shown import aligned
 from perceptrons.store.format import ModelFileError
@@ -44,7 +48,8 @@ def command(
     A linear model adds up value times weight of each feature, and its bias: the sum is the score that `perceptrons
     predict --scores` prints. If training scaled the columns, weights multiply scaled values: 1 is one standard
     deviation above the mean. With two classes, positive contributions speak for the second. With three or more, values
-    are multiplied by the difference of two classes' weights, unless --class names one class.
+    are multiplied by the difference of two classes' weights, unless --class names one class. For a model of values
+    (train --regression), the sum is the predicted value.
     """
     saved = reading.classifier_in(model, "taggers score whole sentences; use perceptrons tag predict")
     learner = linear(saved, model)
@@ -52,6 +57,10 @@ def command(
     found = row_of(source, row, saved.n_features)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = learner.decide(learner.scaled(found))
+        if isinstance(learner, ValueLearner):
+            predicted = float(learner.predict(scores)[0])
+            told = {"model": model, "data": source.name, "row": row, "predicted": predicted}
+            return tell(told | facts(saved, learner, in_values(learner, found), top), as_json, show_value)
         code = int(learner.predict(scores)[0])
         of, against = compared(saved, scores[0], code, label)
         terms = explained(learner, found, direction(learner, of, against))
@@ -68,6 +77,22 @@ def command(
         ),
         "class": classes[of],
         "against": None if against is None else classes[against],
+        **facts(saved, learner, terms, top),
+    }
+    tell(summary, as_json, partial(show, two=len(classes) == 2))
+
+
+def tell(summary: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
+    """Print the facts."""
+    if as_json:
+        output.as_json(summary)
+    else:
+        show(summary)
+
+
+def facts(saved: Saved, learner: LinearLearner, terms: Explained, top: int) -> dict[str, Any]:
+    """The terms of a score, the `top` largest one by one."""
+    return {
         "total": terms.total,
         "intercept": terms.intercept,
         "features": len(terms.terms),
@@ -79,10 +104,12 @@ def command(
         ],
         "others": float(np.sum([term.amount for term in terms.terms[top:]])),
     }
-    if as_json:
-        output.as_json(summary)
-    else:
-        show(summary, two=len(classes) == 2)
+
+
+def in_values(learner: ValueLearner, row: Rows) -> Explained:
+    """The terms of a predicted value, in its unit: centre + spread·(w·z + b)."""
+    terms = explained(learner, row, learner.weights * learner.unit.spread)
+    return terms._replace(intercept=terms.intercept + learner.unit.centre)
 
 
 def linear(saved: Saved, path: str) -> LinearLearner:
@@ -139,6 +166,18 @@ def show(summary: dict[str, Any], two: bool) -> None:
     else:
         output.say(f"score of {summary['class']}: {summary['total']:.6g}")
     output.say()
+    show_terms(summary)
+
+
+def show_value(summary: dict[str, Any]) -> None:
+    """Print the facts about a predicted value for people."""
+    output.heading(f"{summary['data']}, row {summary['row']}: {amount(summary['predicted'])}")
+    output.say()
+    show_terms(summary)
+
+
+def show_terms(summary: dict[str, Any]) -> None:
+    """Print the table of contributions."""
     shown = summary["contributions"]
     names = [short(each["name"]) for each in shown]
     keys = [key for key in ("value", "scaled") if shown and key in shown[0]]

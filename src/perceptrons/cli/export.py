@@ -23,10 +23,10 @@ from perceptrons.store.saved import Saved
 def command(model: str, path: str) -> None:
     """Write MODEL as an ONNX file, for programs without Python.
 
-    The graph takes X, float32 of shape (rows, features), and returns label and scores, like predict. For a model of
-    tables, it takes each column as an input of shape (rows, 1): numbers are double, categories text. If words or
-    categories were hashed, it takes the encoded features, because ONNX cannot hash. Voted models and taggers cannot be
-    exported.
+    The graph takes X, float32 of shape (rows, features), and returns label and scores, or value in regression. For a
+    model of tables, it takes each column as an input of shape (rows, 1): numbers are double, categories text. If words
+    or categories were hashed, it takes the encoded features, because ONNX cannot hash. Voted models and taggers cannot
+    be exported.
 
     \b
       perceptrons export spam.perceptron --onnx spam.onnx

@@ -16,18 +16,21 @@ from perceptrons.cli.telling.confusion import Baseline, Confusion, baseline
 from perceptrons.cli.telling.passes import Telling
 from perceptrons.cli.telling.report import how_text
 from perceptrons.cli.telling.tuning import TellingTuning
+from perceptrons.cli.telling.values import Dull, Off, TellingValues
 from perceptrons.data import Rows, Source
 from perceptrons.data.cache import Cached
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.fit import InMemory, Passes, Run
 from perceptrons.learn.labels import Array
-from perceptrons.learn.linear.defaults import for_columns
+from perceptrons.learn.linear.defaults import for_columns, for_values
 from perceptrons.learn.linear.heaviest import with_heaviest_words
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.scale.scaling import with_means
 from perceptrons.learn.stream import Stream, Watched
+from perceptrons.learn.targets import Classes, Targets, Values
 from perceptrons.learn.task import Beside, Request, Task, from_whole_source, train_on_source
 from perceptrons.learn.tuning import Tuned, tune
 from perceptrons.store.saved import Saved
@@ -37,6 +40,9 @@ ESTIMATORS = {
     "passive-aggressive": "PassiveAggressiveClassifier",
     "kernel": "KernelPerceptron",
 }
+REGRESSION = "regression"  # takes the place of --estimator with --regression
+NAMES = {**ESTIMATORS, REGRESSION: "PassiveAggressiveRegressor"}
+BY_LOSS = ("passive-aggressive", REGRESSION)  # training ends when the loss stops falling
 LOADED = 1 << 29  # bytes of weights that any file may ask for when it is loaded
 OF_KERNELS = ("kernel", "gamma", "degree", "coef0", "budget")  # options of the kernel estimator only
 SMALL = 1 << 24  # bytes of files that are parsed once more after training, to show how good the model is
@@ -50,15 +56,17 @@ class Result:
     run: Run
     n_rows: int  # rows learned from in each pass
     training: float | None  # error of the final model on those rows, if it is cheap to compute
-    confusion: Confusion | None  # of the final model on held-out rows, else on those it has learned from
+    confusion: Confusion | Off | None  # of the final model on held-out rows, else on those it has learned from
     compared_on: str  # which rows these are
-    baseline: Baseline | None  # on the same rows, or on those learned from; None if no pass has ended
+    baseline: Baseline | Dull | None  # on the same rows, or on those learned from; None if no pass has ended
+    online: float | None = None  # error in the last pass; None if it is not comparable with that of the baseline
     tuning: Tuned | None = None  # how the options were chosen, with --tune
 
 
 def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
     """The options with defaults for a table with these columns, where the user chose nothing."""
     usual = for_columns(encoding) if given["estimator"] == "perceptron" else {}
+    usual = for_values(encoding) if given["estimator"] == REGRESSION else usual
     context = click.get_current_context(silent=True)
 
     def chosen(name: str) -> bool:
@@ -83,7 +91,8 @@ def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
 def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Result:
     """Train the model that the options describe."""
     request, beside = request_of(given, bar), beside_of(given)
-    telling = Telling(how_text(ESTIMATORS[given["estimator"]], params(given, None)), given, bar, quiet)
+    tell = TellingValues if given["estimator"] == REGRESSION else Telling
+    telling = tell(how_text(NAMES[given["estimator"]], params(given, None)), given, bar, quiet)
     if given["estimator"] == "kernel" or READOUTS[given["readout"]].weighs_all_rows:
         task = from_whole_source(request(), source, beside)
         run = task.told(telling)
@@ -94,18 +103,27 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -
     telling.end(task, run)
     learned, held_out = run.afterwards(lambda: confusions(task)) or (None, None)
     found = learned if held_out is None else held_out
-    labels = [output.label(label) for label in task.classes.tolist()]
-    counts = task.material.counts if isinstance(task.material, Stream) else None
-    expected = baseline(labels, counts.tolist()) if found is None and counts is not None else None
+    labels = given["estimator"] != REGRESSION
     return Result(
         saved(task, run, given),
         run,
         task.material.n_rows,
-        None if learned is None else learned.wrong / learned.n_rows,
+        None if learned is None else learned.error,
         found,
         "training rows" if held_out is None else "held-out rows",
-        expected if found is None else found.baseline,
+        baseline_of(task) if found is None else found.baseline,
+        run.mistakes[-1] / task.material.n_rows if labels and run.mistakes and task.material.n_rows else None,
     )
+
+
+def baseline_of(task: Task) -> Baseline | Dull | None:
+    """The baseline on the rows learned from, as far as the first pass tells."""
+    targets, material = task.targets, task.material
+    if not isinstance(material, Stream) or material.counts is None:
+        return None
+    if isinstance(targets, Values):
+        return None if targets.unit is None or targets.deviation is None else Dull(targets.unit.mean, targets.deviation)
+    return baseline([output.label(label) for label in targets.classes.tolist()], material.counts.tolist())
 
 
 def tuned(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -> Tuned:
@@ -134,6 +152,7 @@ def request_of(given: dict[str, Any], bar: output.Bar) -> Callable[[], Request]:
             np.random.RandomState(given["seed"]),
             shuffle=not given["no_shuffle"],
             share=reading.share_of(given["validation"]),
+            targets=Values() if given["estimator"] == REGRESSION else Classes(),
             class_weight=lambda classes: by_label(given["class_weight"], classes),
             reads_all=given["class_weight"] is not None,
             centred=not given["no_intercept"],
@@ -142,7 +161,7 @@ def request_of(given: dict[str, Any], bar: output.Bar) -> Callable[[], Request]:
 
     def watch(read: Source, rows: int, mistakes: int) -> None:
         bar.source = read
-        bar(rows, mistakes)
+        bar(rows, None if given["estimator"] == REGRESSION else mistakes)
 
     return request
 
@@ -160,7 +179,7 @@ def _passes(given: dict[str, Any]) -> Passes:
     stall = None if given["budget"] is None else least
     best = training.keeps_best(given)
     passes = Passes(given["passes"], given["tol"] or None, None, given["patience"], best, stall, least=least)
-    return passes.by_loss() if given["estimator"] == "passive-aggressive" else passes
+    return passes.by_loss() if given["estimator"] in BY_LOSS else passes
 
 
 def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
@@ -171,8 +190,11 @@ def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
         model = KernelPerceptron(**params(given, None))
         return lambda rows, n_classes: model._new_learner(model._settings(), rows, n_classes)
 
+    values = given["estimator"] == REGRESSION
+    make, own = (ValueLearner, {"epsilon": given["epsilon"]}) if values else (LinearLearner, {})
+
     def linear(rows: Rows, n_classes: int) -> LinearLearner:
-        return LinearLearner(
+        return make(
             rule_of(given),
             given["readout"],
             n_features=rows.n_features,
@@ -180,6 +202,7 @@ def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
             fit_intercept=not given["no_intercept"],
             intercept_scaling=given["intercept_scaling"] or 1.0,
             dense=rows.indices is None,
+            **own,
         )
 
     return linear
@@ -197,9 +220,11 @@ def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
         **training.params(given, reading.share_of(given["validation"])),
         "fit_intercept": not given["no_intercept"],
         "tol": given["tol"] or None,
-        "class_weight": class_weight,
     }
     rule = rule_of(given)
+    if given["estimator"] == REGRESSION:
+        return found | {"rule": rule, "epsilon": given["epsilon"], "average": READOUTS[given["readout"]].sums}
+    found["class_weight"] = class_weight
     if given["estimator"] == "passive-aggressive":
         assert isinstance(rule, rules.PA1)
         return found | {"C": rule.C, "average": READOUTS[given["readout"]].sums}
@@ -217,27 +242,36 @@ def by_label(class_weight: Any, classes: Array) -> Any:
     return {spelled.get(name, name): weight for name, weight in class_weight.items()}
 
 
-def confusions(task: Task) -> tuple[Confusion | None, Confusion | None]:
+def comparison(targets: Targets) -> Any:
+    """Nothing compared yet, and a function that adds codes and predictions to it."""
+    if isinstance(targets, Values):
+        off = Off(0.0 if targets.unit is None else targets.unit.mean)
+        return off, lambda codes, guesses: off.add(targets.decode(codes), guesses)
+    confusion = Confusion(targets.classes.tolist())
+    return confusion, confusion.count
+
+
+def confusions(task: Task) -> tuple[Any, Any]:
     """Compare predictions with labels: of the rows learned from, if they are quickly read; and of held-out rows."""
-    learner, material, classes = task.learner, task.material, task.classes.tolist()
-    learned, held_out = Confusion(classes), Confusion(classes)
+    learner, material = task.learner, task.material
+    (learned, count), (held_out, count_held_out) = comparison(task.targets), comparison(task.targets)
     if isinstance(material, Stream):
         assert isinstance(learner, LinearLearner)
         again = material.share or is_quick(material.source)
         for codes, guesses, held in material.predictions(learner) if again else ():
-            learned.count(codes if held is None else codes[~held], guesses if held is None else guesses[~held])
+            count(codes if held is None else codes[~held], guesses if held is None else guesses[~held])
             if held is not None:
-                held_out.count(codes[held], guesses[held])
+                count_held_out(codes[held], guesses[held])
         if isinstance(task.held_out, Watched):
             for codes, guesses in task.held_out.predictions():
-                held_out.count(codes, guesses)
+                count_held_out(codes, guesses)
     else:
         assert isinstance(material, InMemory)
         examples = material.examples
         learned_from = examples if examples.weight is None else examples.take(examples.weight > 0)
-        learned.count(learned_from.codes, learner.predict(learner.decide(learned_from.rows)))
+        count(learned_from.codes, learner.predict(learner.decide(learned_from.rows)))
         if task.kept is not None:
-            held_out.count(task.kept.codes, learner.predict(learner.decide(task.kept.rows)))
+            count_held_out(task.kept.codes, learner.predict(learner.decide(task.kept.rows)))
     return learned if learned.n_rows else None, held_out if held_out.n_rows else None
 
 
@@ -270,5 +304,7 @@ def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
         "n_rows": task.material.n_rows,
         "stop": run.stop,
     }
-    settings = params(given, by_label(given["class_weight"], task.classes))
-    return Saved(ESTIMATORS[given["estimator"]], settings, task.learner, task.classes, width, named, report, encoding)
+    settings = params(given, by_label(given["class_weight"], task.targets.classes))
+    return Saved(
+        NAMES[given["estimator"]], settings, task.learner, task.targets.classes, width, named, report, encoding
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,12 @@ import numpy as np
 from perceptrons.cli import output
 from perceptrons.cli.telling.report import WHY, chosen, finite, proved, settings, size
 from perceptrons.cli.telling.tuning import rule_text
+from perceptrons.cli.telling.values import amount
 from perceptrons.learn.fit import AnyLearner
 from perceptrons.learn.linear.heaviest import heaviest
 from perceptrons.learn.linear.heaviest import name_of as known_name
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.shown import aligned
 from perceptrons.store.saved import Saved, read
 from perceptrons.store.values import rule_from, to_json
@@ -37,7 +40,8 @@ def command(model: str, top: int, as_json: bool) -> None:
 
     With two classes, a positive weight speaks for the second; with three or more, each class has its own weights. If
     training scaled the features, weights are listed per unit of a column and per spread, its standard deviation; the
-    latter can be compared with each other.
+    latter can be compared with each other. In regression, a weight is what one unit, or one spread, of the feature adds
+    to the value.
     Kernel models have support rows instead of weights. Taggers have weights for each label and for each pair of
     consecutive labels.
 
@@ -70,6 +74,8 @@ def describe(saved: Saved, path: str, top: int) -> dict[str, Any]:
         "columns": None if saved.encoding is None else _columns(saved.encoding),
         "rows_of_passes": report.get("n_rows"),
     }
+    if isinstance(learner, ValueLearner):
+        summary |= {"unit": learner.unit._asdict(), "epsilon": learner.epsilon * learner.unit.spread}
     if isinstance(learner, LinearLearner):
         return summary | _linear(saved, learner, top)
     from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
@@ -118,13 +124,13 @@ def _linear(saved: Saved, learner: LinearLearner, top: int) -> dict[str, Any]:
     if not np.isfinite(weights).all():
         raise ValueError("the weights of the readout exceed the range of floats")
     raw, bias = learner.per_unit(weights)
-    table = weights[:-1].reshape(saved.n_features, -1)
+    table = learner.per_spread(weights).reshape(saved.n_features, -1)
     largest = [
         [_feature(saved, j, float(one[j]), float(scaled[j])) for j in heaviest(scaled, top)]
         for scaled, one in zip(table.T, raw.reshape(saved.n_features, -1).T, strict=True)
     ]
     two = len(saved.classes) == 2
-    labels = [output.label(label) for label in saved.classes.tolist()][-len(largest) :]
+    labels = [output.label(label) for label in saved.classes.tolist()][-len(largest) :] or [None]  # values have none
     found = [
         {"class": label, "intercept": float(b), "features": features}
         for label, b, features in zip(labels, bias, largest, strict=True)
@@ -155,8 +161,8 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
     output.heading(f"{summary['model']}: {summary['estimator']}, {size(summary['bytes'])}")
     rule = rule_text(rule_from(summary["rule"]))
     facts: list[tuple[str, Any]] = [
-        ("classes", f"{len(classes):,} ({output.listed(classes, SHOWN)})"),
-        ("features", f"{summary['features']:,}" + _told(summary["columns"])),
+        _predicts(summary) if "unit" in summary else ("classes", f"{len(classes):,} ({output.listed(classes, SHOWN)})"),
+        ("features", f"{summary['features']:,}" + _told(summary["columns"], "unit" not in summary)),
         ("rule", rule),
         ("readout", summary["readout"]),
     ]
@@ -176,26 +182,35 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
         budget = f", of at most {summary['budget']:,}" if summary["budget"] else ""
         facts.append(("support rows", f"{summary['support']:,}{budget} ({per_class})"))
     facts.append(("parameters", ", ".join(others)))
-    output.facts(facts + facts_of_training(summary, "rows"))
+    output.facts(facts + facts_of_training(summary, "rows", amount if "unit" in summary else output.percent))
     if "heaviest" in summary:
         _features(summary)
 
 
-def _told(columns: dict[str, Any] | None) -> str:
+def _predicts(summary: dict[str, Any]) -> tuple[str, str]:
+    """What a model of values predicts."""
+    columns, unit = summary["columns"], summary["unit"]
+    target = f"{columns['target']!r}" if columns is not None and columns["target"] else "values"
+    return "predicts", f"{target}, mean {amount(unit['mean'])}; errors up to {amount(summary['epsilon'])} are no loss"
+
+
+def _told(columns: dict[str, Any] | None, labelled: bool = True) -> str:
     """Describe the columns of tables in a few words."""
     if columns is None:
         return ""
     kinds = {"numbers": "numbers", "categories": "categories", "texts": "text"}
     parts = [f"{len(columns[kind]):,} of {name}" for kind, name in kinds.items() if columns[kind]]
-    return f" from columns: {', '.join(parts)}; labels in {columns['target']!r}"
+    return f" from columns: {', '.join(parts)}" + (f"; labels in {columns['target']!r}" if labelled else "")
 
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any]]:
-    """How the model was trained, with the results. `what`: what its examples are called."""
+def facts_of_training(
+    summary: dict[str, Any], what: str, shown: Callable[[float], str] = output.percent
+) -> list[tuple[str, Any]]:
+    """How the model was trained, with the results. what: what its examples are called. shown: formats errors."""
     trained, mistakes, rows = summary["trained"], summary["mistakes_of_passes"], summary.get("rows_of_passes")
     facts: list[tuple[str, Any]] = []
     if trained.get("files"):
@@ -210,8 +225,10 @@ def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any
     if mistakes:
         state = "converged" if summary["converged"] else "not converged"
         reason = WHY.get(summary["stopped"] or "")
-        facts.append(("passes", f"{summary['passes']:,}, {state}" + (f": {reason}" if reason else "")))
+        state = f"{summary['passes']:,}" if "unit" in summary else f"{summary['passes']:,}, {state}"
+        facts.append(("passes", state + (f": {reason}" if reason else "")))
         title = "mistakes" if what == "rows" else f"{what.removesuffix('s')} mistakes"
+        title = "off by > epsilon" if "unit" in summary else title
         facts.append((title, _listed([f"{count:,}" for count in mistakes])))
     if summary.get("token_mistakes_of_passes"):
         wrong = [f"{count:,}" for count in summary["token_mistakes_of_passes"]]
@@ -220,14 +237,14 @@ def facts_of_training(summary: dict[str, Any], what: str) -> list[tuple[str, Any
         facts.append(("passes", "interrupted in pass 1"))
     errors = summary["held_out_errors"]
     if errors:
-        facts.append(("held-out error", _listed([output.percent(error) for error in errors])))
+        facts.append(("held-out MAE" if "unit" in summary else "held-out error", _listed([shown(e) for e in errors])))
     counts = [
         (summary["seen"], what.removesuffix("s")),
         (summary["mistakes"], "mistake"),
         (summary["updates"], "update"),
     ]
     seen, wrong_ones, updates = (output.count(*each) for each in counts)
-    facts.append(("total", f"{seen} seen, {wrong_ones}, {updates}"))
+    facts.append(("total", f"{seen} seen, {updates}" if "unit" in summary else f"{seen} seen, {wrong_ones}, {updates}"))
     if summary["margin_bound"] is not None:
         facts.append(("proved", proved(summary["margin_bound"], summary["radius"], what)))
     return facts
@@ -249,7 +266,7 @@ def _features(summary: dict[str, Any]) -> None:
     output.say()
     output.say(f"largest weights of {summary['weights_of']}; {kept}")
     for entry in found[:SHOWN]:
-        if other is None:
+        if other is None and entry["class"] is not None:
             output.say()
             output.heading(f"class {entry['class']}")
         weights = [each["weight"] for each in entry["features"]] + [entry["intercept"]]

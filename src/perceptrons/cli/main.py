@@ -38,6 +38,7 @@ OPTIONS = {  # command-line spelling of settings of sources
     r"\bcategorical=\['([^']*)'\]": r"--categorical '\1'",
     r"\bna=\['([^']*)'\]": r"--na '\1'",
     r"\bencoding='([^']*)'": r"--encoding \1",
+    r"\bregression=True\b": "--regression",
     r"\bheader=True\b": "--header",
     r"\bquotes=False\b": "--no-quotes",
     r"\bzero_based=False\b": "--one-based",

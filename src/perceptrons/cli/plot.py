@@ -11,8 +11,10 @@ import numpy as np
 
 from perceptrons.cli import output, reading
 from perceptrons.data import Source
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.stream import fitting
 from perceptrons.store.estimators import restored
+from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import read
 
 KINDS = ["boundary", "mistakes", "margins", "proof"]
@@ -48,6 +50,8 @@ def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: An
       perceptrons plot m.perceptron test.svm -o boundary.png
     """
     saved = read(model) if kind == "mistakes" else reading.classifier_in(model, "taggers have --kind mistakes only")
+    if isinstance(getattr(saved, "learner", None), ValueLearner):
+        raise ModelFileError(f"{model} holds a {saved.estimator}: pictures show classes, and it predicts values")
     if kind != "mistakes" and not data:
         raise click.UsageError(f"--kind {kind} needs rows: name the files as DATA")
     try:

@@ -13,8 +13,11 @@ from perceptrons.cli.telling import guesses
 from perceptrons.cli.telling.belief import refuse_without_belief
 from perceptrons.data import Source
 from perceptrons.learn.linear.belief import probabilities
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.stream import fitting
 from perceptrons.store.saved import Saved
+
+Codes = Callable[[], list[Any]]  # predictions: numbers of classes, or values
 
 
 @click.command(
@@ -46,7 +49,7 @@ from perceptrons.store.saved import Saved
 def command(
     model: str, data: tuple[str, ...], scores: bool, proba: bool, path: str | None, as_json: bool, **given: Any
 ) -> None:
-    """Print the prediction of MODEL for each row of DATA, one per line.
+    """Print the prediction of MODEL for each row of DATA, one per line: its label, or its value in regression.
 
     With two classes, a score above 0 means the second. With three or more, the highest score wins, and the first line
     of scores has the names of the classes. Scores of voted models are shares of votes. Probabilities (--proba) are the
@@ -59,6 +62,11 @@ def command(
       zcat new.svm.gz | perceptrons predict m.perceptron - --scores -o scores.txt
     """
     saved = reading.classifier_in(model, "use perceptrons tag predict")
+    values = isinstance(saved.learner, ValueLearner)
+    if (scores or proba) and values:
+        raise click.UsageError(
+            f"--{'scores' if scores else 'proba'} needs a model of classes: this one predicts values"
+        )
     if proba and scores:
         raise click.UsageError("--scores and --proba exclude each other: --proba --json prints both")
     if proba:
@@ -78,7 +86,7 @@ def command(
         bar.clear()
     guesses.lacked(source)
     if path is not None and not as_json:
-        what = "scores" if scores else "probabilities" if proba else "labels"
+        what = "scores" if scores else "probabilities" if proba else "values" if values else "labels"
         output.say(f"{what} of {output.count(done, 'row')} written to {path}", err=True)
 
 
@@ -86,7 +94,10 @@ def lines(saved: Saved, source: Source, scores: bool, as_json: bool, proba: bool
     """Yield lines of text and how many rows they cover, batch by batch."""
     classes = [output.label(label) for label in saved.classes.tolist()]
     columns = proba or (scores and len(classes) > 2)  # under the names of the classes
+    write: Callable[[list[Any], Any, Codes, Any], str]
     write = _objects if as_json else _columns if scores or proba else _labels
+    if isinstance(saved.learner, ValueLearner):
+        write = _value_objects if as_json else _values
     n_rows = 0
     if not as_json and (columns or not scores):
         output.on_one_line(classes, tabs=not columns)
@@ -105,9 +116,6 @@ def lines(saved: Saved, source: Source, scores: bool, as_json: bool, proba: bool
         raise ValueError(f"{source.name} has no rows")
 
 
-Codes = Callable[[], list[int]]
-
-
 def _labels(classes: list[Any], scores: Any, codes: Codes, believed: Any) -> str:
     names = [f"{label}\n" for label in classes]
     return "".join([names[code] for code in codes()])
@@ -117,6 +125,14 @@ def _columns(classes: list[Any], numbers: Any, codes: Codes, believed: Any) -> s
     if numbers.shape[1] == 1:
         return "".join([f"{number!r}\n" for number in numbers[:, 0].tolist()])
     return "".join(["\t".join(map(repr, line)) + "\n" for line in numbers.tolist()])
+
+
+def _values(classes: list[Any], scores: Any, values: Codes, believed: Any) -> str:
+    return "".join([f"{value!r}\n" for value in values()])
+
+
+def _value_objects(classes: list[Any], scores: Any, values: Codes, believed: Any) -> str:
+    return "".join([json.dumps({"value": value}) + "\n" for value in values()])
 
 
 def _objects(classes: list[Any], scores: Any, codes: Codes, believed: Any) -> str:

@@ -113,7 +113,7 @@ SCALING = [
         type=click.Choice(SCALES),
         default="auto",
         help="Bring numbers to one scale. auto: columns of tables, and features of svmlight and NumPy files if their "
-        "sizes are far apart; standard: always; none: never.",
+        "sizes are far apart, or with --regression; standard: always; none: never.",
     )
 ]
 CACHING = [
@@ -173,6 +173,7 @@ def opened(data: Any, given: dict[str, Any], like: Any = None, known: dict[str, 
         if like is not None:
             settings["like"] = like
         else:
+            settings["regression"] = bool(given.get("regression"))
             settings |= {name: given[name] or () for name in ("drop", "text", "numeric")}
             settings["categorical"] = "auto" if given["categorical"] is None else given["categorical"]
     made: Source = source(list(data), format=kind, cache=cache, scale=given.get("scale", "auto"), **settings)

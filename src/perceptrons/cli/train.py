@@ -8,11 +8,20 @@ from typing import Any
 import click
 
 from perceptrons.cli import output, reading, training
-from perceptrons.cli.fitting import ESTIMATORS, OF_KERNELS, columns_of, has_many_zeros, settled, train, tuned
-from perceptrons.cli.telling import guesses
+from perceptrons.cli.fitting import (
+    ESTIMATORS,
+    OF_KERNELS,
+    REGRESSION,
+    columns_of,
+    has_many_zeros,
+    settled,
+    train,
+    tuned,
+)
+from perceptrons.cli.telling import guesses, report, values
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.passes import Reader
-from perceptrons.cli.telling.report import describe, show
+from perceptrons.learn.linear.values import RULES_OF_VALUES
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.tuning import Tuned
 from perceptrons.store.saved import write
@@ -40,9 +49,11 @@ def width(context: Any, parameter: Any, text: str) -> str | float:
 
 
 GROUPS = {
-    "Common options": ("path", "target", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
+    "Common options": (
+        *("path", "target", "regression", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
+    ),
     "Learning": (
-        *("scale", "estimator", "rule", *training.parameters(), "readout", "class_weight"),
+        *("scale", "estimator", "rule", *training.parameters(), "epsilon", "readout", "class_weight"),
         *("no_intercept", "intercept_scaling", "keep", "patience", "tol", "seed", "no_shuffle"),
     ),
     "Kernel (--estimator kernel)": OF_KERNELS,
@@ -75,6 +86,20 @@ GROUPS = {
     help="Which weight vector makes predictions.  [default: averaged; last with --budget]",
 )
 @reading.options(training.options("rows"))
+@click.option(
+    "--regression",
+    is_flag=True,
+    help="Predict the numbers of --target, not classes: a PassiveAggressiveRegressor with rule pa1, pa2, pa or arow. "
+    "Reports the mean absolute error and R².",
+)
+@click.option(
+    "--epsilon",
+    type=click.FloatRange(0),
+    metavar="X",
+    default=0.1,
+    help="Regression: errors up to X are no loss. X is in standard deviations of the target, as C and r are, because "
+    "the target is brought to one scale for learning; with --scale none, all are in the unit of the target.",
+)
 @click.option(
     "--tune",
     is_flag=True,
@@ -112,6 +137,7 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
     \b
       perceptrons train adult.csv --target income -m m.perceptron --validation 0.1
       perceptrons train mail.csv --target label --text subject,body -m spam.perceptron
+      perceptrons train houses.csv --target price --regression -m houses.perceptron --validation 0.1
       perceptrons train train.svm -m m.perceptron --passes 1
 
     Columns of numbers in tables are centred and divided by their standard deviation, so that a column in the thousands
@@ -124,6 +150,9 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
     """
     begun = time.perf_counter()
     reading.share_of(given["validation"])  # refuse a wrong share before any work
+    if given["regression"]:
+        check_regression(given)
+        given["estimator"] = REGRESSION
     check(settled(given, columns_of(None, given)))
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
@@ -154,11 +183,12 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
     result.saved.trained = training.noted(source.paths, learning, source=known, rows=result.n_rows)
     with output.naming(path):
         write(result.saved, path, drop_zeros=given["drop_zeros"] or has_many_zeros(result.saved))
-    summary = describe(result, source, path, learning, time.perf_counter() - begun)
+    telling = values if given["regression"] else report
+    summary = telling.describe(result, source, path, learning, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
     elif not quiet:
-        show(result, summary)
+        telling.show(result, summary)
         guesses.lacked(source, told)
     result.run.resume_interrupt()
 
@@ -170,9 +200,27 @@ def chosen(found: Tuned, given: dict[str, Any]) -> dict[str, Any]:
     return {**training.options_of(rule), **passes}
 
 
+def check_regression(given: dict[str, Any]) -> None:
+    """Refuse options that do not combine with --regression."""
+    context = click.get_current_context()
+    classes = "a model of classes: leave out --regression"
+    training.refuse_given({"estimator": classes, "class_weight": classes})
+    if given["tune"]:
+        raise click.UsageError(
+            "--tune compares error rates of classes: it does not combine with --regression. Compare --C 0.01, 0.1 and "
+            "1 with --validation 0.1"
+        )
+    if context.get_parameter_source("rule") is training.COMMANDLINE and given["rule"] not in RULES_OF_VALUES:
+        names = ", ".join(RULES_OF_VALUES)
+        raise click.UsageError(f"--regression needs --rule {names}: steps of {given['rule']} ignore the size of errors")
+    if given["readout"] in READOUTS and not READOUTS[given["readout"]].over_structures:
+        raise click.UsageError(f"--readout {given['readout']} needs a model of classes: use last or averaged")
+
+
 def check(given: dict[str, Any]) -> None:
     """Refuse options that have no effect, and combinations that do not work."""
     idle = {} if given["estimator"] == "kernel" else dict.fromkeys(OF_KERNELS, "--estimator kernel")
+    idle |= {} if given["regression"] else {"epsilon": "--regression"}
     passive = given["estimator"] == "passive-aggressive"
     if given["estimator"] != "perceptron":
         idle["intercept_scaling"] = "--estimator perceptron"

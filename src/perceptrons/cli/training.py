@@ -73,7 +73,8 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
             default=rule,
             help="Rule that decides how far each step goes."
             + (
-                "  [default: margin with beta=20 for tables; pa1 with C=2 for text; else perceptron]"
+                "  [default: margin with beta=20 for tables; pa1 with C=2 for text; pa1 with C=0.1 for regression "
+                "(text: 0.3); else perceptron]"
                 if unit == "rows"
                 else ""
             ),

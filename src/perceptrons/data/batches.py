@@ -106,6 +106,10 @@ class Source(ABC):
         cached = Cached(self, self.caching if isinstance(self.caching, str) else None)
         return cached if often or self.is_stream or cached.ready else self
 
+    def for_values(self) -> None:
+        """Read labels as values to predict, not as classes, if there is a difference."""
+        return None
+
     @property
     def is_stream(self) -> bool:
         """Whether the rows can be read only once."""

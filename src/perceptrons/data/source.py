@@ -58,13 +58,14 @@ def source(
     scale : {"auto", "standard", "none"}, default="auto"
         Whether training brings numbers to one scale, by statistics of the training rows; the model remembers them and
         takes rows as they are. "auto": columns of tables are centred and divided by their standard deviation; features
-        of svmlight and NumPy files are scaled if the largest has more than 100 times the size of the smallest.
+        of svmlight and NumPy files are scaled if the largest has more than 100 times the size of the smallest, and
+        always for regressors, which also bring the values to predict to one scale.
         "standard": all numbers are scaled. Sparse features keep their zeros; categories and words are never scaled.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
         `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`,
-        `header`, `quotes`, `decimal`, `encoding`, `na`, `like`. What is not given is guessed from the beginning of the
-        first file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `header`, `quotes`, `decimal`, `encoding`, `na`, `regression`, `like`. What is not given is guessed from the
+        beginning of the first file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------

@@ -142,13 +142,13 @@ class ClassLearner(Learner[Examples]):
         self.state.hold("origin", np.copy(self.current) if self.current.any() else None)
         self.totals.sum_tau = self.totals.sq_norm = self.totals.sq_radius = 0.0
 
-    def step_error(self, where: str, scores: Array, code: int, sq_norm: float, weight: float) -> ValueError:
+    def step_error(self, where: str, scores: Array, code: Any, sq_norm: float, weight: float) -> ValueError:
         """The error for a step that is not finite, at an example with these scores (one for two classes)."""
         margin, y, moved = self.margin_of(scores, code)
         asked = margin, float(sq_norm) * len(moved), float(weight)
         return overflow(where, self.rule, *asked, *([y] if takes_label(self.rule) else []))
 
-    def margin_of(self, scores: Array, code: int) -> tuple[float, float, list[int]]:
+    def margin_of(self, scores: Array, code: Any) -> tuple[float, float, list[int]]:
         """The margin of an example with these scores, y = ±1 of two classes, and the weight vectors that would move."""
         y = 2.0 * code - 1.0
         if self.n_classes <= 2:
@@ -189,8 +189,8 @@ class ClassLearner(Learner[Examples]):
         scores = self.readout.watch(self, examples.rows)
         return lambda: float(np.mean(self.predict(scores()) != examples.codes))
 
-    def wrong(self, examples: Examples) -> int:
-        """Number of these examples that the readout predicts wrong."""
+    def wrong(self, examples: Examples) -> float:
+        """Number of these examples that the readout predicts wrong, or the sum of its errors."""
         return int(np.count_nonzero(self.predict(self.decide(examples.rows)) != examples.codes))
 
     # -- the pocket -------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from perceptrons.learn.scale.scaling import Scaling
 
 if TYPE_CHECKING:
     from perceptrons.learn.kernel.expansion import Expansion
+    from perceptrons.learn.linear.values import ValueLearner
 
 Array = npt.NDArray[Any]
 LARGEST = 2**31 - 2**20  # bytes: the limit of a protocol buffers message
@@ -30,26 +31,42 @@ def decision(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> tu
 
     For two classes there is one score, positive for the second.
     """
-    if learner.readout.by_vote:
-        raise ValueError(
-            "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is similar"
-        )
-    x = x if learner.scaling is None else _scaled(graph, x, learner.scaling, n_features)
-    if isinstance(learner, LinearLearner):
-        weights = _two(learner.weights)
-        products = graph.node("MatMul", x, graph.constant(weights[:-1]))
-        scores = graph.node("Add", products, weights[-1:] * learner.bias)
-    else:
-        from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
-
-        assert isinstance(learner, Expansion)
-        scores = _expansion(graph, x, learner, n_features)
+    scores = _scores(graph, x, learner, n_features)
     if learner.n_classes != 2:
         return scores, graph.node("ArgMax", scores, axis=1, keepdims=0)  # the first of equals
     positive = graph.node(
         "GreaterOrEqual" if learner.tie_positive else "Greater", graph.squeeze(scores), np.float64(0.0)
     )
     return scores, graph.node("Cast", positive, to=graph.onnx.TensorProto.INT64)
+
+
+def value(graph: Graph, x: str, learner: ValueLearner, n_features: int) -> str:
+    """Add nodes that compute the values of rows x of float64, in one column."""
+    x = x if learner.scaling is None else _scaled(graph, x, learner.scaling, n_features)
+    # The unit is part of the constants: onnxruntime would fuse a factor with the product, and round it to float32.
+    return _linear(graph, x, learner.weights * learner.unit.spread, learner.bias, learner.unit.centre)
+
+
+def _scores(graph: Graph, x: str, learner: ClassLearner, n_features: int) -> str:
+    """Add nodes that compute scores of rows x, a column for each."""
+    if learner.readout.by_vote:
+        raise ValueError(
+            "readout='voted' cannot be exported: it needs many weight vectors. Use readout='averaged', which is similar"
+        )
+    x = x if learner.scaling is None else _scaled(graph, x, learner.scaling, n_features)
+    if isinstance(learner, LinearLearner):
+        return _linear(graph, x, learner.weights, learner.bias)
+    from perceptrons.learn.kernel.expansion import Expansion  # takes long to import
+
+    assert isinstance(learner, Expansion)
+    return _expansion(graph, x, learner, n_features)
+
+
+def _linear(graph: Graph, x: str, weights: Array, bias: float, centre: float = 0.0) -> str:
+    """x·w + b + centre, where b is the last weight times the value of the constant feature."""
+    weights = _two(weights)
+    products = graph.node("MatMul", x, graph.constant(weights[:-1]))
+    return graph.node("Add", products, weights[-1:] * bias + centre)
 
 
 def _scaled(graph: Graph, x: str, scaling: Scaling, n_features: int) -> str:

@@ -66,14 +66,6 @@ def say_unknown(labels: list[Any], n_rows: int, input_name: str) -> None:
     warnings.warn(f"{rows} in {input_name} that training has not seen ({some}): they count as wrong", stacklevel=3)
 
 
-def codes_of_held_out(y: Array, classes: Array, input_name: str) -> Array:
-    """The numbers of `encode_held_out`; warns of labels that are not among the classes."""
-    codes, unknown = encode_held_out(y, classes, input_name)
-    if unknown.size:
-        say_unknown(list(dict.fromkeys(unknown.tolist())), len(unknown), input_name)
-    return codes
-
-
 def new_classes(y: Array, known: Array) -> list[int]:
     """The first row of each class that is not known, in order."""
     if len(known):

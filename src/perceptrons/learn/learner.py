@@ -31,6 +31,9 @@ class Words(NamedTuple):
     stalled: str = "recent passes made no fewer mistakes than earlier ones"
     unstall: str = "a larger n_iter_no_change"
     warns_at_max_iter: bool = True
+    held_out: str = "held-out error {:.2%}"
+    mistakes: str = "mistakes"
+    enough: str = ""  # what to try if passes were not enough; by default, what the other words say
 
 
 def words_of_structures(unit: str, held_out_unit: str, found: str) -> Words:

@@ -31,11 +31,11 @@ class Progress:
         told, held = ("" if unit == "rows" else f" of {unit}" for unit in (words.unit, words.held_out_unit))
         held_out = f"no held-out {words.unit}"
         if run.validation_errors:
-            held_out = f"held-out error {run.validation_errors[-1]:.2%}{held}"
+            held_out = words.held_out.format(run.validation_errors[-1]) + held
         share = run.mistakes[-1] / max(1, self.material.n_rows)
         print(
-            f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} mistakes ({share:.2%}{told}), {held_out}, "
-            f"{learner.status}, {now - self.begun:.1f} s"
+            f"[{self.name}] pass {run.n_iter}: {run.mistakes[-1]} {words.mistakes} ({share:.2%}{told}), {held_out}, "
+            f"{learner.status + ', ' if learner.status else ''}{now - self.begun:.1f} s"
         )
 
 
@@ -82,11 +82,9 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
     else:
         proved = f" (so far {size})" if learner.definite else ""
         reason = f"stopped by max_iter={passes.max_iter} before converging{proved}"
-        advice = f"a larger max_iter if the {words.unit} are separable{tells}, {words.other_space}"
-    return (
-        f"{name} {reason}. Mistakes: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best. "
-        f"Try {advice}."
-    )
+        advice = words.enough or f"a larger max_iter if the {words.unit} are separable{tells}, {words.other_space}"
+    mistakes = f"{words.mistakes.capitalize()}: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best"
+    return f"{name} {reason}. {mistakes}. Try {advice}."
 
 
 def _contradiction(verdict: Verdict) -> str:

@@ -20,10 +20,11 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Passes
 from perceptrons.learn.holdout import chosen, chosen_of
-from perceptrons.learn.labels import Array, distinct, encode, encode_held_out, say_unknown, union
+from perceptrons.learn.labels import Array, say_unknown, union
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.scale.scaling import Scaling, fill_with_means
 from perceptrons.learn.scale.statistics import Statistics, statistics_of
+from perceptrons.learn.targets import Classes, Targets
 
 SPARE = 1.25  # growth factor for new features, so that weights are rarely copied
 
@@ -34,21 +35,24 @@ class Summary(NamedTuple):
     n_rows: int
     n_features: int
     classes: Array
-    counts: dict[Any, int]  # number of rows of each class
+    counts: dict[Any, int]  # number of rows of each class, or of each group of values
 
 
-def summary(source: Source, look: Callable[[Batch, int, dict[Any, int]], None] | None = None) -> Summary:
+def summary(
+    source: Source,
+    look: Callable[[Batch, int, dict[Any, int]], None] | None = None,
+    targets: Targets | None = None,
+) -> Summary:
     """Read all rows and count them. look: called with each batch, the number of its first row, and its labels."""
-    n_rows, width = 0, 0
+    n_rows, width, targets = 0, 0, targets or Classes()
     counts: dict[Any, int] = {}
     classes = np.empty(0)
     for batch in source.batches():
-        here, how_many = np.unique(labelled(source, batch.y), return_counts=True)
-        by_label = dict(zip(here.tolist(), how_many.tolist(), strict=True))
+        here, by_label = targets.count(labelled(source, batch.y))
         if look is not None:
             look(batch, n_rows, by_label)
         n_rows, width = n_rows + len(batch.rows), batch.rows.n_features
-        classes = union(classes, here)
+        classes = union(classes, here) if len(here) else classes
         for label, count in by_label.items():
             counts[label] = counts.get(label, 0) + count
     if n_rows == 0:
@@ -66,8 +70,8 @@ class Stream:
     """The examples of a source, as material of `fit`.
 
     share: the part of the rows to hold out, chosen by their numbers and `seed`. watch: called after each batch with the
-    source, and the rows and mistakes of this pass so far. Set before the first pass: `classes`, sorted (other labels
-    are an error), and `class_weight`, one number per class.
+    source, and the rows and mistakes of this pass so far. Set before the first pass: `targets`, what is learned (of
+    classes, other labels are an error), and `class_weight`, one number per class.
 
     Shuffling orders the rows within a batch. Once all rows have been read, batches come in random order, too. If
     classes are not spread evenly over the source, batches mix the rows of all of it.
@@ -80,15 +84,16 @@ class Stream:
         share: float = 0.0,
         seed: int = 0,
         watch: Callable[[Source, int, int], None] | None = None,
+        targets: Targets | None = None,
     ) -> None:
         self.source, self.share, self.seed, self.watch = source, share, seed, watch
-        self.classes: Array = np.empty(0)
+        self.targets = targets or Classes()
         self.class_weight: npt.NDArray[np.float64] | None = None
         self.widest: int | None = None  # maximum number of features, once known
         self.check: Callable[[], None] | None = None  # called for each batch, to compare its features with the model's
         self.known: Summary | None = None  # facts about all rows, if they were read before the first pass
         self.n_rows = 0  # number of rows of the last pass, without those held out
-        self.counts: Array | None = None  # number of these rows in each class, once a pass has ended
+        self.counts: Array | None = None  # number of these rows in each class or group, once a pass has ended
         self.scales = False  # whether features are to be scaled by statistics of these rows
         self.centred = True  # whether they may be centred, too
         self.scaling: Scaling | None = None
@@ -99,37 +104,34 @@ class Stream:
         self._begun: Iterator[Batch] | None = None
 
     def settle(self, everything: bool, often: bool = False) -> tuple[Rows, Summary | None]:
-        """Read the first batch, with which the first pass will begin, and set the classes; return its rows.
+        """Read the first batch, with which the first pass will begin, and set the targets; return its rows.
 
         everything: read all rows first, and also return a summary. This is also done if the first batch has only one
         class, if the source is a stream, so that training cannot restart, or if the source will be read often and its
-        features are to be scaled.
+        features or values are to be scaled.
         """
         if self.scales and often and not everything:
-            self.scales = everything = self._looks_uneven()
+            self.scales = everything = self.targets.scaled or self._looks_uneven()
         known = None
         if everything or self.source.is_stream:
-            known = self.known = summary(self.source, self._look if self.scales and often else None)
-            self._settled = self._statistics is not None
-            self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
+            known = self.known = summary(self.source, self._look if self.scales and often else None, self.targets)
+            self._settled = self._statistics is not None or self.targets.scaled
+            self.scaling = self._found_scaling()
         batches = self.source.batches()
         first = next(batches, None)
         if first is None:
             raise ValueError(f"{self.source.name} has no rows")
         self._begun = chain([first], batches)
-        self.classes = distinct(labelled(self.source, first.y)) if known is None else known.classes
-        if len(self.classes) < 2 and known is None:
+        y, held = labelled(self.source, first.y), self._held(0, len(first.rows))
+        self.targets = self.targets.found(y, None if known is None else known.classes, held)
+        if not self.targets.enough and known is None:
             return self.settle(True, often)
-        if len(self.classes) < 2:
-            only = self.classes.tolist()[0]
-            raise ValueError(
-                f"The number of classes has to be greater than one; got 1 class: {only!r} in {self.source.name}"
-            )
+        self.targets.check(f" in {self.source.name}")
         if self.scales and not often:
             self._running = True
             self._observe(first.rows, 0)  # the pass goes on from here
             self._running = self._statistics is not None
-            self.scaling = self._statistics.scaling(self.centred) if self._statistics is not None else None
+            self.scaling = self._found_scaling()
         if known is None:
             return first.rows, None
         self.widest = known.n_features
@@ -153,17 +155,22 @@ class Stream:
         """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
         held = self._held(first, len(rows))
         if first == 0:
-            self._statistics = statistics_of(self.source, rows, held, once=self._running)
+            always = self.targets.scaled
+            self._statistics = statistics_of(self.source, rows, held, once=self._running, always=always)
         if self._statistics is not None:
             self._statistics.add(rows, held)
 
+    def _found_scaling(self) -> Scaling | None:
+        """The scaling that follows from the statistics so far."""
+        return None if self._statistics is None else self._statistics.scaling(self.centred, self.targets.limit)
+
     def _look(self, batch: Batch, first: int, by_label: dict[Any, int]) -> None:
-        """Add a batch to the statistics of features, and note the classes of its rows, without those held out."""
+        """Add a batch to the statistics of features, and note the labels of its rows, without those held out."""
         self._observe(batch.rows, first)
-        held = self._held(first, len(batch.rows))
+        held, y = self._held(first, len(batch.rows)), labelled(self.source, batch.y)
         if held is not None:
-            labels, counts = np.unique(labelled(self.source, batch.y)[~held], return_counts=True)
-            by_label = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+            _, by_label = self.targets.count(y[~held])
+        self.targets.note(y if held is None else y[~held])
         self._by_batch.append(by_label)
 
     @cached_property
@@ -180,7 +187,7 @@ class Stream:
 
     def learn(self, learner: LinearLearner, number: int, lines: int, passes: Passes) -> list[int]:
         mistakes, n_rows, width, updates, seed = 0, 0, 0, learner.totals.updates, passes.seed
-        counts = np.zeros(len(self.classes), dtype=np.int64)
+        counts: Any = 0
         try:
             for batch, examples, held in self._examples(number, seed):
                 width = max(width, examples.rows.n_features)
@@ -195,8 +202,8 @@ class Stream:
                 mistakes += learner.once(examples, order)
                 n_rows += len(order)
                 if self.counts is None:
-                    here = np.bincount(examples.codes[order], minlength=len(counts))
-                    counts += here
+                    here = self.targets.tally(examples.codes[order])
+                    counts = counts + here
                     if not self._settled:
                         self._by_batch.append(dict(enumerate(here.tolist())))
                 if self.watch is not None:
@@ -221,7 +228,7 @@ class Stream:
 
     def error(self, learner: LinearLearner) -> float:
         """The error of the readout on the held-out rows."""
-        wrong, total = 0, 0
+        wrong, total = 0.0, 0
         for _, examples, held in self._examples():
             assert held is not None
             examples = examples.take(held)
@@ -237,7 +244,7 @@ class Stream:
         return ((examples, held) for _, examples, held in self._examples())
 
     def predictions(self, learner: LinearLearner) -> Iterator[tuple[Array, Array, Array | None]]:
-        """Classes of all rows and what the readout predicts, batch by batch; and which of the rows are held out."""
+        """Codes of all rows and what the readout predicts, batch by batch; and which of the rows are held out."""
         for examples, held in self.parts():
             yield examples.codes, learner.predict(learner.decide(examples.rows)), held
 
@@ -262,8 +269,7 @@ class Stream:
         for position, batch in enumerate(batches):
             if self._running and self.n_rows == 0 and first > 0:
                 self._observe(batch.rows, first)
-                assert self._statistics is not None
-                self.scaling = self._statistics.scaling(self.centred)
+                self.scaling = self._found_scaling()
             examples, held = self._prepared(batch, np.arange(first, first + len(batch.rows)))
             yield position, examples, held
             first += len(batch.rows)
@@ -275,7 +281,7 @@ class Stream:
             self.check()
         if self.widest is not None and rows.n_features > self.widest:  # or the file has changed since
             raise ValueError(f"X has {rows.n_features} features, but the model is expecting {self.widest} features")
-        codes = encode(labelled(self.source, batch.y), self.classes, self.source.name)
+        codes = self.targets.encode(labelled(self.source, batch.y), self.source.name)
         weight = None if self.class_weight is None else self.class_weight[codes]
         held = chosen_of(numbers, self.share, self.seed) if self.share else None
         scaled = rows if self.scaling is None else self.scaling.apply(rows)
@@ -288,21 +294,22 @@ class Watched:
     like: the training source, whose features these rows must have. often: whether the source is read more than once.
     """
 
-    def __init__(self, learner: ClassLearner, source: Source, classes: Array, like: Source, *, often: bool) -> None:
-        self.learner, self.source, self.classes, self.like, self.often = learner, source, classes, like, often
+    def __init__(self, learner: ClassLearner, source: Source, targets: Targets, like: Source, *, often: bool) -> None:
+        self.learner, self.source, self.targets, self.like, self.often = learner, source, targets, like, often
+        targets.reads(source)
         self._told = False  # whether labels that training has not seen were mentioned
 
     def __call__(self) -> float:
-        wrong, total = 0, 0
-        for codes, guesses in self.predictions():
-            wrong += int(np.count_nonzero(codes != guesses))
-            total += len(codes)
+        wrong, total = 0.0, 0
+        for examples in self.parts():
+            wrong += self.learner.wrong(examples)
+            total += len(examples)
         if total == 0:
             raise ValueError(f"{self.source.name} has no rows")
         return wrong / total
 
     def predictions(self) -> Iterator[tuple[Array, Array]]:
-        """Classes of all rows and what the readout predicts, batch by batch."""
+        """Codes of all rows and what the readout predicts, batch by batch."""
         for examples in self.parts():
             yield examples.codes, self.learner.predict(self.learner.decide(examples.rows))
 
@@ -314,7 +321,7 @@ class Watched:
         for rows, y in self.source.batches():
             if self.like.encoding is not None:
                 check_features(self.source, self.like.encoding.agrees(self.source.encoding))
-            codes, unknown = encode_held_out(labelled(self.source, y), self.classes, self.source.name)
+            codes, unknown = self.targets.encode_held_out(labelled(self.source, y), self.source.name)
             for label in unknown.tolist():
                 strange[label] = strange.get(label, 0) + 1
             n_features = self.learner.n_features if isinstance(self.learner, LinearLearner) else rows.n_features

@@ -1,4 +1,4 @@
-"""Set up the training of classifiers: from rows in memory, or from a source that may be larger than memory.
+"""Set up training: from rows in memory, or from a source that may be larger than memory.
 
 Estimators and the command line both use this, so that the same data, share and seed hold out the same rows and learn in
 the same order. No scikit-learn here.
@@ -7,7 +7,7 @@ the same order. No scikit-learn here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -19,21 +19,13 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import Decision, InMemory, Material, Passes, Run, fit
 from perceptrons.learn.holdout import chosen, split
-from perceptrons.learn.labels import (
-    Array,
-    UnknownLabel,
-    codes_of_held_out,
-    distinct,
-    encode,
-    union,
-    weights_of_classes,
-    weights_of_rows,
-)
+from perceptrons.learn.labels import Array, UnknownLabel, say_unknown, weights_of_classes, weights_of_rows
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.scale.scaling import fill_with_means
 from perceptrons.learn.scale.statistics import to_one_scale
-from perceptrons.learn.state import Floats, Growth
+from perceptrons.learn.state import Floats
 from perceptrons.learn.stream import Stream, Watched, check_features, labelled
+from perceptrons.learn.targets import Classes, Targets
 
 Beside = Callable[[Source], Source]  # from the training source to a source of held-out rows
 
@@ -47,8 +39,9 @@ class Request:
     random: np.random.RandomState
     shuffle: bool = True
     share: float | None = None  # share of rows to hold out
+    targets: Targets = field(default_factory=Classes)  # what is learned, as far as it is known
     class_weight: Callable[[Array], Any] = lambda classes: None  # weights of classes, given the classes
-    learned: tuple[ClassLearner, Array] | None = None  # a learner to continue with, and its classes
+    learned: ClassLearner | None = None  # a learner to continue with, which has learned `targets`
     start: Callable[[ClassLearner, np.random.RandomState], None] | None = None  # sets the initial hypothesis
     reads_all: bool = False  # whether to read a source once before learning
     agrees: Callable[[Any], bool] = lambda encoding: True  # whether a table has the features of the model
@@ -63,7 +56,7 @@ class Task:
 
     learner: ClassLearner
     material: Material[Any]
-    classes: Array
+    targets: Targets
     passes: Passes
     held_out: Callable[[], float] | None
     source: Source | None = None  # where rows are read from
@@ -104,23 +97,16 @@ def _seeded(request: Request, learner: ClassLearner) -> Passes:
     return request.passes._replace(seed=int(request.random.randint(2**31)) if request.shuffle else None)
 
 
-def _learner(request: Request, rows: Rows, classes: Array) -> tuple[ClassLearner, Array]:
-    """A new learner, or the one to continue with, with room for these classes; and all its classes."""
+def _learner(request: Request, rows: Rows, found: Targets) -> tuple[ClassLearner, Targets]:
+    """A new learner, or the one to continue with, prepared for what was found in labels; and all that it learns."""
     if request.learned is None:
-        return request.new_learner(rows, len(classes)), classes
-    learner, known = request.learned
-    classes = union(known, classes)
-    make_room(learner, known, classes)
+        learner = request.new_learner(rows, found.n_classes)
+        found.prepare(learner)
+        return learner, found
+    learner, targets = request.learned, request.targets.joined(found)
+    targets.prepare(learner, request.targets)
     learner.set_origin()
-    return learner, classes
-
-
-def make_room(learner: ClassLearner, known: Array, classes: Array) -> None:
-    """Make room in the learner for all `classes`."""
-    if len(classes) > len(known):
-        learner.check_rule(learner.rule, learner.eta, len(classes), learner.readout)
-        codes = np.searchsorted(classes, known) if len(known) else np.empty(0, dtype=np.intp)
-        learner.make_room(Growth(len(classes), codes))
+    return learner, targets
 
 
 def from_rows(
@@ -128,44 +114,40 @@ def from_rows(
     rows: Rows,
     y: Array,
     sample_weight: Floats | None = None,
-    held_out: Callable[[Array], Examples] | None = None,
+    held_out: Callable[[Targets], Examples] | None = None,
     source: Source | None = None,
 ) -> Task:
     """Set up training on rows that are all in memory.
 
-    held_out: from the classes to separate held-out examples. source: where the rows come from, if not from arrays; it
-    says whether to scale them. Rows for a learner to continue with are scaled already.
+    held_out: from what is learned to separate held-out examples. source: where the rows come from, if not from arrays;
+    it says whether to scale them. Rows for a learner to continue with are scaled already.
     """
-    classes = distinct(y)
-    if len(classes) < 2:
-        where = f" in {source.name}" if source is not None else ""
-        raise ValueError(
-            f"The number of classes has to be greater than one; got 1 class: {classes.tolist()[0]!r}{where}"
-        )
+    found = request.targets.found(y)
+    found.check(f" in {source.name}" if source is not None else "")
     seed = _seed_of_held_out(request)
     scaling = None
     if request.learned is None:
         left_out = None if request.share is None or held_out is not None else chosen(0, len(rows), request.share, seed)
-        scaling = to_one_scale(source, rows, left_out, request.centred)
+        scaling = to_one_scale(source, rows, left_out, request.centred, found.limit)
         rows = rows if scaling is None else scaling.apply(rows)
-    learner, classes = _learner(request, rows, classes)
+    learner, targets = _learner(request, rows, found)
     if scaling is not None:
         learner.scaling = scaling
         fill_with_means(None if source is None else source.encoding, scaling)
-    codes = encode(y, classes)
+    codes, classes = targets.encode(y), targets.classes
     weight = weights_of_rows(learner.rule, sample_weight, request.class_weight(classes), classes, y, codes)
     if weight is not None and not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     examples = Examples(rows, codes, weight)
     passes = _seeded(request, learner)
-    kept = None if held_out is None else held_out(classes)
+    kept = None if held_out is None else held_out(targets)
     if kept is not None:
         kept = replace(kept, rows=learner.scaled(kept.rows))
     elif request.share is not None:
         examples, kept = split(examples, request.share, seed, "rows")
     watched = None if kept is None else learner.watch(kept)
     decision = request.decide(learner, examples) if passes.tol is not None and passes.patience is None else None
-    return Task(learner, InMemory(examples), classes, passes, watched, source, kept, decision)
+    return Task(learner, InMemory(examples), targets, passes, watched, source, kept, decision)
 
 
 def from_whole_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
@@ -174,14 +156,22 @@ def from_whole_source(request: Request, source: Source, beside: Beside | None = 
     check_features(source, request.agrees(source.encoding))
     rows = as_rows(X, None, source.name)
 
-    def kept(classes: Array) -> Examples:
+    def kept(targets: Targets) -> Examples:
         assert beside is not None
         held_out = beside(source)
         X_val, y_val = held_out.arrays()
-        codes = codes_of_held_out(labelled(held_out, y_val), classes, held_out.name)
+        codes = codes_of_held_out(targets, labelled(held_out, y_val), held_out.name)
         return Examples(as_rows(X_val, None, held_out.name), codes)
 
     return from_rows(request, rows, labelled(source, y), held_out=None if beside is None else kept, source=source)
+
+
+def codes_of_held_out(targets: Targets, y: Array, name: str) -> Array:
+    """The codes of held-out labels from a source called `name`; warns of labels that training has not seen."""
+    codes, unknown = targets.encode_held_out(y, name)
+    if unknown.size:
+        say_unknown(list(dict.fromkeys(unknown.tolist())), len(unknown), name)
+    return codes
 
 
 def from_source(request: Request, source: Source, beside: Beside | None = None) -> Task:
@@ -189,11 +179,12 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
     often = request.passes.max_iter > 1 or request.share is not None
     share = request.share if beside is None else None
     seed = _seed_of_held_out(request)
-    stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch)
+    targets = request.targets.for_source(source, request.centred)
+    stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch, targets=targets)
     stream.scales = request.learned is None
     stream.centred = request.centred
     rows, known = stream.settle(request.reads_all, often)
-    learner, classes = _learner(request, rows, stream.classes)
+    learner, stream.targets = _learner(request, rows, stream.targets)
     assert isinstance(learner, LinearLearner)
     if request.learned is None:
         learner.scaling = stream.scaling
@@ -202,17 +193,16 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
     if request.learned is not None:
         stream.widest = learner.n_features
         stream.check = lambda: check_features(stream.source, request.agrees(stream.source.encoding))
-    stream.classes = classes
-    counts = None if known is None else known.counts
+    counts, classes = None if known is None else known.counts, stream.targets.classes
     stream.class_weight = weights_of_classes(request.class_weight(classes), classes, counts, learner.rule)
     passes = _seeded(request, learner)
     watched: Callable[[], float] | None = None
     if beside is not None:
         held_out = beside(stream.source)
-        watched = Watched(learner, held_out, classes, stream.source, often=request.passes.max_iter > 1)
+        watched = Watched(learner, held_out, stream.targets, stream.source, often=request.passes.max_iter > 1)
     elif request.share is not None:
         watched = partial(stream.error, learner)
-    return Task(learner, stream, classes, passes, watched, stream.source)
+    return Task(learner, stream, stream.targets, passes, watched, stream.source)
 
 
 def train_on_source(

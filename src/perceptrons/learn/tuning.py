@@ -119,7 +119,7 @@ class Contest(LinearLearner):
             each.mistakes, each.settled = [0] * number, [False] * number
             if each.candidate.class_weight == "balanced" and stream.class_weight is None:
                 assert known is not None
-                each.weight = weights_of_classes("balanced", stream.classes, known.counts, each.candidate.rule)
+                each.weight = weights_of_classes("balanced", stream.targets.classes, known.counts, each.candidate.rule)
 
     def held(self, examples: Examples, fold: int) -> Array:
         """Which rows are in a fold. Runs of FOLDS rows have one row in each of the folds 0 to 4, 5 to 9, …

@@ -1,4 +1,4 @@
-"""How skl2onnx converts the classifiers. It asks each estimator for the three functions below.
+"""How skl2onnx converts the estimators. It asks each estimator for the three functions below.
 
 Meta-estimators of skl2onnx, such as that of GridSearchCV, look converters up by class instead: `register` adds ours.
 skl2onnx is imported only when it asks, or when `register` is called.
@@ -10,24 +10,31 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from perceptrons.learn.graph import OLDEST, Graph, decision
+from perceptrons.learn.graph import OLDEST, Graph, decision, value
 
 ALIAS = "Perceptrons"
-OUTPUTS = ("label", "scores")
+OUTPUTS, VALUE = ("label", "scores"), ("value",)  # of classifiers, and of regressors
 # Options of other classifiers that mean here what they always give: scores as one array, and labels, not numbers.
 OPTIONS = {"zipmap": [False], "nocl": [False], "raw_scores": [True, False]}
 
 
 def register() -> None:
-    """Register the classifiers in skl2onnx."""
+    """Register the estimators in skl2onnx."""
     from skl2onnx import update_registered_converter
 
-    from perceptrons.models import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
+    from perceptrons import models
 
-    for model in (Perceptron, PassiveAggressiveClassifier, KernelPerceptron):
+    for model in (models.Perceptron, models.PassiveAggressiveClassifier, models.KernelPerceptron):
         alias = f"{ALIAS}{model.__name__}"
         update_registered_converter(model, alias, shapes, convert, parser=_parse, options=OPTIONS)
+    regressor = models.PassiveAggressiveRegressor
+    update_registered_converter(regressor, f"{ALIAS}{regressor.__name__}", shapes, convert, parser=_parse)
+
+
+def _outputs(model: Any) -> tuple[str, ...]:
+    return OUTPUTS if is_classifier(model) else VALUE
 
 
 def onnx_parser(model: Any) -> Callable[..., Any]:
@@ -38,7 +45,7 @@ def onnx_parser(model: Any) -> Callable[..., Any]:
     callable
     """
     register()  # so that it knows the options
-    return lambda scope=None, inputs=None: OUTPUTS
+    return lambda scope=None, inputs=None: _outputs(model)
 
 
 def onnx_shape_calculator(model: Any) -> Callable[[Any], None]:
@@ -68,7 +75,7 @@ def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> A
 
     operator = scope.declare_local_operator(get_model_alias(type(model)), model)
     operator.inputs = inputs
-    for name in OUTPUTS:
+    for name in _outputs(model):
         operator.outputs.append(scope.declare_local_variable(name, guess_tensor_type(inputs[0].type)))
     return operator.outputs
 
@@ -77,8 +84,14 @@ def shapes(operator: Any) -> None:
     """Set the types of the outputs: labels are text or int64; scores have the type of the input, if it is float."""
     from skl2onnx.common.data_types import Int64TensorType, StringTensorType, guess_tensor_type
 
-    x, classes = operator.inputs[0], operator.raw_operator.classes_
+    x, model = operator.inputs[0], operator.raw_operator
     n_rows = x.get_first_dimension()
+    if not is_classifier(model):
+        value = guess_tensor_type(x.type)
+        value.shape = [n_rows, 1]
+        operator.outputs[0].set_type(value)
+        return
+    classes = model.classes_
     text = _labels(classes).dtype == object
     operator.outputs[0].set_type((StringTensorType if text else Int64TensorType)([n_rows]))
     scores = guess_tensor_type(x.type)
@@ -91,18 +104,22 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     import onnx
     from skl2onnx.common.data_types import guess_proto_type, guess_tensor_type
 
-    model, (label, scores) = operator.raw_operator, (output.full_name for output in operator.outputs)
+    model, names = operator.raw_operator, [output.full_name for output in operator.outputs]
     if container.target_opset < OLDEST:
         name = type(model).__name__
         raise ValueError(f"{name} needs opset {OLDEST} or later, got target_opset={container.target_opset}")
     graph = Graph(onnx, scope.get_unique_variable_name)
+    kind = guess_proto_type(guess_tensor_type(operator.inputs[0].type))
     with model._guard.mine():
         x = graph.node("Cast", operator.inputs[0].full_name, to=onnx.TensorProto.DOUBLE)
-        lines, code = decision(graph, x, model._learner, model.n_features_in_)
-    if len(model.classes_) == 2:
-        lines = graph.node("Concat", graph.node("Neg", lines), lines, axis=1)
-    graph.node("Cast", lines, output=scores, to=guess_proto_type(guess_tensor_type(operator.inputs[0].type)))
-    graph.node("Gather", graph.constant(_labels(model.classes_)), code, output=label, axis=0)
+        if not is_classifier(model):
+            graph.node("Cast", value(graph, x, model._learner, model.n_features_in_), output=names[0], to=kind)
+        else:
+            lines, code = decision(graph, x, model._learner, model.n_features_in_)
+            if len(model.classes_) == 2:
+                lines = graph.node("Concat", graph.node("Neg", lines), lines, axis=1)
+            graph.node("Cast", lines, output=names[1], to=kind)
+            graph.node("Gather", graph.constant(_labels(model.classes_)), code, output=names[0], axis=0)
     container.initializers.extend(graph.initializers)
     for node in graph.nodes:
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}

@@ -18,7 +18,7 @@ from perceptrons.learn.scale.statistics import Statistics, statistics_of
 from perceptrons.learn.stream import check_features, fitting, labelled, summary
 
 if TYPE_CHECKING:
-    from perceptrons.models.classifier import Classifier
+    from perceptrons.models.supervised import Supervised
 
 
 def refuse_labels(y: Any, sample_weight: Any) -> None:
@@ -29,7 +29,7 @@ def refuse_labels(y: Any, sample_weight: Any) -> None:
         raise ValueError("sample_weight cannot be used with a source: use class_weight, or pass arrays")
 
 
-def note_features(model: Classifier, source: Source, n_features: int, learner: ClassLearner) -> None:
+def note_features(model: Supervised, source: Source, n_features: int, learner: ClassLearner) -> None:
     """Set the features of the model, once all rows have been seen."""
     model.n_features_in_ = n_features
     encoding = with_heaviest_words(with_means(source.encoding, learner.scaling), learner)
@@ -42,15 +42,16 @@ def note_features(model: Classifier, source: Source, n_features: int, learner: C
         model.encoding_ = encoding
 
 
-def rows_for(model: Classifier, source: Source) -> Iterator[tuple[Rows, Array | None]]:
+def rows_for(model: Supervised, source: Source) -> Iterator[tuple[Rows, Array | None]]:
     """Batches with the features of the model."""
+    model._known().reads(source)
     made = source.again(often=False)
     for rows, y in made.batches():
         check_features(source, agree(model, made.encoding))
         yield model._learner.scaled(fitting(rows, model.n_features_in_), made.encoding), y
 
 
-def agree(model: Classifier, encoding: Any) -> bool:
+def agree(model: Supervised, encoding: Any) -> bool:
     """Whether a table has the features of the model, as far as they are known."""
     if encoding is None:
         return True
@@ -60,7 +61,7 @@ def agree(model: Classifier, encoding: Any) -> bool:
     return names is None or encoding.feature_names == names.tolist()
 
 
-def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -> Array:
+def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -> Array:
     """Call `partial_fit` with each batch of a source; the model changes only after the last.
 
     Returns the label predicted for each row before learning from it, if `predict` is set.
@@ -71,8 +72,12 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
     if not first:
         trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
+    centred = bool(settings["fit_intercept"])
+    targets = model._known().for_source(source, centred)
     made = source.again(often=first and not model._streams)
-    width = None if first and model._streams else summary(made).n_features if first else model.n_features_in_
+    width = None if first else model.n_features_in_
+    if first and not model._streams:
+        width = summary(made).n_features
     statistics: Statistics | None = None
 
     def keep() -> None:
@@ -100,12 +105,13 @@ def learn_once(model: Classifier, source: Source, classes: Any, predict: bool) -
             y = labelled(source, y)
             scaling = None if first else trial._learner.scaling
             if first:
-                statistics = statistics or statistics_of(made, rows, once=True)
+                statistics = statistics or statistics_of(made, rows, once=True, always=targets.scaled)
                 if statistics is not None:  # of all batches so far, this one included
                     statistics.add(rows)
-                    scaling = statistics.scaling(bool(settings["fit_intercept"]))
+                    scaling = statistics.scaling(centred, targets.limit)
             scaled = rows if scaling is None else scaling.apply(rows, zeros=made.encoding is None and not first)
-            guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict))
+            before = None if hasattr(trial, "_learner") else targets
+            guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict, before))
             trial._learner.scaling = scaling
             classes = None
             mistakes, n_rows = mistakes + int(trial.mistakes_[0]), n_rows + len(rows)

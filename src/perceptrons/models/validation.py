@@ -15,7 +15,8 @@ from perceptrons.data import Rows, Source, as_rows
 from perceptrons.data.sparse import check_sparse
 from perceptrons.learn import labels as labels_of
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.labels import codes_of_held_out, encode
+from perceptrons.learn.targets import Targets
+from perceptrons.learn.task import codes_of_held_out
 
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
@@ -101,6 +102,18 @@ def labels(model: BaseEstimator, y: Any, rows: Rows, input_name: str = "y") -> A
     return np.asarray(array)
 
 
+def as_numbers(y: Array, input_name: str) -> Array:
+    """Text and objects as numbers, as scikit-learn's regressors read them; an error names what is not a number."""
+    for row, value in enumerate(y.tolist()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Unknown label type: expected numbers to predict, got {value!r:.60} at row {row} of {input_name}"
+            ) from None
+    return y.astype(np.float64)
+
+
 def _refuse_missing(values: Any, input_name: str) -> None:
     """Raise an error for missing labels: None, NaN and those of pandas."""
     for row, value in enumerate(values):
@@ -117,18 +130,19 @@ def distinct(y: Array) -> Array:
     return classes
 
 
-def held_out(model: BaseEstimator, X_val: Any, y_val: Any, classes: Array) -> Examples:
+def held_out(model: Any, X_val: Any, y_val: Any, targets: Targets) -> Examples:
     """The held-out examples that were passed to fit."""
     source = X_val if isinstance(X_val, Source) and y_val is None else None
     if source is not None:
+        targets.reads(source)
         X_val, y_val = source.arrays()
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val go together: pass both or neither")
     rows = features(model, X_val, reset=False, input_name="X_val")
-    y_val = labels(model, y_val, rows, "y_val")
+    y_val = model._labels(y_val, rows, "y_val")
     if source is None:
-        return Examples(rows, encode(y_val, classes, "y_val"))
-    return Examples(rows, codes_of_held_out(y_val, classes, source.name))
+        return Examples(rows, targets.encode(y_val, "y_val"))
+    return Examples(rows, codes_of_held_out(targets, y_val, source.name))
 
 
 def sample_weights(sample_weight: Any, rows: Rows) -> npt.NDArray[np.float64] | None:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.plots import palette, style
@@ -86,6 +87,8 @@ class MistakesDisplay:
         check_is_fitted(estimator)
         if not hasattr(estimator, "mistakes_"):
             raise TypeError(f"{type(estimator).__name__} does not count its mistakes: it has no mistakes_")
+        if is_regressor(estimator):
+            raise TypeError(f"{type(estimator).__name__} predicts values: its errors are not shares of mistakes")
         errors = getattr(estimator, "validation_errors_", np.empty(0))
         stopped = getattr(estimator, "early_stopping", False) and len(errors)
         display = cls(

@@ -27,8 +27,9 @@ def save(model: Online, path: str | os.PathLike[str], *, drop_zeros: bool = Fals
 
     Parameters
     ----------
-    model : Perceptron, PassiveAggressiveClassifier, KernelPerceptron or SequenceTagger
-        The fitted model. It must not use rules or kernels of your own, which are code, or a RandomState.
+    model : estimator
+        A fitted model of this package, but no StructuredPerceptron. It must not use rules or kernels of your own, which
+        are code, or a RandomState.
     path : str or path
         The file to write, for instance ``"spam.perceptron"``.
     drop_zeros : bool, default=False
@@ -71,7 +72,7 @@ def load(path: str | os.PathLike[str], *, max_memory: float | None = None) -> An
 
     Returns
     -------
-    model : Perceptron, PassiveAggressiveClassifier, KernelPerceptron or SequenceTagger
+    model : estimator
         The fitted model.
 
     Raises
@@ -118,12 +119,12 @@ def to_saved(model: Online) -> Saved | SavedTagger:
     if name == TAGGER:
         return _to_saved_tagger(model, params)
     model._settings()
-    names = getattr(model, "feature_names_in_", None)
+    names, contradiction = getattr(model, "feature_names_in_", None), getattr(model, "contradiction_", None)
     return Saved(
         estimator=name,
         params=params,
         learner=model._learner,
-        classes=model.classes_,
+        classes=getattr(model, "classes_", np.empty(0)),
         n_features=model.n_features_in_,
         feature_names=None if names is None else [str(text) for text in names],
         report={
@@ -132,7 +133,7 @@ def to_saved(model: Online) -> Saved | SavedTagger:
             "mistakes": model.mistakes_,
             "validation_errors": model.validation_errors_,
             "n_rows": model._n_rows,
-            "contradiction": None if model.contradiction_ is None else model.contradiction_.tolist(),
+            "contradiction": None if contradiction is None else contradiction.tolist(),
         },
         encoding=getattr(model, "encoding_", None),
     )
@@ -154,7 +155,9 @@ def from_saved(saved: Saved) -> Any:
     if report.get("contradiction") is not None:
         run.verdict = Verdict(False, np.array(report["contradiction"], dtype=np.intp))
     model._learned_with = model._settings()
-    model.classes_, model.n_features_in_ = saved.classes, saved.n_features
+    model.n_features_in_ = saved.n_features
+    if len(saved.classes):
+        model.classes_ = saved.classes
     if saved.feature_names is not None:
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     if saved.encoding is not None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from perceptrons.core.linear import readouts as markers
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.readouts import READOUTS, Step
 from perceptrons.learn.state import Entries, Totals
+from perceptrons.learn.targets import Unit
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.memory import Memory
 from perceptrons.store.rows import for_products, pack_rows, pack_weights, unpack_rows, unpack_weights, without_zeros
 from perceptrons.store.values import LARGEST, MOST, Settings, check_range, rule_from, take, to_json
+
+L = TypeVar("L", bound=LinearLearner)
 
 # Totals that are not whole numbers.
 LIMITS = {"sum_tau": (0.0, LARGEST), "sq_norm": (-LARGEST, LARGEST), "sq_radius": (0.0, LARGEST)}
@@ -103,6 +107,11 @@ def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any
 
 def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> LinearLearner:
     """Restore a learner from `pack_linear`."""
+    return _unpacked(LinearLearner, settings, tensors, n_features, memory)
+
+
+def _unpacked(make: type[L], settings: Settings, tensors: Tensors, n_features: int, memory: Memory, **own: Any) -> L:
+    """Restore a linear learner of any class. own: arguments that only this class has."""
     common, dense = unpack_common(settings), settings.flag("dense")
     n_classes = common["n_classes"]
     if settings.whole("n_features") != n_features:
@@ -112,7 +121,7 @@ def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory:
     if scaling == 0.0:
         raise ValueError("intercept_scaling must be > 0")
     # Weights follow; allocate nothing yet.
-    learner = LinearLearner(**common, n_features=0, dense=dense, intercept_scaling=scaling)
+    learner = make(**common, n_features=0, dense=dense, intercept_scaling=scaling, **own)
     state, steps = learner.state, list[Step]()
     unpack_totals(settings, learner.totals)
     if learner.readout.by_vote:
@@ -125,6 +134,26 @@ def unpack_linear(settings: Settings, tensors: Tensors, n_features: int, memory:
             state.hold(name, unpack_weights(tensors, name, state.shapes(shape)[name], layout), kind)
     learner.shape.check(state)
     learner.n_features, learner.burn_in = n_features, settings.whole("burn_in", -(2**63))
+    return learner
+
+
+def pack_values(learner: ValueLearner, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
+    """Convert a learner of values to settings and arrays."""
+    settings, tensors = pack_linear(learner, drop_zeros)
+    unit = {name: to_json(float(value), name) for name, value in learner.unit._asdict().items()}
+    return {**settings, "epsilon": to_json(float(learner.epsilon), "epsilon"), "unit": unit}, tensors
+
+
+def unpack_values(settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> ValueLearner:
+    """Restore a learner from `pack_values`."""
+    unit, epsilon = settings.part("unit"), settings.number("epsilon", 0.0, LARGEST)
+    settings.whole("n_classes", 2, 2)
+    settings.choice("readout", [name for name, readout in READOUTS.items() if readout.over_structures])
+    found = Unit(*(unit.number(name, -LARGEST, LARGEST) for name in Unit._fields))
+    if not found.spread > 0:
+        raise ValueError(f"the spread of values must be > 0, got {found.spread}")
+    learner = _unpacked(ValueLearner, settings, tensors, n_features, memory, epsilon=epsilon)
+    learner.unit = found
     return learner
 
 

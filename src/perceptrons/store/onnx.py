@@ -6,17 +6,19 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.data.atomic import replaced
-from perceptrons.learn.graph import Graph, decision
+from perceptrons.learn.graph import Graph, decision, value
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.store.format import Array
 from perceptrons.store.saved import Saved
 
 if TYPE_CHECKING:
-    from perceptrons.models.classifier import Classifier
+    from perceptrons.models.supervised import Supervised
 
+OUTPUTS = ("label", "scores")
 OPSETS, IR = {"": 15, "ai.onnx.ml": 2}, 8  # old enough for the runtimes in use
 
 
-def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None:
+def export_onnx(model: Supervised | Saved, path: str | os.PathLike[str]) -> None:
     """Write a fitted model as an ONNX file. Needs the package onnx: ``pip install 'perceptrons[onnx]'``.
 
     The graph takes ``X``, float32 of shape (n_rows, n_features). For a model of tables, it takes the columns instead,
@@ -25,7 +27,8 @@ def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None
 
     - ``label``, of shape (n_rows,): the classes that `predict` returns; text, numbers or booleans;
     - ``scores``, float64, as from `decision_function`: of shape (n_rows,) for two classes, positive for the second,
-      else of shape (n_rows, n_classes).
+      else of shape (n_rows, n_classes);
+    - of a regressor only ``value``, float64 of shape (n_rows,): what `predict` returns.
 
     Parameters
     ----------
@@ -54,10 +57,11 @@ def export_onnx(model: Classifier | Saved, path: str | os.PathLike[str]) -> None
 
 
 def register_onnx() -> None:
-    """Tell skl2onnx about the classifiers, for grid searches and other meta-estimators around them.
+    """Tell skl2onnx about the estimators, for grid searches and other meta-estimators around them.
 
     Models and pipelines need no registration: ``skl2onnx.to_onnx(model, X[:1])`` works at once. The graph returns
-    ``label``, and ``scores`` with one column per class; for two classes, the score with either sign.
+    ``label``, and ``scores`` with one column per class; for two classes, the score with either sign. The graph of a
+    regressor returns ``value``, with one column.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def register_onnx() -> None:
     register()
 
 
-def _saved(model: Classifier) -> Saved:
+def _saved(model: Supervised) -> Saved:
     from perceptrons.store.estimators import to_saved  # imports scikit-learn
 
     saved = to_saved(model)
@@ -86,30 +90,22 @@ def _model(saved: Saved) -> Any:
         raise ImportError("export to ONNX needs the package onnx: pip install 'perceptrons[onnx]'") from error
     from perceptrons import __version__
 
-    learner, classes = saved.learner, _labels(saved.classes)
-    graph, several = Graph(onnx), learner.n_classes > 2
-    info, double = onnx.helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
+    graph, outputs = Graph(onnx), ("value",) if isinstance(saved.learner, ValueLearner) else OUTPUTS
     if takes_columns(saved):
         from perceptrons.store import onnx_columns
 
-        inputs = onnx_columns.inputs_of(saved.encoding, onnx)
-        x = onnx_columns.encoded(graph, saved.encoding, saved.n_features)
+        inputs = onnx_columns.inputs_of(saved.encoding, onnx, outputs)
+        x = onnx_columns.encoded(graph, saved.encoding, saved.n_features, outputs)
     else:
-        inputs = [info("X", onnx.TensorProto.FLOAT, ["rows", saved.n_features])]
-        x = graph.node("Cast", "X", to=double)
-    scores, code = decision(graph, x, learner, saved.n_features)
-    if several:
-        graph.node("Identity", scores, output="scores")
-    else:
-        graph.squeeze(scores, "scores")
-    graph.node("Gather", graph.constant(classes), code, output="label", axis=0)
-    kind = onnx.TensorProto.STRING if classes.dtype == object else onnx.helper.np_dtype_to_tensor_dtype(classes.dtype)
+        inputs = [onnx.helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, ["rows", saved.n_features])]
+        x = graph.node("Cast", "X", to=onnx.TensorProto.DOUBLE)
+    answers = _value(graph, x, saved) if isinstance(saved.learner, ValueLearner) else _decision(graph, x, saved)
     made = onnx.helper.make_model(
         onnx.helper.make_graph(
             graph.nodes,
             saved.estimator,
             inputs,
-            [info("label", kind, ["rows"]), info("scores", double, ["rows", len(classes)] if several else ["rows"])],
+            answers,
             graph.initializers,
         ),
         opset_imports=[onnx.helper.make_opsetid(domain, version) for domain, version in OPSETS.items()],
@@ -119,6 +115,27 @@ def _model(saved: Saved) -> Any:
     )
     onnx.checker.check_model(made)
     return made
+
+
+def _value(graph: Graph, x: str, saved: Saved) -> list[Any]:
+    """Add nodes that compute values; declare the output."""
+    assert isinstance(saved.learner, ValueLearner)
+    graph.squeeze(value(graph, x, saved.learner, saved.n_features), "value")
+    return [graph.onnx.helper.make_tensor_value_info("value", graph.onnx.TensorProto.DOUBLE, ["rows"])]
+
+
+def _decision(graph: Graph, x: str, saved: Saved) -> list[Any]:
+    """Add nodes that compute scores and classes; declare the outputs."""
+    onnx, classes, several = graph.onnx, _labels(saved.classes), saved.learner.n_classes > 2
+    info, double = onnx.helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
+    scores, code = decision(graph, x, saved.learner, saved.n_features)
+    if several:
+        graph.node("Identity", scores, output="scores")
+    else:
+        graph.squeeze(scores, "scores")
+    graph.node("Gather", graph.constant(classes), code, output="label", axis=0)
+    kind = onnx.TensorProto.STRING if classes.dtype == object else onnx.helper.np_dtype_to_tensor_dtype(classes.dtype)
+    return [info("label", kind, ["rows"]), info("scores", double, ["rows", len(classes)] if several else ["rows"])]
 
 
 def takes_columns(saved: Saved) -> bool:

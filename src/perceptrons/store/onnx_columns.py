@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from perceptrons.data.table.settings import MEAN
 from perceptrons.learn.graph import Graph
 
 ML = "ai.onnx.ml"  # the domain of operators on text
-OUTPUTS = ("label", "scores")
+OUTPUTS = ("label", "scores")  # of models of classes
 
 
 def obstacle(encoding: Encoding) -> str | None:
@@ -20,23 +21,23 @@ def obstacle(encoding: Encoding) -> str | None:
     return f"column {hashed[0]!r} is hashed, and ONNX has no operator for that" if hashed else None
 
 
-def input_names(encoding: Encoding) -> dict[str, str]:
+def input_names(encoding: Encoding, outputs: Sequence[str] = OUTPUTS) -> dict[str, str]:
     """The name of the input for each column: that of the column, unless an output has it."""
-    return {name: f"{name} (column)" if name in OUTPUTS else name for name in encoding.columns}
+    return {name: f"{name} (column)" if name in outputs else name for name in encoding.columns}
 
 
-def inputs_of(encoding: Encoding, onnx: Any) -> list[Any]:
+def inputs_of(encoding: Encoding, onnx: Any, outputs: Sequence[str] = OUTPUTS) -> list[Any]:
     """Declare the inputs, one for each column, of shape (rows, 1): numbers are double, categories text or bool."""
     kinds = dict.fromkeys(encoding.numbers, onnx.TensorProto.DOUBLE)
     kinds |= dict.fromkeys(encoding.categories, onnx.TensorProto.STRING)
     kinds |= dict.fromkeys(encoding.flags, onnx.TensorProto.BOOL)
-    names = input_names(encoding)
+    names = input_names(encoding, outputs)
     return [onnx.helper.make_tensor_value_info(names[name], kinds[name], ["rows", 1]) for name in encoding.columns]
 
 
-def encoded(graph: Graph, encoding: Encoding, n_features: int) -> str:
+def encoded(graph: Graph, encoding: Encoding, n_features: int, outputs: Sequence[str] = OUTPUTS) -> str:
     """Add nodes that make rows of float64 from the columns; returns their name."""
-    names, width = input_names(encoding), n_features - encoding.begin_onehot
+    names, width = input_names(encoding, outputs), n_features - encoding.begin_onehot
     known: dict[str, dict[str, int]] = {}
     for number, (column, category) in enumerate(encoding.seen[:width]):
         known.setdefault(column, {})[category] = number

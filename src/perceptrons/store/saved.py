@@ -11,10 +11,11 @@ import numpy as np
 from perceptrons import __version__
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.store.classes import pack_classes, unpack_classes
 from perceptrons.store.facts import REPORT, TRAINED, unpack_facts
 from perceptrons.store.format import Array, ModelFileError, Tensors, read_file, write_file
-from perceptrons.store.learners import pack_linear, unpack_linear
+from perceptrons.store.learners import pack_linear, pack_values, unpack_linear, unpack_values
 from perceptrons.store.memory import Memory, limit_of
 from perceptrons.store.scalings import pack_scaling, unpack_scaling
 from perceptrons.store.values import Settings, from_json, pack, rule_from, take, to_json, unpack
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 LEARNERS = {
     "Perceptron": ("linear",),
     "PassiveAggressiveClassifier": ("linear",),
+    "PassiveAggressiveRegressor": ("values",),
     "KernelPerceptron": ("kernel", "budget"),
 }
 TAGGER = "SequenceTagger"  # handled in `taggers`, which is imported when needed
@@ -33,11 +35,11 @@ TAGGER = "SequenceTagger"  # handled in `taggers`, which is imported when needed
 
 @dataclass
 class Saved:
-    """A classifier in the form that is saved: the estimator's name and parameters, and its trained learner.
+    """A model in the form that is saved: the estimator's name and parameters, and its trained learner.
 
     In `params`, a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``. `report` describes the last fit:
     n_iter, converged, mistakes, validation_errors, and n_rows, the number of rows in a pass. `encoding` says how
-    columns of files became features. `trained` has any other facts, ready for JSON.
+    columns of files became features. `trained` has any other facts, ready for JSON. Models of values have no classes.
     """
 
     estimator: str
@@ -120,7 +122,7 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
     if kind not in LEARNERS.get(saved.estimator, ()):
         raise ValueError(f"a {saved.estimator} with a learner of kind {kind!r} cannot be saved")
     params = {name: to_json(value, name) for name, value in saved.params.items()}
-    if "rule" in params:
+    if params.get("rule") is not None:
         _check_rule(params["rule"])
     classes, arrays = pack_classes(saved.classes)
     report = {**saved.report}
@@ -153,6 +155,8 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
 
 def _packed_learner(learner: ClassLearner, drop_zeros: bool) -> tuple[str, dict[str, Any], Tensors]:
     """Convert a learner to its kind, settings and arrays."""
+    if isinstance(learner, ValueLearner):
+        return "values", *pack_values(learner, drop_zeros)
     if isinstance(learner, LinearLearner):
         return "linear", *pack_linear(learner, drop_zeros)
     from perceptrons.store import expansions  # kernels take long to import
@@ -163,6 +167,8 @@ def _packed_learner(learner: ClassLearner, drop_zeros: bool) -> tuple[str, dict[
 
 def _unpacked_learner(kind: str, settings: Settings, tensors: Tensors, n_features: int, memory: Memory) -> ClassLearner:
     """Restore a learner from `_packed_learner`."""
+    if kind == "values":
+        return unpack_values(settings, tensors, n_features, memory)
     if kind == "linear":
         return unpack_linear(settings, tensors, n_features, memory)
     from perceptrons.store import expansions
@@ -180,10 +186,11 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
     params = settings.any("params")
     if not isinstance(params, dict):
         raise ValueError("params must be an object")
-    if "rule" in params:
+    if "rule" in params and (params["rule"] is not None or kind != "values"):
         _check_rule(params["rule"])
     # Classes first: their number is checked before weights are allocated.
-    classes = unpack_classes(settings.part("classes"), tensors, learner.whole("n_classes", 1, 2**31 - 1), memory)
+    n_classes = 0 if kind == "values" else learner.whole("n_classes", 1, 2**31 - 1)
+    classes = unpack_classes(settings.part("classes"), tensors, n_classes, memory)
     restored = _unpacked_learner(kind, learner, tensors, n_features, memory)
     saved = Saved(estimator, params, restored, classes, n_features)
     saved.report = unpack_facts(settings, "report", REPORT)

@@ -44,8 +44,8 @@ class MistakeBound:
         R, the length of the longest row, rounded up. With a bias, the constant 1 is appended to the rows.
     margin : float or None
         γ. For any number of passes it is the margin of the hypothesis, rounded down; for ALMA, of the rows at length 1.
-        Otherwise it is the margin that the shortfall is measured from; except for "freund-schapire" that is 1/‖w‖.
-        With a bias, the constant 1 is appended to the rows.
+        Otherwise it is 1/‖w‖, the margin that the shortfall is measured from. With a bias, the constant 1 is appended
+        to the rows.
     coef, intercept : ndarray and float, or of shapes (n_classes, n_features) and (n_classes,)
         The hypothesis that proves the bound. Exact rationals where floats would not do. None if `theorem` is "n".
     shortfall : float

@@ -87,9 +87,11 @@ def most(costs: Array, budget: Any, slack: float) -> float:
         sums = np.cumsum(np.array(sorted(math.floor(cost / unit) for cost in costs), dtype=object))
         fits = np.flatnonzero(sums <= math.ceil(budget / unit))
         return float(fits[-1] + 1) if len(fits) else 0.0
-    costs = np.sort(costs)
+    costs, budget = np.sort(costs), number_up(budget)
     sums = np.cumsum(costs)
-    budget = float(budget) + (len(costs) + 8) * EPS * (float(abs(costs).sum()) + abs(float(budget)))
+    budget += (len(costs) + 8) * EPS * (float(abs(costs).sum()) + abs(budget))
+    if not math.isfinite(budget):
+        return float(len(costs))
     fits = np.flatnonzero(sums <= budget)
     if not len(fits) or fits[-1] + 1 == len(costs):
         return float(len(fits) and len(costs))

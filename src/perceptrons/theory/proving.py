@@ -23,10 +23,12 @@ from perceptrons.solver.proof import Separator, best
 from perceptrons.solver.rounding import float_up, root_down, root_up
 from perceptrons.theory import passive_aggressive
 from perceptrons.theory.facts import EPS, Facts, log_det, number_up, total
+from perceptrons.theory.margins import augment
 from perceptrons.theory.one_pass import ROOTS, Proved, Root, one_pass, optimised
 from perceptrons.theory.theorems import BOUNDS, HOLDS, any_passes, growth, sq_step
 
 FAINT = 1e-8  # the search for a hypothesis ignores directions with relatively smaller eigenvalues
+FAINTEST = 1e-280  # the squared length of a row that floats can be trusted with
 FACTORS = np.exp(np.linspace(-5.0, 5.0, 31))  # that a hypothesis is multiplied by in search of its best length
 Find = Callable[[Root], Hypothesis]
 
@@ -84,60 +86,63 @@ def _least(space: Constraints, hypothesis: Hypothesis | None) -> tuple[Fraction,
 def _separable(space: Constraints, rule: Any, R2: Fraction, given: Hypothesis | None) -> Proved | None:
     """The bound for any number of passes; None if there is no theorem or no separator for it."""
     theorem = HOLDS[type(rule)][0]
-    if not any_passes(theorem):
-        return None
-    hypothesis = given
-    if given is None:
-        separator = _separator(_unit_rows(space) if isinstance(rule, ALMA) else space)
-        hypothesis = None if separator is None else separator.hypothesis
-        if hypothesis is not None and isinstance(rule, ALMA):
-            hypothesis = _split(hypothesis.w, space)
+    hypothesis = (given or _best_for(space, rule)) if any_passes(theorem) else None
     least, squares = _least(space, hypothesis)
     if hypothesis is None or least <= 0 or squares <= 0:
         return None
-    if theorem == "sop-separable":
-        facts = _facts(space, hypothesis, R2)
-        if facts is None:
-            return None
-        width = float(facts.margins.max())
-        hypothesis = _times(hypothesis, _best_factor(lambda facts: BOUNDS[theorem](rule, facts), facts, 1.99 / width))
     facts = _facts(space, hypothesis, R2)
-    if facts is None:
-        return None
-    if theorem != "sop-separable":
-        facts = replace(facts, least=least)
-    bound = BOUNDS[theorem](rule, facts)
-    if bound is None:
+    if theorem in ("pa-separable", "romma-separable"):
+        facts = None if facts is None else replace(facts, least=least, squares=squares)
+    else:  # these need all margins, so the proof is about floats
+        hypothesis = hypothesis.floats()
+        if theorem == "sop-separable" and facts is not None:
+            limit = 1.99 / float(facts.margins.max())
+            hypothesis = _times(hypothesis, _best_factor(theorem, rule, facts, limit))
+            facts = _facts(space, hypothesis, R2)
+    bound = math.inf if facts is None else _bound(theorem, rule, facts)
+    if facts is None or math.isinf(bound):
         return None
     if isinstance(rule, ALMA):
         margin = float(facts.unit_margins().min()) / root_up(facts.squares) * (1 - 4 * EPS)
     else:
         margin = root_down(facts.sq_margin() or Fraction(0))
-    return Proved(theorem, number_up(bound), margin, hypothesis)
+    return Proved(theorem, bound, margin, hypothesis)
+
+
+def _best_for(space: Constraints, rule: Any) -> Hypothesis | None:
+    """The separator with the largest margin; for ALMA, of the rows at length 1."""
+    separator = _separator(_unit_rows(space) if isinstance(rule, ALMA) else space)
+    if separator is None:
+        return None
+    return _split(separator.hypothesis.w, space) if isinstance(rule, ALMA) else separator.hypothesis
 
 
 def _one_pass(space: Constraints, rule: Any, R2: Fraction, given: Hypothesis | None, find: Find) -> Proved | None:
     """The best bound for one pass; None if there is no theorem or if it says less than the number of rows."""
     theorem = HOLDS[type(rule)][-1]
-    if any_passes(theorem):
-        return None
     found = []
     with np.errstate(all="ignore"):  # numbers out of the range of floats prove nothing
-        for candidate in _candidates(space, rule, given, find):
+        for candidate in () if any_passes(theorem) else _candidates(space, rule, given, find):
             facts = _facts(space, candidate, R2)
             if facts is None:
                 continue
-            factor = _best_factor(lambda facts: BOUNDS[theorem](rule, facts), facts)
-            hypothesis = _times(candidate, factor)
+            hypothesis = _times(candidate, _best_factor(theorem, rule, facts))
             facts = _facts(space, hypothesis, R2)
-            if facts is None or facts.squares <= 0:
-                continue
-            bound = number_up(BOUNDS[theorem](rule, facts))
-            if bound < len(space.rows):
+            bound = math.inf if facts is None or facts.squares <= 0 else _bound(theorem, rule, facts)
+            if facts is not None and bound < len(space.rows):
                 margin = root_down(1 / facts.squares)
                 logarithm = facts.log_det(_start(rule)) if isinstance(rule, AROW | SOP) else None
                 found.append(Proved(theorem, bound, margin, hypothesis, _shortfall(theorem, facts), logarithm))
     return min(found, key=lambda proved: proved.bound, default=None)
+
+
+def _bound(theorem: str, rule: Any, facts: Facts) -> float:
+    """The bound of a theorem; infinite if there is none, or if floats do not reach."""
+    try:
+        bound = BOUNDS[theorem](rule, facts)
+    except OverflowError:
+        return math.inf
+    return math.inf if bound is None else number_up(bound)
 
 
 def _shortfall(theorem: str, facts: Facts) -> float:
@@ -158,8 +163,11 @@ def _facts(space: Constraints, hypothesis: Hypothesis, R2: Fraction) -> Facts | 
         errors = space.error(hypothesis) + float_up(space.loss(hypothesis))
         squares = space.K.diagonal() if isinstance(space, Gram) else space.rows.sq_norm
         sq_steps = (squares + float(space.bias)) * (1 if space.blocks == 1 else 2)
-        if not (np.isfinite(margins).all() and np.isfinite(margins * margins).all() and np.isfinite(errors).all()):
+        if not (np.isfinite(margins * margins) & np.isfinite(errors * errors) & np.isfinite(sq_steps)).all():
             return None
+    faint = np.flatnonzero(sq_steps < FAINTEST)
+    if len(faint) and space.rows.take(faint).values.any():  # squares that underflow are not accurate
+        return None
     return Facts(
         margins=margins,
         errors=errors,
@@ -213,7 +221,7 @@ def _candidates(space: Constraints, rule: Any, given: Hypothesis | None, find: F
         yield find(noise)
 
 
-def _best_factor(bound: Callable[[Facts], Any], facts: Facts, limit: float = math.inf) -> float:
+def _best_factor(theorem: str, rule: Any, facts: Facts, limit: float = math.inf) -> float:
     """The factor of a hypothesis, at most `limit`, that makes its bound small."""
     size = float(np.abs(facts.margins).mean())
     if size == 0 or not math.isfinite(size):
@@ -221,8 +229,7 @@ def _best_factor(bound: Callable[[Facts], Any], facts: Facts, limit: float = mat
     factors = FACTORS / size if math.isinf(limit) else limit * np.exp(np.linspace(-20.0, 0.0, 61))
 
     def value(log: float) -> float:
-        found = bound(facts.scaled(math.exp(log)))
-        return math.inf if found is None else number_up(found)
+        return _bound(theorem, rule, facts.scaled(math.exp(log)))
 
     logs = np.log(factors)
     values = [value(log) for log in logs]
@@ -244,24 +251,23 @@ def _start(rule: AROW | SOP) -> float:
 
 def _ridge(space: Constraints, a: float) -> Hypothesis:
     """u with the least a‖u‖² + Σ (1 − u·x)²."""
-    X, sign = space.rows.matrix(), np.where(space.codes == 1, 1.0, -1.0)
-    if space.bias:
-        ones = np.ones((len(sign), 1))
-        X = np.column_stack([X, ones]) if isinstance(X, np.ndarray) else sp.hstack([X, ones], format="csr")
-    u = lsqr(X.astype(np.float64), sign, damp=math.sqrt(a), iter_lim=1000)[0]
+    sign = np.where(space.codes == 1, 1.0, -1.0)
+    u = lsqr(_with_constant(space), sign, damp=math.sqrt(a), iter_lim=1000)[0]
     return _split(u[np.newaxis], space)
 
 
 def _unit_rows(space: Constraints) -> Constraints:
     """The rows with their constant, divided by their length, without a bias. Floats: to search in."""
-    X = space.rows.matrix()
+    X = _with_constant(space)
     scale = 1.0 / np.sqrt(np.maximum(space.rows.sq_norm + float(space.bias), np.finfo(np.float64).tiny))
-    if isinstance(X, np.ndarray):
-        X = (np.column_stack([X, np.ones(len(X))]) if space.bias else X) * scale[:, np.newaxis]
-    else:
-        X = sp.diags(scale) @ (sp.hstack([X, np.ones((X.shape[0], 1))]) if space.bias else X)
-        X = sp.csr_matrix(X)
+    X = X * scale[:, np.newaxis] if isinstance(X, np.ndarray) else sp.csr_matrix(X.multiply(scale[:, np.newaxis]))
     return Constraints(as_rows(X), space.codes, space.n_classes, False)
+
+
+def _with_constant(space: Constraints) -> Any:
+    """The rows in float64, dense or sparse, with the constant 1 if there is a bias."""
+    X = space.rows.matrix().astype(np.float64)
+    return augment(X) if space.bias else X
 
 
 def _split(w: Any, space: Constraints) -> Hypothesis:

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from perceptrons.rules import ALMA, ROMMA
+from perceptrons.core.linear.shapes import LONG
+from perceptrons.rules import ALMA, PARALLEL, ROMMA
 from perceptrons.solver.rounding import root_up
 from perceptrons.theory.facts import Facts, number_up, total
 
-PARALLEL = 10**12 - 10**6  # larger bounds are not proved: the rule takes a row as parallel to w if sin² ≤ 10⁻¹²
+LARGEST = (1 - Fraction(1, 10**6)) / Fraction(PARALLEL)  # larger bounds are not proved: see `romma_separable`
 
 
 def romma_separable(rule: ROMMA, facts: Facts) -> Fraction | None:
@@ -21,11 +22,14 @@ def romma_separable(rule: ROMMA, facts: Facts) -> Fraction | None:
     least 1/R² to it.
 
     The rule starts anew if x and w are opposite but for sin² ≤ 10⁻¹². Then u·(x/‖x‖ + w/‖w‖) ≥ 1/R, and the length of
-    this sum is about 10⁻⁶ or less, so R‖u‖ is about 10⁶ or more. With a smaller bound this cannot happen.
+    this sum is about 10⁻⁶ or less, so R‖u‖ is about 10⁶ or more. With a smaller bound this cannot happen. Nor does w
+    get so long that passes make it shorter: not if ‖u‖² ≤ 2⁴⁰⁰.
     """
     sq_margin = facts.sq_margin()
-    bound = None if sq_margin is None else facts.longest / sq_margin
-    return bound if bound is not None and bound < PARALLEL else None
+    if sq_margin is None or 1 / sq_margin > Fraction(LONG):
+        return None
+    bound = facts.longest / sq_margin
+    return bound if bound < LARGEST else None
 
 
 def alma_separable(rule: ALMA, facts: Facts) -> Fraction | None:

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 
 from perceptrons.rules import AROW, SOP
-from perceptrons.theory.facts import EPS, Array, Facts, most, number_up, total
+from perceptrons.theory.facts import Array, Facts, most, number_up, total
 
 
 def arow(rule: AROW, facts: Facts) -> float:
@@ -36,8 +36,8 @@ def arow(rule: AROW, facts: Facts) -> float:
     of such steps. The bound for u/2 is never larger, because (1 − u·x/2)² ≤ g + (u·x)²/4.
     """
     budget = Fraction(rule.r) * facts.squares + total(facts.off, facts.slack)
-    logarithm = number_up(budget) * (1 + 4 * EPS) + facts.log_det(rule.r)
-    return min(logarithm, most(_rho(rule.r, facts), budget, facts.slack))
+    by_rho, logarithm = most(_rho(rule.r, facts), budget, facts.slack), facts.log_det(rule.r)
+    return min(by_rho, number_up(budget + Fraction(logarithm))) if math.isfinite(logarithm) else by_rho
 
 
 def sop(rule: SOP, facts: Facts) -> float:
@@ -71,22 +71,28 @@ def sop_separable(rule: SOP, facts: Facts) -> float | None:
     if least > 0:
         d = facts.unknowns
         share = number_up(facts.longest / (Fraction(rule.a) * d))
-        found.append(_last(number_up(start), float(least), d, share) * (1 + (1e-9 if facts.slack else 1e-10)))
+        found.append(_last(number_up(start), float(least), d, share))
     return min(found, default=None)
 
 
 def _last(start: float, slope: float, d: int, share: float) -> float:
-    """The k where slope·k = start + d·ln(1 + share·k), off by less than one part in 10¹⁰.
+    """The k where slope·k = start + d·ln(1 + share·k), rounded up.
 
     The line is below the logarithm before k and above it after k, because ln is concave.
     """
-    high = 1.0
-    while slope * high < start + d * math.log1p(share * high) and high < 1e300:
+
+    def above(k: float) -> bool:
+        """Whether the line is above by more than rounding."""
+        return slope * k * (1 - 1e-12) >= (start + d * math.log1p(share * k)) * (1 + 1e-12)
+
+    low, high = 0.0, 1.0
+    while not above(high):
+        if high > 1e300:
+            return math.inf
         high *= 2
-    low = 0.0
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (low, middle) if slope * middle >= start + d * math.log1p(share * middle) else (middle, high)
+        low, high = (low, middle) if above(middle) else (middle, high)
     return high
 
 

@@ -75,11 +75,9 @@ def trace(
         raise ValueError(f"limit must be >= 1, got {limit}")
     model = clone(model)
     model._validate_params()
-    if isinstance(model, Perceptron):
-        why = "it records steps τ along rows, and this rule also changes {} in a step"
-        rule = rules.resolve(model.rule)
-        what = "the covariance of the weights" if rules.kind_of(rule) == "metric" else "the scale of all weights"
-        rules.refuse_other_kinds(rule, "trace", why.format(what))
+    rule = model._settings()["rule"]
+    what = "the covariance of the weights" if rules.kind_of(rule) == "metric" else "the scale of all weights"
+    rules.refuse_other_kinds(rule, "a trace", f"it records steps τ along rows, and this rule also changes {what}")
     task, fresh = model._prepare(X, y, sample_weight, X_val, y_val, model._start(coef_init, intercept_init))
     assert isinstance(task.material, InMemory) and isinstance(task.learner, LinearLearner)
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass
@@ -87,7 +85,7 @@ def trace(
     best = best_separator(learner, examples)
     never = None if task.passes.falling is None else Falling(None, 1)  # as many passes, although rows are separated
     rerun = Rerun(learner, examples, Passes(run.n_iter, seed=task.passes.seed, falling=never), limit)
-    return _assembled(model, task.classes, run, rerun, best)
+    return _assembled(model, task.targets.classes, run, rerun, best)
 
 
 def _assembled(

@@ -125,14 +125,15 @@ def test_what_is_told_is_not_guessed(tmp_path, monkeypatch, block, content, sett
 def test_numbers_that_are_hardly_classes(tmp_path):
     content = "a,y\n" + "".join(f"{i % 7},{i}\n" for i in range(500))
     assert error(tmp_path, content) == (
-        "0.csv: column 'y' has 500 different numbers in the first 500 rows, too many for classes: name another column "
-        "with target, or group the numbers; if each number is a class, pass categorical=['y']"
+        "0.csv: column 'y' has 500 different numbers in the first 500 rows, too many for classes: to predict numbers, "
+        "pass regression=True; otherwise name another column with target, or group the numbers; if each number is a "
+        "class, pass categorical=['y']"
     )
     source = TableSource([str(tmp_path / "0.csv")], format="csv", target="y", categorical=["y"])
     assert [label for batch in source.batches() for label in batch.y.tolist()] == list(range(500))
     content = "a,y\n" + "".join(f"{i % 7},{i}.25\n" for i in range(500))
     assert "has 500 different numbers in the first 500 rows, too many for classes" in error(tmp_path, content)
-    assert "'y' has numbers such as 0.5, which are not classes: name another" in error(tmp_path, "a,y\n1,0\n2,0.5\n")
+    assert "'y' has numbers such as 0.5, which are not classes: to predict" in error(tmp_path, "a,y\n1,0\n2,0.5\n")
     source = TableSource([str(tmp_path / "0.csv")], format="csv", target="y", categorical=["y"])
     assert [label for batch in source.batches() for label in batch.y.tolist()] == ["0", "0.5"]
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from bound_cases import inseparable, separable
 from rule_runs import counted, each_rule
+from scipy import sparse
 
-from perceptrons.rules import ALMA, AROW, PA2, SOP, Margin, Plain
+from perceptrons.rules import ALMA, AROW, PA, PA1, PA2, ROMMA, SOP, Margin, Plain
 from perceptrons.theory import mistake_bound
 from perceptrons.theory.certificate import CertificateError
 from perceptrons.theory.theorems import HOLDS
@@ -106,3 +107,28 @@ def test_the_report_names_the_rule_and_what_is_counted():
     assert "updates of Margin(beta=2.0) in any number of passes" in text and "(R² + 2β)·‖w‖²/γ² updates" in text
     text = str(mistake_bound(np.vstack([X] * 9), np.tile(y, 9), rule=AROW(covariance="full")))
     assert "mistakes of AROW(r=1.0, covariance='full') in one pass" in text and "ln det = " in text
+
+
+@pytest.mark.parametrize("rule", [PA1(0.3), ALMA(), AROW(1.0, "full"), SOP(1.0, "full")], ids=str)
+@pytest.mark.parametrize("make", [separable, inseparable])
+def test_sparse_equals_dense_and_float32_equals_double(rule, make):
+    X, y, _, _ = make(6, True)
+    dense = mistake_bound(X, y, rule=rule)
+    for rows in (sparse.csr_matrix(X), X.astype(np.float32)):
+        result = mistake_bound(rows, y, rule=rule)
+        assert result.check(rows, y) and result.check(X, y)
+        assert result.theorem == dense.theorem and result.bound == pytest.approx(dense.bound, rel=0.01, abs=1)
+
+
+@each_rule
+@pytest.mark.parametrize("size", [1e-150, 1e-100, 1e100])
+def test_rows_of_any_length(rule, size):
+    """What floats cannot prove is not claimed."""
+    X, y, _, _ = separable(5, False)
+    result = mistake_bound(size * X, y, rule=rule, fit_intercept=False)
+    assert result.check(size * X, y)
+    same = isinstance(rule, ALMA | PA) or (isinstance(rule, ROMMA) and size > 1)  # ‖w‖² of ROMMA is beyond 2^400
+    if same and size > 1e-140:  # rules that do not depend on the unit of length
+        assert result.bound == pytest.approx(mistake_bound(X, y, rule=rule, fit_intercept=False).bound)
+    if isinstance(rule, ROMMA) and size < 1:
+        assert result.theorem == "n"

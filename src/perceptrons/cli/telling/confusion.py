@@ -25,6 +25,10 @@ class Baseline(NamedTuple):
     def __str__(self) -> str:
         return f"baseline (always {self.label!r})"
 
+    @property
+    def how(self) -> str:
+        return f"which gives every row the label {self.label!r}"
+
 
 def baseline(labels: Sequence[Any], counts: Sequence[int]) -> Baseline:
     """The baseline for labels with their numbers of rows.
@@ -86,6 +90,10 @@ class Confusion:
     def n_known(self) -> int:
         """The number of rows with labels that the model knows."""
         return sum(count for (truth, _), count in self.pairs.items() if truth < self.known)
+
+    @property
+    def error(self) -> float:
+        return self.wrong / self.n_rows
 
     @property
     def wrong(self) -> int:

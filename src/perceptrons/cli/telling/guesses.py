@@ -11,6 +11,7 @@ MOST = 20  # columns that are listed one by one
 NAMES = 6  # shown of a group of columns
 TREATED = {
     "label": "label",
+    "value": "value to predict",
     "number": "number",
     "flag": "category (flag)",
     "category": "category",

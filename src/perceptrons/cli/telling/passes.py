@@ -105,22 +105,27 @@ class Telling(Reader):
     def _table(self, task: Task, run: Run) -> PassTable:
         """The table of passes, with the heading before the first one."""
         if self.table is None:
-            n_rows, labels = task.material.n_rows, [output.label(label) for label in task.classes.tolist()]
-            sizes = [
-                output.count(n_rows, "row"),
-                output.count(task.n_features, "feature"),
-                output.count(len(labels), "class"),
-            ]
             assert task.source is not None
-            output.heading(f"{task.source.name}: {', '.join(sizes)} ({output.listed(labels, 6)})")
+            output.heading(f"{task.source.name}: {self._sizes(task)}")
             output.say(self.how)
             output.say()
-
-            def line(number: int) -> list[str]:
-                count, errors = run.mistakes[number - 1], run.validation_errors
-                held = [output.percent(errors[number - 1]) if number <= len(errors) else ""] if self.held_out else []
-                return [f"{count:,}", output.percent(count / max(1, n_rows)), *held]
-
-            head = ["mistakes", "online error", *(["held-out error"] if self.held_out else [])]
-            self.table = PassTable(head, [f"{n_rows:,}", *[""] * (len(head) - 1)], line)
+            head = self._columns()
+            room = [f"{task.material.n_rows:,}", *[""] * (len(head) - 1)]
+            self.table = PassTable(head, room, lambda number: self._line(task, run, number))
         return self.table
+
+    def _sizes(self, task: Task) -> str:
+        """How much is learned, and what."""
+        labels = [output.label(label) for label in task.targets.classes.tolist()]
+        rows, features = output.count(task.material.n_rows, "row"), output.count(task.n_features, "feature")
+        return f"{rows}, {features}, {output.count(len(labels), 'class')} ({output.listed(labels, 6)})"
+
+    def _columns(self) -> list[str]:
+        """The names of the columns after the number of the pass."""
+        return ["mistakes", "online error", *(["held-out error"] if self.held_out else [])]
+
+    def _line(self, task: Task, run: Run, number: int) -> list[str]:
+        """The cells of a pass."""
+        count, errors, n_rows = run.mistakes[number - 1], run.validation_errors, max(1, task.material.n_rows)
+        held = [output.percent(errors[number - 1]) if number <= len(errors) else ""] if self.held_out else []
+        return [f"{count:,}", output.percent(count / n_rows), *held]

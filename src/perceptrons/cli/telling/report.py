@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from perceptrons.cli import output
-from perceptrons.cli.telling.confusion import Baseline, Confusion, tables
+from perceptrons.cli.telling.confusion import tables
 from perceptrons.cli.telling.tuning import describe_tuning, rule_text
 from perceptrons.learn.fit import AnyLearner, Run
 from perceptrons.learn.learner import at_most
@@ -49,18 +49,18 @@ def describe(result: Any, source: Any, path: str, learning: float, total: float)
 
 def judged(result: Any) -> dict[str, Any]:
     """How good the model is: beside the baseline, and class by class."""
-    found: Confusion | None = result.confusion
+    found = result.confusion
     evaluation = None if found is None else {"of": result.compared_on, **found.summary()}
     warning, tuned = None, result.tuning is not None
-    baseline: Baseline | None = result.baseline
+    baseline, online = result.baseline, result.online
     error = None if evaluation is None else evaluation["error"]
     if tuned and result.compared_on == "training rows":  # the candidates were compared on other rows
         error = result.tuning.error
     if baseline is not None and error is not None and error >= baseline.error:
         warning = no_better(baseline, result.saved, tuned)
-    elif baseline is not None and error is None and result.run.mistakes[-1] >= baseline.error * result.n_rows:
+    elif baseline is not None and error is None and online is not None and online >= baseline.error:
         warning = (
-            f"the online error is not below that of the baseline, which gives every row the label {baseline.label!r}: "
+            f"the online error is not below that of the baseline, {baseline.how}: "
             "measure the error of the model with --validation 0.1"
         )
     return {
@@ -138,15 +138,17 @@ def constant_columns(saved: Any) -> list[str]:
     return [saved.encoding.numbers[j] for j in saved.learner.scaling.constant]
 
 
-def no_better(baseline: Baseline, saved: Any, tuned: bool = False) -> str:
-    """The warning for a model that is no better than the most frequent label, with what to try."""
+def no_better(baseline: Any, saved: Any, tuned: bool = False) -> str:
+    """The warning for a model that is no better than the baseline, with what to try."""
     options = [] if saved.learner.scaling is not None else ["--scale standard"]
-    if saved.estimator == "KernelPerceptron":
+    if not len(saved.classes):
+        options += ["--passes 50", "another --C or --rule"]
+    elif saved.estimator == "KernelPerceptron":
         options += ["another --gamma or --kernel"]
     else:
         options += ["--estimator kernel"] if tuned else ["--tune", "--estimator kernel"]
     return (
-        f"the model is no better than the baseline, which gives every row the label {baseline.label!r}: "
+        f"the model is no better than the baseline, {baseline.how}: "
         f"train with {', '.join(options)}, or with other features"
     )
 

@@ -114,5 +114,6 @@ def rule_text(value: Any) -> str:
     if not hasattr(value, "_asdict"):
         return str(value)
     name = next((name for name, rule in RULES.items() if type(value) is rule), type(value).__name__)
-    settings = ", ".join(f"{key}={number:g}" for key, number in value._asdict().items())
+    parts = value._asdict().items()
+    settings = ", ".join(f"{key}={part:g}" if isinstance(part, float) else f"{key}={part}" for key, part in parts)
     return f"{name} ({settings})" if settings else name

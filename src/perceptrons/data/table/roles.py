@@ -29,7 +29,7 @@ class Guess(NamedTuple):
     """How a column is treated, and why."""
 
     column: str
-    kind: str  # "label", "number", "flag", "category", "text"; or one of DROPPED, or "ignored"
+    kind: str  # "label", "value" (to predict), "number", "flag", "category", "text"; or one of DROPPED, or "ignored"
     why: str
     missing: int = 0  # cells of the sample
     examples: Sequence[str] = ()

@@ -11,6 +11,7 @@ import numpy as np
 from perceptrons.data.files import DataError
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.table.dialects.dialect import CsvDialect
+from perceptrons.data.table.dialects.numerals import parsed
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.roles import DROPPED, Guess, Stray, labels, role
 from perceptrons.data.table.settings import MEAN, Settings
@@ -145,7 +146,7 @@ def build(settings: Settings, first: First) -> tuple[Encoding, list[Guess]]:
         dialect=first.dialect,
         weighting=settings.weighting,
     )
-    return encoding, [guesses.get(name) or _unused(name, target, first) for name in names]
+    return encoding, [guesses.get(name) or _unused(name, target, settings, first) for name in names]
 
 
 def candidates(settings: Settings, names: list[str], where: str) -> list[str]:
@@ -199,16 +200,19 @@ def _astray(name: str, column: Any, cell: str) -> Flaw:
     return Flaw(row, name, f"{what}: {remedy}categorical=[{name!r}]", "other")
 
 
-def _unused(name: str, target: str, first: First) -> Guess:
+def _unused(name: str, target: str, settings: Settings, first: First) -> Guess:
     """How to describe a column that is not a feature."""
     if name == target:
-        return labels(name, first.table.column(name), first.dialect)
+        found = labels(name, first.table.column(name), first.dialect)
+        return found._replace(kind="value") if settings.regression else found
     return Guess(name, "ignored", "as you say")
 
 
 def _label(target: str, settings: Settings, first: First) -> str:
     """The type of the labels; refuse numbers that are hardly classes."""
     column = first.table.column(target)
+    if settings.regression:
+        return _value(target, column, first)
     label = label_of(column.type, target, first.where)
     if label in ("int64", "float64") and target in settings.marked:
         return "int64" if label == "int64" else "str"
@@ -221,9 +225,21 @@ def _label(target: str, settings: Settings, first: First) -> str:
         elif fractions.size:
             what = f"has numbers such as {fractions[0]:g}, which are not classes"
         if what:
-            remedy = "name another column with target, or group the numbers; if each number is a class, pass"
-            raise DataError(f"{first.where}: column {target!r} {what}: {remedy} categorical=[{target!r}]")
+            remedy = "to predict numbers, pass regression=True; otherwise name another column with target, or group the"
+            classes = f"numbers; if each number is a class, pass categorical=[{target!r}]"
+            raise DataError(f"{first.where}: column {target!r} {what}: {remedy} {classes}")
     return label
+
+
+def _value(target: str, column: Any, first: First) -> str:
+    """The type of values to predict; refuse what is not a number."""
+    if kind_of(column.type) == "number":
+        return "float64"
+    some = next((cell for cell in column.to_pylist() if cell is not None), None)
+    if first.dialect is not None and isinstance(some, str) and parsed(some, first.dialect.decimal) is not None:
+        return "float64"  # numbers as people write them; a cell that is none has a line to be named
+    got = f"{column.type}" if first.dialect is None else f"{str(some)!r:.60}"
+    raise DataError(f"{first.where}: column {target!r} holds {got}, expected numbers to predict")
 
 
 def survey_numbers(encoding: Encoding, table: Any) -> dict[str, float]:

@@ -29,6 +29,7 @@ class Settings(NamedTuple):
     scale: str = "standard"
     numeric: Sequence[str] = ()
     weighting: str = "tfidf"
+    regression: bool = False
 
     @property
     def marked(self) -> list[str]:

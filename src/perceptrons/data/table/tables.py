@@ -72,6 +72,8 @@ class TableSource(Source):
         categories and labels like any other; in columns of numbers they are missing nevertheless.
     scale : {"standard", "none"}, default="standard"
         How the numbers should be scaled. Batches hold them as they are: a learner scales them.
+    regression : bool, default=False
+        Whether the target is a column of values to predict, not of classes. Regressors say so themselves.
     like : Encoding, optional
         Read the features of this encoding, and no new ones: categories that it does not contain have no feature. CSV
         files are read in the dialect of the encoding, as far as no other is given.
@@ -100,6 +102,7 @@ class TableSource(Source):
         na: Sequence[str] | None = None,
         scale: str | None = None,
         weighting: str = "tfidf",
+        regression: bool = False,
         like: Encoding | None = None,
     ) -> None:
         if find_spec("pyarrow") is None:
@@ -117,7 +120,8 @@ class TableSource(Source):
         self.dialect: CsvDialect | None = None  # decided when the first file is opened
         fill = MEAN if missing is None else None if missing == "error" else missing
         columns = target, features, tuple(drop), categorical, hash_bits, tuple(text)
-        self.settings = Settings(*columns, ngrams, text_bits, fill, scale or "standard", tuple(numeric), weighting)
+        texts = ngrams, text_bits, fill, scale or "standard", tuple(numeric), weighting
+        self.settings = Settings(*columns, *texts, regression)
         self.settings.check()
         if like is not None:
             usual = Settings(target, missing=fill, scale=self.settings.scale)
@@ -148,6 +152,10 @@ class TableSource(Source):
         settings: dict[str, Any] = {"settings": self.settings._asdict(), "dialect": self.given, "like": like}
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # tuples become lists
+
+    def for_values(self) -> None:
+        if not self.frozen and not self._looked:
+            self.settings = self.settings._replace(regression=True)
 
     def look(self) -> list[Guess]:
         """Read the beginning of the first file, and guess how to treat its columns. It will not be read again.

@@ -76,6 +76,19 @@ class LinearLearner(ClassLearner):
         w, offset = weights[:-1], np.asarray(weights[-1:].ravel() * self.bias)
         return (w, offset) if self.scaling is None else self.scaling.fold(w, offset)
 
+    def per_spread(self, weights: Floats) -> Floats:
+        """Weights for features on the scale of this learner."""
+        return weights[:-1]
+
+    @property
+    def on_raw_scale(self) -> bool:
+        """Whether weights are for rows as users have them."""
+        return self.scaling is None
+
+    def of_units(self, w: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """The inverse of `per_unit`: weights and offsets on the scale of this learner."""
+        return (w, offset) if self.scaling is None else self.scaling.unfold(w, offset)
+
     # -- learning ---------------------------------------------------------------------------------------------
 
     def adopt(self, *, rule: Any, eta: float = 1.0, intercept_scaling: float = 1.0, **settings: Any) -> None:
@@ -183,11 +196,8 @@ class LinearLearner(ClassLearner):
     def _overflow(self, examples: Examples, row: int) -> ValueError:
         """The error for a step that is not finite, at this row."""
         rows, where = examples.rows.take(np.array([row])), f"at row {examples.row_numbers[row]}"
-        scores, code, weight = self.scores(rows, self.current)[0], examples.codes[row], examples.weight_of(row)
-        if self.epsilon is not None:
-            margin, y, moved = 1.0 - max(0.0, abs(code - scores[0]) - self.epsilon), 1.0, [0]
-        else:
-            margin, y, moved = self.margin_of(scores, int(code))
+        scores, code, weight = self.scores(rows, self.current)[0], examples.codes[row].item(), examples.weight_of(row)
+        margin, y, moved = self.margin_of(scores, code)
         sq_norm = (rows.sq_norm[0] + self.bias**2) * len(moved)
         asked = self.shape.asked(self.state, rows, self.bias, margin, float(sq_norm), weight, moved)
         return overflow(where, self.rule, *asked, *([y] if rules.takes_label(self.rule) else []))
@@ -291,8 +301,10 @@ class LinearLearner(ClassLearner):
         return self.readout.since(first)
 
     def hull_point(self, total: float) -> tuple[float, float]:
-        origin = self.state.get("origin")
-        moved = self.current if origin is None else self.current - self.shape.share_of_origin(self.state) * origin
-        with np.errstate(over="ignore"):  # steps that are tiny beside the start prove nothing: the bound is infinite
-            start = 0.0 if origin is None else float(np.linalg.norm(origin / total))
-        return float(np.linalg.norm(moved / total)) * (1 + moved.size * EPSILON), start
+        origin, moved, start = self.state.get("origin"), self.current, 0.0
+        with np.errstate(over="ignore", invalid="ignore"):  # steps tiny beside the start prove nothing
+            if origin is not None:
+                left = self.shape.share_of_origin(self.state) * origin
+                moved, start = moved - left, float(np.linalg.norm(left / total))
+            length = float(np.linalg.norm(moved / total)) * (1 + moved.size * EPSILON)
+        return (length, start) if np.isfinite(length + start) else (np.inf, np.inf)

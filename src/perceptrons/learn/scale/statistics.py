@@ -77,8 +77,11 @@ class Statistics:
         """√(mean of x²) of each feature, over the values that count; 0 if it is always 0."""
         return np.asarray(np.hypot(self.mean, np.sqrt(self.squares / np.maximum(self.count, 1))))
 
-    def scaling(self, centred: bool) -> Scaling | None:
-        """The map to one scale; None if features are not to be scaled. Without a bias, features are not centred."""
+    def scaling(self, centred: bool, limit: float = FARTHEST) -> Scaling | None:
+        """The map to one scale; None if features are not to be scaled. Without a bias, features are not centred.
+
+        limit: the largest |z|.
+        """
         centre, spread = self.mean.copy(), deviation(self.count, self.mean, self.squares)
         with np.errstate(invalid="ignore"):
             farthest = np.maximum(self.high - self.mean, self.mean - self.low)
@@ -91,7 +94,7 @@ class Statistics:
             centre[j], spread[j] = without_far_values(sample[:, j], centre[j], spread[j])
         if not centred:
             centre, spread = np.zeros_like(centre), np.where(spread > 0, np.hypot(centre, spread), 0.0)
-        return self._checked(centre, spread, FARTHEST)
+        return self._checked(centre, spread, limit)
 
     def _checked(self, centre: Floats, spread: Floats, limit: float = np.inf) -> Scaling | None:
         fine = np.isfinite(spread) & np.isfinite(centre)
@@ -149,7 +152,7 @@ class Sizes(Statistics):
         often = self.size[(self.count >= OFTEN * self.n_rows) & (self.size > 0)]
         return bool(often.size) and bool(often.max() > APART * often.min())
 
-    def scaling(self, centred: bool) -> Scaling | None:
+    def scaling(self, centred: bool, limit: float = np.inf) -> Scaling | None:
         size = self.size
         centre, spread = np.zeros_like(size), np.where(size > 0, size, 1.0)
         if self.dense and centred:
@@ -196,11 +199,17 @@ def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
 
 
 def statistics_of(
-    source: Source, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None, *, once: bool = False
+    source: Source,
+    rows: Rows,
+    left_out: npt.NDArray[np.bool_] | None = None,
+    *,
+    once: bool = False,
+    always: bool = False,
 ) -> Statistics | None:
     """Empty statistics for a source that begins with these rows; None if its features are to stay as they are.
 
-    once: whether rows are read only once, so that words are counted while they are weighed.
+    once: whether rows are read only once, so that words are counted while they are weighed. always: whether numbered
+    features are scaled although their sizes are similar, unless the source says that they are not.
     """
     if source.encoding is not None:
         numbers = len(source.encoding.numbers) if source.scale != "none" else 0
@@ -210,13 +219,15 @@ def statistics_of(
         return None
     found, dense = Sizes(dense=False), rows.indices is None
     found.add(rows, left_out)
-    return Sizes(dense=dense) if source.scale == "standard" or found.far_apart else None
+    return Sizes(dense=dense) if always or source.scale == "standard" or found.far_apart else None
 
 
-def to_one_scale(source: Source | None, rows: Rows, left_out: Any, centred: bool) -> Scaling | None:
+def to_one_scale(
+    source: Source | None, rows: Rows, left_out: Any, centred: bool, limit: float = FARTHEST
+) -> Scaling | None:
     """The scaling of a source whose rows are all in memory."""
     found = None if source is None else statistics_of(source, rows, left_out)
     if found is None:
         return None
     found.add(rows, left_out)
-    return found.scaling(centred)
+    return found.scaling(centred, limit)

@@ -1,0 +1,1 @@
+"""What fitted models tell: weights by name, support rows, probabilities, tags."""
