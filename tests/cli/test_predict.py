@@ -187,7 +187,12 @@ def test_probabilities_are_those_of_the_library(name, data, files, tmp_path, run
     assert ask("evaluate", model, stranger, "--proba")["brier_score"] == pytest.approx(expected)
 
 
-def test_models_without_probabilities_say_what_to_do(models, files, run):
+def test_models_without_probabilities_say_what_to_do(models, files, tmp_path, run):
+    values = tmp_path / "values.perceptron"
+    assert run("train", files / "two.svm", "-m", values, "--regression", "--passes", "2", "--quiet").code == 0
+    for verb in ("predict", "evaluate"):
+        done = run(verb, values, files / "two.svm", "--proba")
+        assert done.code == 2 and "predicts values" in done.err
     for verb in ("predict", "evaluate"):
         done = run(verb, models["two"], files / "two.svm", "--proba")
         assert done.code == 2 and not done.out
