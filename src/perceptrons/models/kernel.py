@@ -20,9 +20,10 @@ from perceptrons.learn.fit import Passes
 from perceptrons.learn.kernel.budget import POLICIES, BudgetLearner
 from perceptrons.learn.kernel.feature_space import KERNELS
 from perceptrons.learn.kernel.learner import KernelLearner
-from perceptrons.models import support, validation
+from perceptrons.models import validation
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.guard import reading
+from perceptrons.models.learned import support
 from perceptrons.models.parameters import COMMON, documented
 
 # Parameters that are passed to the learner unchanged.

@@ -26,11 +26,11 @@ from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
 from perceptrons.learn.sequence.schemes import SCHEMES, Break
 from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
 from perceptrons.metrics.entities import EntityReport, entity_report
-from perceptrons.models import tagged
 from perceptrons.models.base import Online
 from perceptrons.models.guard import reading
+from perceptrons.models.learned import tagged
+from perceptrons.models.learned.tagged import Labellings, cut
 from perceptrons.models.parameters import COMMON, documented
-from perceptrons.models.tagged import Labellings, cut
 
 Bounds = npt.NDArray[np.uint64]
 USUAL = ("word", "pos", "chunk", "ner")  # columns in the order of CoNLL files
