@@ -28,6 +28,7 @@ R = TypeVar("R")
 RULES: dict[str, Any] = {}
 KINDS = ("tau", "metric", "scale")
 CHOICES = {"covariance": ("diagonal", "full")}  # values of parameters that are not numbers
+PARALLEL = 1e-12  # sin² of the angle between two vectors that count as parallel
 CERTAIN = 1e-150  # a variance that is as good as 0: formulas divide by its square
 COVARIANCE = "full: all covariances, for some thousand features; diagonal: one variance per weight"
 
@@ -366,7 +367,7 @@ class ROMMA(NamedTuple):
             return 1.0, 0.0
         both = sq_norm * sq_length
         apart = both - margin * margin
-        if margin >= both or apart <= 1e-12 * both:
+        if margin >= both or apart <= PARALLEL * both:
             return 0.0, 1.0 / sq_norm
         return (both - margin) / apart, sq_length * (1.0 - margin) / apart
 
@@ -401,7 +402,7 @@ class ALMA(NamedTuple):
 @register(
     "shifting",
     no_weights="its steps are shares of w. Use the rule 'perceptron', where a weight scales the step",
-    lam="how fast old examples fade: larger, faster",
+    lam="how fast old examples fade: above 1, recent ones count more than old ones",
 )
 class Shifting(NamedTuple):
     """The shifting perceptron (Cavallanti et al. 2007), for concepts that move: old examples fade.
@@ -410,7 +411,7 @@ class Shifting(NamedTuple):
     larger λ, recent steps count more than old ones, with a smaller one less.
     """
 
-    lam: float = 0.5
+    lam: float = 2.0
 
     def scale(self, margin: float, sq_norm: float, sq_length: float, k: float, weight: float) -> tuple[float, float]:
         if margin > 0.0 or sq_norm == 0.0:

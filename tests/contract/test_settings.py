@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, Perceptron
+from perceptrons.rules import AROW
 
 IN_A_STREAM = (
     "check_fit_score_takes_y",
@@ -29,6 +30,10 @@ SETTINGS = [
     (Perceptron(fit_intercept=False), {"the boundaries pass through the origin": BY_CLASS}),
     (Perceptron(warm_start=True), {"a second fit continues": ("check_supervised_y_2d",)}),
     (Perceptron(rule="pa"), {NO_WEIGHTS: WEIGHTED}),
+    (Perceptron(rule="arow"), {}),
+    (Perceptron(rule=AROW(covariance="full")), {"variances of scores differ": ("check_decision_proba_consistency",)}),
+    (Perceptron(rule="romma"), {NO_WEIGHTS: WEIGHTED}),
+    (Perceptron(rule="alma"), {NO_WEIGHTS: WEIGHTED}),
     (PassiveAggressiveClassifier(C=float("inf")), {"a weight scales C, which is infinite": BY_CLASS}),
     (KernelPerceptron(budget=2), {"two rows are too few": TRAINS_WELL}),
     (KernelPerceptron(budget=20, policy="random"), {"a random row is dropped at each step": TRAINS_WELL}),

@@ -301,7 +301,7 @@ def test_what_cannot_be_traced():
     with pytest.raises(ValueError, match="max_iter"):
         trace(Perceptron(max_iter=0), X, y)
     for rule, what in (("arow", "the covariance of the weights"), ("sop", "the covariance"), ("romma", "the scale")):
-        with pytest.raises(ValueError, match=f"does not combine with trace: it records steps .* also changes {what}"):
+        with pytest.raises(ValueError, match=f"does not combine with a trace: it records steps .* also changes {what}"):
             trace(Perceptron(rule=rule), X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -14,6 +14,7 @@ import click
 
 from perceptrons.cli import output
 from perceptrons.cli.certify import show
+from perceptrons.rules import RULES
 
 FOLDER = Path("demo")
 
@@ -65,18 +66,16 @@ def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     from perceptrons import KernelPerceptron, Perceptron
+    from perceptrons.learn.readouts import READOUTS
 
     output.say(f"{'':<36}{'training':>9}{'held-out':>9}")
     output.say(
         f"{'space':<12}{'rule':<12}{'readout':<12}{'error':>9}{'error':>9}"
         f"{'converged':>11}{'passes':>8}{'updates':>9}{'seconds':>9}"
     )
-    models: list[Any] = [
-        Perceptron(rule=rule, readout=readout)
-        for readout in ("last", "averaged", "voted", "pocket")
-        for rule in ("perceptron", "pa1")
-    ]
-    models += [KernelPerceptron(readout=readout) for readout in ("last", "averaged", "voted", "pocket")]
+    models: list[Any] = [Perceptron(readout=readout) for readout in READOUTS]
+    models += [Perceptron(rule=rule, readout="averaged") for rule in RULES if rule != Perceptron().rule]
+    models += [KernelPerceptron(readout=readout) for readout in READOUTS]
     for model in models:
         space = "linear" if isinstance(model, Perceptron) else "rbf kernel"
         with warnings.catch_warnings():

@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
 from perceptrons.learn.fit import Passes
-from perceptrons.models import belief, linear
+from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
+from perceptrons.models.learned import belief
 from perceptrons.models.learned.feature_weights import feature_weights
 from perceptrons.models.parameters import COMMON, documented
 
@@ -55,7 +56,8 @@ class Perceptron(Classifier):
 
     Notes
     -----
-    There is no `predict_proba`: perceptron scores are not probabilities. If you need probabilities, calibrate them:
+    `predict_proba` exists for rules with a covariance, such as "arow". It is the model's own belief, not a frequency.
+    Scores of other rules are not probabilities. If you need frequencies, calibrate the scores:
     ``CalibratedClassifierCV(Perceptron(readout="averaged"))``.
 
     The same seed gives the same result on the same machine. Other processors may add numbers in a different order.

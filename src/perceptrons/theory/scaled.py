@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from perceptrons.rules import ALMA, ROMMA
+from perceptrons.core.linear.shapes import LONG
+from perceptrons.rules import ALMA, PARALLEL, ROMMA
 from perceptrons.solver.rounding import root_up
 from perceptrons.theory.facts import Facts, number_up, total
 
-LONG = 2**400  # as in core/linear/shapes.py
-PARALLEL = 10**12 - 10**6  # larger bounds are not proved: the rule takes a row as parallel to w if sin² ≤ 10⁻¹²
+LARGEST = (1 - Fraction(1, 10**6)) / Fraction(PARALLEL)  # larger bounds are not proved: see `romma_separable`
 
 
 def romma_separable(rule: ROMMA, facts: Facts) -> Fraction | None:
@@ -26,10 +26,10 @@ def romma_separable(rule: ROMMA, facts: Facts) -> Fraction | None:
     get so long that passes make it shorter: not if ‖u‖² ≤ 2⁴⁰⁰.
     """
     sq_margin = facts.sq_margin()
-    if sq_margin is None or 1 / sq_margin > LONG:
+    if sq_margin is None or 1 / sq_margin > Fraction(LONG):
         return None
     bound = facts.longest / sq_margin
-    return bound if bound < PARALLEL else None
+    return bound if bound < LARGEST else None
 
 
 def alma_separable(rule: ALMA, facts: Facts) -> Fraction | None:

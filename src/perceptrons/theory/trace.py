@@ -75,11 +75,9 @@ def trace(
         raise ValueError(f"limit must be >= 1, got {limit}")
     model = clone(model)
     model._validate_params()
-    if isinstance(model, Perceptron):
-        why = "it records steps τ along rows, and this rule also changes {} in a step"
-        rule = rules.resolve(model.rule)
-        what = "the covariance of the weights" if rules.kind_of(rule) == "metric" else "the scale of all weights"
-        rules.refuse_other_kinds(rule, "trace", why.format(what))
+    rule = model._settings()["rule"]
+    what = "the covariance of the weights" if rules.kind_of(rule) == "metric" else "the scale of all weights"
+    rules.refuse_other_kinds(rule, "a trace", f"it records steps τ along rows, and this rule also changes {what}")
     task, fresh = model._prepare(X, y, sample_weight, X_val, y_val, model._start(coef_init, intercept_init))
     assert isinstance(task.material, InMemory) and isinstance(task.learner, LinearLearner)
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass

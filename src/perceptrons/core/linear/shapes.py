@@ -37,6 +37,7 @@ LEAST, MOST = 2.0**-10, 2.0**100  # of s. Averages lose as many digits as s does
 # If noise makes w ever longer, as with ROMMA, all hypotheses are made shorter: no prediction changes. Beside scores of
 # this size, the margin of 1 that a rule asks for is lost in rounding errors anyway.
 LONG, SHORTER = 2.0**400, 2.0**-100
+LARGEST = 2.0**1000  # of Στ, which grows faster still; a smaller one proves less
 
 
 def by_shape(types):
@@ -256,7 +257,7 @@ def _begin_step_scale(readout, rule, step, second, margin, sq_norm, code, rival,
     shape[SQ_LENGTH] = shorter * shorter * sq_length
     shape[STEPS] += 1.0
     shape[ORIGIN] *= shorter * second
-    totals[TAU] *= shorter * second
+    totals[TAU] = min(LARGEST, shorter * second * totals[TAU])
     if leaves(second, shape) or shorter < 1.0:
         fold(readout, second, shorter, w, kept, shape)
     else:

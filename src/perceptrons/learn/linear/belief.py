@@ -18,8 +18,8 @@ from perceptrons.rules import RULES, kind_of
 
 BLOCK = 1 << 19  # maximum entries of a temporary array
 REACH = 6.0  # standard deviations beyond which a normal distribution is cut off: Φ(−6) is 1e-9
-POINTS, STEP = 8, 3.0  # of the Gauss-Legendre rule: points in a stretch, and its length in standard deviations
-NARROWEST = 1e-9  # the smallest standard deviation beside the largest; below, t − s has too few digits
+POINTS, STEP = 8, 2.0  # of the Gauss-Legendre rule: points in a stretch, and its length in standard deviations
+FARTHEST, NARROWEST = 1e30, 1e-250  # limits of scores and standard deviations, beside the largest of these
 
 
 def believes(learner: ClassLearner) -> bool:
@@ -69,20 +69,25 @@ def largest(scores: Floats, variances: Floats) -> Floats:
     at_once = max(1, BLOCK // (2 * n_classes * n_classes))
     for begin in range(0, n_rows, at_once):
         part = slice(begin, begin + at_once)
-        found[part] = _largest(scores[part] - scores[part].max(axis=1, keepdims=True), np.sqrt(variances[part]))
+        found[part] = _largest(scores[part], np.sqrt(variances[part]))
     return found
 
 
 def _largest(scores: Floats, sd: Floats) -> Floats:
-    """`largest` for a block of rows whose best score is 0."""
-    found = (scores == 0.0).astype(np.float64)  # without any variance, the best score wins; equal ones share
-    spread = np.flatnonzero(sd.max(axis=1) > 0.0)
-    scores, sd = scores[spread], sd[spread]
-    sd = np.maximum(sd, NARROWEST * sd.max(axis=1, keepdims=True))
-    found[spread] = 0.0
+    """`largest` for a block of rows and standard deviations."""
+    found = (scores == scores.max(axis=1, keepdims=True)).astype(np.float64)  # if nothing varies, the best share
+    varies = np.flatnonzero(sd.max(axis=1) > 0.0)
+    found[varies] = 0.0
+    scores, sd, widest = scores[varies], sd[varies], sd[varies].max(axis=1, keepdims=True)
+    # Measure scores from the left end of the range of the largest one. Classes with a small σ can only win near to it,
+    # where floats are dense.
+    with np.errstate(over="ignore"):
+        scores = np.maximum((scores - (scores - REACH * sd).max(axis=1, keepdims=True)) / widest, -FARTHEST)
+    sd = np.maximum(sd / widest, NARROWEST)
     for row, t, weight in _nodes(scores, sd):
         first = np.flatnonzero(np.diff(row, prepend=-1))
-        found[spread[row[first]]] += np.add.reduceat(_densities(t, scores[row], sd[row]) * weight[:, np.newaxis], first)
+        parts = _densities(t, scores[row], sd[row]) * weight[:, np.newaxis]
+        found[varies[row[first]]] += np.add.reduceat(parts, first)
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
@@ -92,9 +97,8 @@ def _densities(t: Floats, scores: Floats, sd: Floats) -> Floats:
 
     z = (t[:, np.newaxis] - scores) / sd
     below = ndtr(z)  # at least Φ(−REACH)
-    z *= z
-    z *= -0.5
-    density = np.exp(z, out=z)
+    with np.errstate(over="ignore"):
+        density = np.exp(-0.5 * z * z)
     density /= below * sd
     density *= below.prod(axis=1, keepdims=True) / np.sqrt(2.0 * np.pi)
     return np.asarray(density)
@@ -127,8 +131,8 @@ def _stretches(scores: Floats, sd: Floats) -> tuple[Ints, Floats, Floats]:
     row, piece = np.nonzero(ends[:, 1:] > ends[:, :-1])
     left, right, grain = ends[row, piece], ends[row, piece + 1], grain[row, piece]
     new = (np.diff(row, prepend=-1) != 0) | (np.diff(grain, prepend=0.0) != 0.0)  # merge others with the one before
-    first = np.flatnonzero(new)
-    row, left, right, grain = row[first], left[first], right[np.append(first[1:], len(right)) - 1], grain[first]
+    last = np.append(new[1:], True)[: len(new)]
+    row, left, right, grain = row[new], left[new], right[last], grain[new]
     count = np.ceil((right - left) / (STEP * grain)).astype(np.intp)
     number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     width = np.repeat((right - left) / count, count)

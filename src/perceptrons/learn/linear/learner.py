@@ -301,8 +301,10 @@ class LinearLearner(ClassLearner):
         return self.readout.since(first)
 
     def hull_point(self, total: float) -> tuple[float, float]:
-        origin = self.state.get("origin")
-        moved = self.current if origin is None else self.current - self.shape.share_of_origin(self.state) * origin
-        with np.errstate(over="ignore"):  # steps that are tiny beside the start prove nothing: the bound is infinite
-            start = 0.0 if origin is None else float(np.linalg.norm(origin / total))
-        return float(np.linalg.norm(moved / total)) * (1 + moved.size * EPSILON), start
+        origin, moved, start = self.state.get("origin"), self.current, 0.0
+        with np.errstate(over="ignore", invalid="ignore"):  # steps tiny beside the start prove nothing
+            if origin is not None:
+                left = self.shape.share_of_origin(self.state) * origin
+                moved, start = moved - left, float(np.linalg.norm(left / total))
+            length = float(np.linalg.norm(moved / total)) * (1 + moved.size * EPSILON)
+        return (length, start) if np.isfinite(length + start) else (np.inf, np.inf)

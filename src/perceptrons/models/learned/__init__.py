@@ -1,1 +1,1 @@
-"""What estimators give back once they are fitted: tables of weights, support rows, labels of sequences."""
+"""What fitted models tell: weights by name, support rows, probabilities, tags."""
