@@ -33,7 +33,7 @@ def vectors(labels):
 
 def values():
     """Values that are exactly linear in the features."""
-    X, _ = vectors("abc")
+    X, _ = vectors(["a", "b", "c"])
     return X, X @ np.array([1.0, -2.0, 0.5]) + 3.0
 
 
