@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit.compiled import UNCOUNTED, Compiled
 from perceptrons.core.jit.deferred import forms, overload
 from perceptrons.core.rows import JIT, ONE, U, axpy, axpy_pair, dot, dots
 
@@ -45,8 +45,8 @@ class Scoring(Compiled):
     The room is allocated outside, like the array of a `Filling` function.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
+    def __init__(self, function: Callable[..., Any], **others: Any) -> None:
+        super().__init__(function, **{**UNCOUNTED, **others})
         self.at = function.__code__.co_varnames.index("w")
 
     def __call__(self, *args: Any) -> Any:

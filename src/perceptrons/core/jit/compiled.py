@@ -22,6 +22,9 @@ from perceptrons.core.jit.deferred import apply_all, register_jitable
 # show that a sum overflowed.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+# For functions that allocate no memory: references to arrays are not counted, which takes up to half of a pass over
+# short rows. Callers keep the arrays alive.
+UNCOUNTED: Any = {"_nrt": False}
 
 
 def _digest() -> str:
@@ -72,7 +75,8 @@ class Compiled:
         from numba import njit
 
         apply_all()
-        return njit(**self.options)(self.function)
+        private = set() if _knows_nrt() else set(UNCOUNTED)  # another version of Numba
+        return njit(**{name: value for name, value in self.options.items() if name not in private})(self.function)
 
     def __call__(self, *args: Any) -> Any:
         return native.call(self, *args) if native.on else self.cached(*args)
@@ -87,6 +91,15 @@ class Compiled:
         return chosen
 
 
+def _knows_nrt() -> bool:
+    """Whether this version of Numba has the option."""
+    try:
+        from numba.core.options import DefaultOptions
+    except ImportError:
+        return False
+    return hasattr(DefaultOptions, "_nrt")
+
+
 class Filling(Compiled):
     """A compiled function that fills an array, its last parameter. Callers leave it out and get it as a result.
 
@@ -95,7 +108,7 @@ class Filling(Compiled):
 
     def __init__(self, shape: Callable[..., Any], function: Callable[..., Any]) -> None:
         """Make a compiled function; `shape` computes the shape of the array from the arguments of a call."""
-        super().__init__(function)
+        super().__init__(function, **UNCOUNTED)
         self.shape = shape
 
     def __call__(self, *args: Any) -> Any:
