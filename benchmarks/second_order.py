@@ -72,6 +72,9 @@ IJCNN1 = {
     AROW(1, FULL): 0.082,
     SCW1(1, 0.75, FULL): 0.060,
     SCW2(1, 0.9, FULL): 0.070,
+    Plain(): None,
+    AROW(1): None,
+    SCW1(1, 0.75): None,
 }
 MNIST = {
     Plain(): 0.867,

@@ -216,7 +216,7 @@ class SCW1(NamedTuple):
     """SCW-I, soft confidence-weighted learning (Wang et al. 2012): CW with α = min(C, α of CW). A weight scales C."""
 
     C: float = 0.3
-    eta: float = 0.75
+    eta: float = 0.6
     covariance: str = "diagonal"
 
     def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:
@@ -242,7 +242,7 @@ class SCW2(NamedTuple):
     """
 
     C: float = 0.3
-    eta: float = 0.75
+    eta: float = 0.6
     covariance: str = "diagonal"
 
     def metric(self, margin: float, variance: float, weight: float) -> tuple[float, float]:

@@ -157,3 +157,45 @@ def test_quotes_are_characters_where_that_is_said(tmp_path, run, ask):
     assert ask(*train, "--no-quotes")["rows"] == 4
     assert run("predict", model, data).lines == ["spam", "ham", "spam", "ham"]  # the model knows
     assert run("evaluate", model, data).code == 0
+
+
+@pytest.mark.parametrize(("name", "data"), [("two", "two.svm"), ("three", "three.svm")])
+def test_probabilities_are_those_of_the_library(name, data, files, tmp_path, run, ask):
+    from sklearn.metrics import brier_score_loss, log_loss
+
+    model = tmp_path / "arow.perceptron"
+    assert run("train", files / data, "-m", model, "--rule", "arow", "--passes", "2", "--quiet").code == 0
+    loaded, rows = perceptrons.load(model), source(files / data)
+    found, y = loaded.predict_proba(rows), rows.arrays()[1]
+    printed = run("predict", model, files / data, "--proba").lines
+    assert printed.pop(0).split("\t") == spelled(loaded.classes_)
+    assert [[float(part) for part in line.split("\t")] for line in printed] == found.tolist()
+    lines = [json.loads(line) for line in run("predict", model, files / data, "--proba", "--json").lines]
+    assert [list(each["probabilities"].values()) for each in lines] == found.tolist()
+    assert [each["label"] for each in lines] == loaded.predict(rows).tolist()
+    told = ask("evaluate", model, files / data, "--proba")
+    assert told["log_loss"] == pytest.approx(log_loss(y, found))
+    truth = y[:, np.newaxis] == loaded.classes_
+    expected = (
+        brier_score_loss(truth[:, 1], found[:, 1]) if name == "two" else ((found - truth) ** 2).sum(axis=1).mean()
+    )
+    assert told["brier_score"] == pytest.approx(expected)
+    assert f"Brier score {expected:.4f}" in run("evaluate", model, files / data, "--proba").out
+    assert "brier_score" not in ask("evaluate", model, files / data)
+    stranger = tmp_path / "stranger.svm"
+    stranger.write_text((files / data).read_text() + "9 0:1\n")
+    assert ask("evaluate", model, stranger, "--proba")["brier_score"] == pytest.approx(expected)
+
+
+def test_models_without_probabilities_say_what_to_do(models, files, tmp_path, run):
+    values = tmp_path / "values.perceptron"
+    assert run("train", files / "two.svm", "-m", values, "--regression", "--passes", "2", "--quiet").code == 0
+    for verb in ("predict", "evaluate"):
+        done = run(verb, values, files / "two.svm", "--proba")
+        assert done.code == 2 and "predicts values" in done.err
+    for verb in ("predict", "evaluate"):
+        done = run(verb, models["two"], files / "two.svm", "--proba")
+        assert done.code == 2 and not done.out
+        assert "keeps no covariance" in done.err and "arow" in done.err and "CalibratedClassifierCV" in done.err
+    done = run("predict", models["two"], files / "two.svm", "--proba", "--scores")
+    assert done.code == 2 and "--scores and --proba" in done.err

@@ -8,11 +8,14 @@ import numpy as np
 
 from perceptrons.cli import output
 from perceptrons.learn.linear.belief import believes, with_belief
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.store.saved import Saved
 
 
 def refuse_without_belief(saved: Saved, path: str) -> None:
     """Raise an error if a model has no probabilities."""
+    if isinstance(saved.learner, ValueLearner):
+        raise ValueError(f"--proba needs a model of classes, but {path} predicts values: leave out --proba")
     if not believes(saved.learner):
         rule, names = type(saved.learner.rule).__name__, ", ".join(with_belief())
         raise ValueError(
