@@ -24,7 +24,7 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 # For functions that allocate no memory: references to arrays are not counted, which takes up to half of a pass over
 # short rows. Callers keep the arrays alive.
-UNCOUNTED: Any = {"_nrt": False}
+UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 
 def _digest() -> str:
@@ -117,9 +117,9 @@ class Filling(Compiled):
         return out if rest is None else (out, *rest)
 
 
-def exact(function: Callable[..., Any]) -> Compiled:
-    """Compile a function such that every operation rounds as written."""
-    return Compiled(function, fastmath=False)
+def exact(function: Callable[..., Any], **others: Any) -> Compiled:
+    """Compile a function such that every operation rounds as written; `others`: more options of Numba."""
+    return Compiled(function, fastmath=False, **others)
 
 
 @register_jitable()

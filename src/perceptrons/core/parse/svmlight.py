@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from perceptrons.core.jit.compiled import UNCOUNTED, Compiled, exact
+from perceptrons.core.jit.compiled import UNCOUNTED, exact
 from perceptrons.core.jit.deferred import register_jitable
 from perceptrons.core.parse.bits import PLAIN, U, eight, is_digit, low_zeros, n_ones, within
 from perceptrons.core.parse.decimal import BAD, GOOD, HARD, HUGE, TENS, WHOLE, n_digits, number, whole
@@ -220,7 +220,7 @@ def read_features(text, p, first, limit, keep, values, indices, at, hard, n_hard
     return why, token, p, at, n_hard, last
 
 
-@partial(Compiled, fastmath=False, **UNCOUNTED)
+@partial(exact, **UNCOUNTED)
 def parse(text, size, first, limit, keep, labels, values, indices, indptr, hard, counts):
     """Parse the rows of text[:size]; fills labels, values, indices and indptr, and returns why it stopped and where.
 
