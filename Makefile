@@ -36,6 +36,9 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/theory.py $(DATA)
 	$(BIN)/python benchmarks/second_order.py $(DATA)
 	$(BIN)/python benchmarks/rules.py $(DATA)
+	$(BIN)/python benchmarks/shapes.py
+	$(BIN)/python benchmarks/calibration.py $(DATA)
+	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/budget.py
 	$(BIN)/python benchmarks/kernel.py $(DATA)
 	$(BIN)/python benchmarks/files.py

@@ -117,9 +117,14 @@ class Filling(Compiled):
         return out if rest is None else (out, *rest)
 
 
-def exact(function: Callable[..., Any], **others: Any) -> Compiled:
-    """Compile a function such that every operation rounds as written; `others`: more options of Numba."""
-    return Compiled(function, fastmath=False, **others)
+def exact(function: Callable[..., Any]) -> Compiled:
+    """Compile a function such that every operation rounds as written."""
+    return Compiled(function, fastmath=False)
+
+
+def exact_uncounted(function: Callable[..., Any]) -> Compiled:
+    """Compile a function that allocates no memory, such that every operation rounds as written."""
+    return Compiled(function, fastmath=False, **UNCOUNTED)
 
 
 @register_jitable()

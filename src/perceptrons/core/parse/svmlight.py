@@ -9,11 +9,9 @@ into a number (Lemire 2021, §4). All other fields are read byte by byte, their 
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from perceptrons.core.jit.compiled import UNCOUNTED, exact
+from perceptrons.core.jit.compiled import exact, exact_uncounted
 from perceptrons.core.jit.deferred import register_jitable
 from perceptrons.core.parse.bits import PLAIN, U, eight, is_digit, low_zeros, n_ones, within
 from perceptrons.core.parse.decimal import BAD, GOOD, HARD, HUGE, TENS, WHOLE, n_digits, number, whole
@@ -220,7 +218,7 @@ def read_features(text, p, first, limit, keep, values, indices, at, hard, n_hard
     return why, token, p, at, n_hard, last
 
 
-@partial(exact, **UNCOUNTED)
+@exact_uncounted
 def parse(text, size, first, limit, keep, labels, values, indices, indptr, hard, counts):
     """Parse the rows of text[:size]; fills labels, values, indices and indptr, and returns why it stopped and where.
 
