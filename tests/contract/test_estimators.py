@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from perceptrons import Perceptron
-from perceptrons.rules import PA1, PA2, Margin, resolve
+from perceptrons.rules import PA1, PA2, RULES, Margin, resolve
 
 # scikit-learn expects these of its own Perceptron as well: a weight scales a step, and n rows make n steps.
 EXPECTED = dict.fromkeys(
@@ -75,7 +75,7 @@ def test_parameters_of_rules():
         (PA2(C=0), "C must be > 0, got 0.0"),
         (PA1(C=float("nan")), "C must be > 0, got nan"),
         (Margin(-0.5), "beta must be >= 0, got -0.5"),
-        ("pa3", "rule must be one of 'perceptron', 'margin', 'pa', 'pa1', 'pa2'"),
+        ("pa3", f"rule must be one of {', '.join(map(repr, RULES))}"),
     ],
 )
 def test_bad_rules_are_named(rule, message):

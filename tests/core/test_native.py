@@ -61,17 +61,19 @@ results.append(digest(why, labels, values, indices, indptr, hard[: counts[2]], c
 rng = np.random.default_rng(0)
 X = np.round(rng.normal(size=(60, 23)), 3) * (rng.random((60, 23)) < 0.6)
 dense_and_csr = (X, None, None), (X[X != 0], np.nonzero(X)[1].astype(np.uint32), np.cumsum([0, *(X != 0).sum(1)]))
-for classes, sparse, kind, readout in [(2, 0, np.float32, "last"), (4, 1, np.float64, "averaged")]:
+arow, pa1 = rules.compiled(rules.AROW(0.5)), rules.PA1(0.1)
+for classes, sparse, kind, readout, rule in [(2, 0, np.float32, "last", arow), (4, 1, np.float64, "averaged", pa1)]:
     values, indices, indptr = dense_and_csr[sparse]
     data = readonly(values.astype(kind)), indices, None if indptr is None else indptr.astype(np.uint64)
     sq_norm, verdict, row = rows.survey(*data, np.uint64(23))
     w = np.zeros(24 if classes == 2 else (24, classes), order="C" if sparse else "F")
     kept, codes = np.zeros_like(w), (X.sum(1) > 0).astype(np.uint8) + (X[:, 0] > 0.5) * np.uint8(classes // 4 * 2)
-    how = How(rules.PA1(0.1), getattr(readouts, readout.title())(), 0.5, 1.0, True, 0.0)
+    how = How(rule, getattr(readouts, readout.title())(), 0.5, 1.0, True, 0.0)
     counts, mistakes = (Totals().array, Course().array), np.zeros(3)
     order = np.tile(np.arange(60, dtype=np.uint32), (3, 1))
     learn = passes.learn.for_rule(how.rule)
-    learn(*data, codes, None, sq_norm, order, how, w, None if readout == "last" else kept, *counts, mistakes, None)
+    mean, variance = None if readout == "last" else kept, np.ones_like(w) if rule is arow else None
+    learn(*data, codes, None, sq_norm, order, how, w, mean, variance, None, *counts, mistakes, None)
     results.append(digest(sq_norm, verdict, row, w, kept, *counts, mistakes, passes.decide(*data, 1.0, w)))
 """
 END = "print('numba' in sys.modules, *results)"
