@@ -156,7 +156,8 @@ def rows(data: Path) -> dict[str, Callable[[], Work]]:
                     make(), kind, shuffle=shuffle
                 )
     for kind in (np.float64, np.float32):
-        made[f"PA-I, CSR, shuffled, {kind.__name__}"] = lambda kind=kind: linear(csr(), kind, rule="pa1")
+        for name, rule in (("PA-I", "pa1"), ("margin", "margin")):
+            made[f"{name}, CSR, shuffled, {kind.__name__}"] = lambda k=kind, rule=rule: linear(csr(), k, rule=rule)
     return made | {
         "10 classes, dense 60,000 x 784 float32": classes,
         "until converged, 16,000 x 20, margin 0.08": converge,
