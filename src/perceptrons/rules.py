@@ -203,7 +203,7 @@ class CW(NamedTuple):
         return alpha, precision(phi, alpha, variance)
 
     def check(self) -> None:
-        require(0.5 < self.eta < 1, "eta", "between 0.5 and 1", self.eta)
+        require(0.5 < self.eta < 1, "eta", "above 0.5 and below 1", self.eta)
 
 
 @register(
@@ -226,7 +226,7 @@ class SCW1(NamedTuple):
 
     def check(self) -> None:
         require(self.C > 0, "C", "> 0", self.C)
-        require(0.5 < self.eta < 1, "eta", "between 0.5 and 1", self.eta)
+        require(0.5 < self.eta < 1, "eta", "above 0.5 and below 1", self.eta)
 
 
 @register(
@@ -250,14 +250,15 @@ class SCW2(NamedTuple):
         if variance < CERTAIN or margin >= phi * sqrt(variance):
             return 0.0, 0.0
         n = variance + 0.5 / (self.C * weight)
-        shift, spread = margin * variance * phi, variance * phi * phi
-        root = phi * sqrt(shift * shift + 4.0 * n * variance * (n + spread))
-        alpha = max(0.0, (root - 2.0 * margin * n - phi * shift) / (2.0 * n * (n + spread)))
+        part = variance / n  # v/n: the formula divided by n, so that no square overflows
+        shift, wide = margin * part * phi, 1.0 + part * phi * phi
+        root = phi * sqrt(shift * shift + 4.0 * variance * wide)
+        alpha = max(0.0, (root - 2.0 * margin - phi * shift) / (2.0 * n * wide))
         return alpha, precision(phi, alpha, variance)
 
     def check(self) -> None:
         require(self.C > 0, "C", "> 0", self.C)
-        require(0.5 < self.eta < 1, "eta", "between 0.5 and 1", self.eta)
+        require(0.5 < self.eta < 1, "eta", "above 0.5 and below 1", self.eta)
 
 
 @register("nherd", C="aggressiveness: larger C, larger steps and faster shrinking variances", covariance=COVARIANCE)
@@ -367,8 +368,10 @@ class ROMMA(NamedTuple):
             return 1.0, 0.0
         both = sq_norm * sq_length
         apart = both - margin * margin
-        if margin >= both or apart <= PARALLEL * both:
+        if margin >= both or (margin <= 0.0 and apart <= PARALLEL * both):
             return 0.0, 1.0 / sq_norm
+        if apart <= PARALLEL * both:
+            return 1.0, 0.0  # x is parallel to w, and m is 1 but for rounding
         return (both - margin) / apart, sq_length * (1.0 - margin) / apart
 
 
@@ -474,7 +477,13 @@ def _parameter(rule: Any, name: str) -> Any:
     if choices is not None:
         require(value in choices, name, " or ".join(map(repr, choices)), repr(value))
         return str(value)
-    return bool(value) if isinstance(rule._field_defaults.get(name), bool) else float(value)
+    if isinstance(rule._field_defaults.get(name), bool):
+        require(value in (False, True), name, "True or False", repr(value))
+        return bool(value)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number, got {value!r}") from None
 
 
 def compiled(rule: Any) -> Any:
@@ -497,13 +506,14 @@ def along_rows(*, even: bool = False) -> list[str]:
     return [name for name, rule in RULES.items() if kind_of(rule) == "tau" and not (even and takes_label(rule))]
 
 
-def refuse_other_kinds(rule: Any, where: str, why: str) -> None:
+def refuse_other_kinds(rule: Any, where: str, why: str, *, even: bool = True) -> None:
     """Raise an error for a rule whose steps are not along x.
 
-    where, why: what it does not combine with, and the reason.
+    where, why: what it does not combine with, and the reason. even: whether rules whose τ depends on the class do not
+    combine with it either.
     """
     if kind_of(rule) != "tau":
-        names = ", ".join(map(repr, along_rows()))
+        names = ", ".join(map(repr, along_rows(even=even)))
         raise ValueError(f"the rule {type(rule).__name__} does not combine with {where}: {why}. Use one of {names}")
 
 

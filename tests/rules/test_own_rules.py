@@ -44,7 +44,7 @@ class Fading(NamedTuple):
     def scale(self, margin, sq_norm, sq_length, k, weight):
         if margin > 0.0:
             return 1.0, 0.0
-        return self.keep, weight
+        return self.keep, weight / (1.0 + 0.1 * k + 0.01 * sq_length)
 
 
 # What is compiled for some seconds: each kind once.
@@ -59,7 +59,7 @@ def by_hand(rule, rows, y, n_classes):
     """All hypotheses, with the constant of the bias, by the formula run in Python."""
     Z = np.column_stack([rows, np.ones(len(rows))])
     lines = 1 if n_classes == 2 else n_classes
-    w, after = np.zeros((lines, Z.shape[1])), []
+    w, after, steps = np.zeros((lines, Z.shape[1])), [], 0
     sigma = np.array([np.eye(Z.shape[1]) / getattr(rule, "a", 1.0)] * lines)
     for x, label in zip(Z, y, strict=True):
         scores = w @ x
@@ -69,8 +69,8 @@ def by_hand(rule, rows, y, n_classes):
             rival = max((r for r in range(n_classes) if r != label), key=lambda r: scores[r])
             moves, m = [(label, 1), (rival, -1)], scores[label] - scores[rival]
         if hasattr(rule, "scale"):
-            s, tau = rule.scale(m, len(moves) * x @ x, (w**2).sum(), 0.0, 1.0)
-            w = s * w
+            s, tau = rule.scale(m, len(moves) * x @ x, (w**2).sum(), float(steps), 1.0)
+            w, steps = s * w, steps + (tau > 0)
             for line, sign in moves:
                 w[line] += tau * sign * x
         else:

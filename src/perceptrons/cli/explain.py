@@ -53,6 +53,8 @@ def command(
     """
     saved = reading.classifier_in(model, "taggers score whole sentences; use perceptrons tag predict")
     learner = linear(saved, model)
+    if label is not None and isinstance(learner, ValueLearner):
+        raise click.UsageError("--class needs a model of classes: this one predicts values")
     source = reading.for_model(data, given, saved, labels=False)
     found = row_of(source, row, saved.n_features)
     with np.errstate(over="ignore", invalid="ignore"):

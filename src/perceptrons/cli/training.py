@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from perceptrons import __version__, rules
 from perceptrons.cli import output
 from perceptrons.data.files import STDIN
-from perceptrons.learn.tuning import CANDIDATES, Candidate
+from perceptrons.learn.tuning import CANDIDATES, Candidate, variants
 
 COMMANDLINE = ParameterSource.COMMANDLINE
 
@@ -121,7 +121,7 @@ def candidates(given: dict[str, Any]) -> list[Candidate]:
     fixed = {name for name in ("rule", *parameters()) if context.get_parameter_source(name) is COMMANDLINE}
     if "rule" in fixed:
         rules_left = dict.fromkeys(each.rule for each in CANDIDATES if type(each.rule) is rules.RULES[given["rule"]])
-        chosen = [Candidate(rule) for rule in (rules_left or [rule_of(given)])]
+        chosen = [Candidate(rule) for rule in (rules_left or variants(rule_of(given)))]
         if rules.takes_weights(rule_of(given)):
             chosen += [Candidate(each.rule, "balanced") for each in chosen]
     else:

@@ -65,7 +65,8 @@ def target(rule):
 
 @overload(target, strict=False, jit_options=JIT)
 def _target(rule):
-    margin = float(getattr(rule.instance_class, "target", float("inf")))
+    given = getattr(rule.instance_class, "target", None)
+    margin = float(given) if isinstance(given, int | float) else float("inf")  # a property depends on parameters
     return lambda rule: margin
 
 

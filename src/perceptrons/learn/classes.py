@@ -93,6 +93,11 @@ class ClassLearner(Learner[Examples]):
         return self.readout.weights(self)
 
     @property
+    def factored(self) -> tuple[Floats, float]:
+        """An array and a factor: the current hypothesis is factor·array."""
+        return self.current, 1.0
+
+    @property
     def summed(self) -> tuple[Floats, float]:
         """An array and a factor: the sum of the hypotheses after all examples is factor·array − kept."""
         return self.current, self.totals.averaged + 1.0

@@ -188,7 +188,7 @@ def overflow(where: str, rule: Any = None, *asked: float) -> ValueError:
         kind = rules.kind_of(rule)
         names = getattr(type(rule), kind).__code__.co_varnames[1:]
         told = ", ".join(f"{name}={number:g}" for name, number in zip(names, asked, strict=False))
-        right = "a finite number" if kind == "tau" else "two finite numbers"
+        right = "a finite number" if kind == "tau" else "two finite numbers >= 0"
         return ValueError(
             f"the rule {type(rule).__name__} {fault} {where}, for {told}; the model is unchanged. {kind} must return "
             f"{right}, 0 for no step."
@@ -207,7 +207,8 @@ def _fault(rule: Any, asked: tuple[float, ...]) -> str | None:
         answer = getattr(rule, rules.kind_of(rule))(*asked)
     except ArithmeticError as error:  # compiled code returns infinity or NaN instead
         return f"fails ({error})"
-    return None if np.isfinite(answer).all() else f"returns {answer}"
+    sound = np.isfinite(answer).all() and (rules.kind_of(rule) != "metric" or answer[1] >= 0.0)
+    return None if sound else f"returns {answer}"
 
 
 def at_most(number: float) -> str:

@@ -120,6 +120,12 @@ class Last(Readout):
     name, marker = "last", markers.Last()
     over_structures = True
 
+    def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
+        if not learner.reads_less(rows):
+            return super().decide(learner, rows)
+        w, factor = learner.factored  # scaling scores is faster than scaling all weights
+        return factor * learner.scores(rows, w)
+
 
 def mean_of(w: Floats, factor: float, kept: Floats, total: float) -> Floats:
     """The mean of all hypotheses after `total` examples: (factor·w − kept)/total."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,25 @@ CANDIDATES = [
     Candidate(PA1(0.001)),
     *(Candidate(rule, "balanced") for rule in (PA1(0.01), PA1(0.1))),
 ]
+
+
+# Values to try of parameters of rules that are not among the candidates, by name.
+TRIED: dict[str, tuple[Any, ...]] = {
+    **{"r": (1.0, 0.1, 10.0), "C": (0.3, 0.1, 1.0), "eta": (0.6, 0.55, 0.75, 0.9), "a": (1.0, 0.1, 10.0)},
+    **{"alpha": (0.9, 0.7, 0.5), "lam": (2.0, 1.0, 0.5), "aggressive": (False, True)},
+    **{"beta_positive": (1.0, 3.0, 10.0), "beta_negative": (0.0, 1.0)},
+}
+
+
+def variants(rule: Any) -> list[Any]:
+    """The rule with other values of its parameters; the rule itself comes first.
+
+    >>> variants(resolve("romma"))
+    [ROMMA(aggressive=False), ROMMA(aggressive=True)]
+    """
+    names = [name for name in rule._fields if name in TRIED]
+    made = (dict(zip(names, values, strict=True)) for values in product(*(TRIED[name] for name in names)))
+    return list(dict.fromkeys([rule, *(rule._replace(**values) for values in made)]))
 
 
 @dataclass(eq=False)

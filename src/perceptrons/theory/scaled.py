@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from perceptrons.core.linear.shapes import LONG
 from perceptrons.rules import ALMA, PARALLEL, ROMMA
 from perceptrons.solver.rounding import root_up
 from perceptrons.theory.facts import Facts, number_up, total
@@ -22,11 +21,11 @@ def romma_separable(rule: ROMMA, facts: Facts) -> Fraction | None:
     least 1/R² to it.
 
     The rule starts anew if x and w are opposite but for sin² ≤ 10⁻¹². Then u·(x/‖x‖ + w/‖w‖) ≥ 1/R, and the length of
-    this sum is about 10⁻⁶ or less, so R‖u‖ is about 10⁶ or more. With a smaller bound this cannot happen. Nor does w
-    get so long that passes make it shorter: not if ‖u‖² ≤ 2⁴⁰⁰.
+    this sum is about 10⁻⁶ or less, so R‖u‖ is about 10⁶ or more. With a smaller bound this cannot happen. Nor do
+    scores get so large that passes make w shorter: that takes ‖w‖²‖x‖² > 2⁴⁰⁰.
     """
     sq_margin = facts.sq_margin()
-    if sq_margin is None or 1 / sq_margin > Fraction(LONG):
+    if sq_margin is None:
         return None
     bound = facts.longest / sq_margin
     return bound if bound < LARGEST else None

@@ -77,7 +77,9 @@ def trace(
     model._validate_params()
     rule = model._settings()["rule"]
     what = "the covariance of the weights" if rules.kind_of(rule) == "metric" else "the scale of all weights"
-    rules.refuse_other_kinds(rule, "a trace", f"it records steps τ along rows, and this rule also changes {what}")
+    rules.refuse_other_kinds(
+        rule, "a trace", f"it records steps τ along rows, and this rule also changes {what}", even=False
+    )
     task, fresh = model._prepare(X, y, sample_weight, X_val, y_val, model._start(coef_init, intercept_init))
     assert isinstance(task.material, InMemory) and isinstance(task.learner, LinearLearner)
     learner, examples = copy.deepcopy(task.learner), task.material.examples  # as they are before the first pass

@@ -78,7 +78,7 @@ class TellingValues(Telling):
         unit, encoding = task.targets.unit, None if task.source is None else task.source.encoding
         parts = [output.count(task.material.n_rows, "row"), output.count(task.n_features, "feature")]
         about = f"{encoding.target!r}, " if encoding is not None and encoding.target else ""
-        return f"{', '.join(parts)}; predicts {about}mean {amount(unit.mean)}"
+        return f"{', '.join(parts)}; predicts {about or 'values, '}mean {amount(unit.mean)}"
 
     def _columns(self) -> list[str]:
         return ["off by > epsilon", "mean loss", *(["held-out MAE"] if self.held_out else [])]

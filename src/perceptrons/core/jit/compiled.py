@@ -59,7 +59,7 @@ class Compiled:
     @cached_property  # programs start faster if they make only what they call
     def fresh(self) -> Any:
         """Numba's dispatcher without a cache."""
-        return self._dispatcher()
+        return self._dispatcher(counted=True)  # a user's formula may allocate memory
 
     @cached_property
     def cached(self) -> Any:
@@ -71,11 +71,11 @@ class Compiled:
             dispatcher._cache = Cache(self)
         return dispatcher
 
-    def _dispatcher(self) -> Any:
+    def _dispatcher(self, *, counted: bool = False) -> Any:
         from numba import njit
 
         apply_all()
-        private = set() if _knows_nrt() else set(UNCOUNTED)  # another version of Numba
+        private = set() if _knows_nrt() and not counted else set(UNCOUNTED)
         return njit(**{name: value for name, value in self.options.items() if name not in private})(self.function)
 
     def __call__(self, *args: Any) -> Any:
@@ -92,7 +92,7 @@ class Compiled:
 
 
 def _knows_nrt() -> bool:
-    """Whether this version of Numba has the option."""
+    """Whether this version of Numba has the option that `UNCOUNTED` sets."""
     try:
         from numba.core.options import DefaultOptions
     except ImportError:

@@ -12,8 +12,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from perceptrons.core.counters import AVERAGED, TAU
-from perceptrons.core.jit.compiled import OPTIONS
+from perceptrons.core.jit.compiled import OPTIONS, is_finite
 from perceptrons.core.jit.deferred import by_class, forms, register_jitable
 from perceptrons.core.rows import JIT, ONE, U, add_rows, axpy_by, sq_dot, step_by
 from perceptrons.core.rule import metric, scale, target, tau
@@ -86,7 +88,7 @@ def _ask_diagonal(rule, values, indices, indptr, i, bias, margin, sq_norm, weigh
     v = variance(values, indices, indptr, i, bias, code, rival, shape, w)
     if v <= 0.0:  # a row of zeros has no direction
         return 0.0, 0.0
-    return metric(rule, margin, v, weight)
+    return sound(metric(rule, margin, v, weight), v)
 
 
 @ask.full
@@ -96,7 +98,16 @@ def _ask_full(rule, values, indices, indptr, i, bias, margin, sq_norm, weight, c
     v = full_variance(values, indices, indptr, i, bias, code, rival, shape, room, w)
     if v <= 0.0:
         return 0.0, 0.0
-    return metric(rule, margin, v, weight)
+    return sound(metric(rule, margin, v, weight), v)
+
+
+@register_jitable(**JIT)
+def sound(answer, v):
+    """α and c; NaN for α if Σ would not stay positive: c < 0, or c·v overflows."""
+    alpha, c = answer
+    if not (c >= 0.0 and is_finite(c * v)):
+        alpha = np.nan
+    return alpha, c
 
 
 @ask.scale
@@ -249,7 +260,8 @@ def _begin_step_full(readout, rule, step, second, margin, sq_norm, code, rival, 
 def _begin_step_scale(readout, rule, step, second, margin, sq_norm, code, rival, w, kept, shape, room, totals):
     # ‖s·w + τ·y·x‖² = s²‖w‖² + 2sτm + τ²‖x‖². An error of ‖w‖² is multiplied by s² and rounding adds more, so it
     # grows as fast as the sum is short beside its parts: by ROMMA with every step.
-    old, new = second * second * shape[SQ_LENGTH], step * step * scaled(w, sq_norm)
+    far = step * np.sqrt(scaled(w, sq_norm))
+    old, new = second * second * shape[SQ_LENGTH], far * far
     sq_length = max(0.0, old + 2.0 * second * step * margin + new)
     wrong = old * shape[DOUBT] + 8.0 * EPSILON * (old + new)
     shape[DOUBT] = wrong / sq_length if wrong < sq_length else 1.0
@@ -376,8 +388,8 @@ def _must_pause(rule, step, second, sq_norm, w, shape):
 
 @register_jitable(**JIT)
 def is_long(sq_norm, shape):
-    """Whether w is so long, also beside x, that all hypotheses should be made shorter."""
-    return shape[SQ_LENGTH] > LONG * max(1.0, sq_norm)
+    """Whether scores are so large, ‖w‖²‖x‖², that all hypotheses should be made shorter."""
+    return shape[SQ_LENGTH] * sq_norm > LONG
 
 
 @register_jitable(**OPTIONS)  # not inlined: it is rarely called

@@ -216,6 +216,8 @@ def _label(target: str, settings: Settings, first: First) -> str:
     label = label_of(column.type, target, first.where)
     if label in ("int64", "float64") and target in settings.marked:
         return "int64" if label == "int64" else "str"
+    if label == "str" and target not in settings.marked and first.dialect is not None:
+        _refuse_amounts(target, column, first, first.dialect.decimal)
     if label in ("int64", "float64"):
         values, n = floats_of(column), len(column)
         found, what = len(np.unique(values[~np.isnan(values)])), ""
@@ -225,10 +227,24 @@ def _label(target: str, settings: Settings, first: First) -> str:
         elif fractions.size:
             what = f"has numbers such as {fractions[0]:g}, which are not classes"
         if what:
-            remedy = "to predict numbers, pass regression=True; otherwise name another column with target, or group the"
-            classes = f"numbers; if each number is a class, pass categorical=[{target!r}]"
-            raise DataError(f"{first.where}: column {target!r} {what}: {remedy} {classes}")
+            raise _no_classes(target, what, first)
     return label
+
+
+def _no_classes(target: str, what: str, first: First) -> DataError:
+    """The error for numbers that are hardly classes."""
+    remedy = "to predict numbers, pass regression=True; otherwise name another column with target, or group the"
+    classes = f"numbers; if each number is a class, pass categorical=[{target!r}]"
+    return DataError(f"{first.where}: column {target!r} {what}: {remedy} {classes}")
+
+
+def _refuse_amounts(target: str, column: Any, first: First, decimal: str) -> None:
+    """Refuse a target of many different amounts, such as $1,200."""
+    cells = [cell for cell in column.to_pylist() if cell is not None]
+    found, n = len(set(cells)), len(column)
+    if found > CLASSES and found > SHARE * n and all(parsed(cell, decimal) is not None for cell in cells):
+        what = f"has {found:,} different amounts such as {cells[0]!r} in the first {n:,} rows, too many for classes"
+        raise _no_classes(target, what, first)
 
 
 def _value(target: str, column: Any, first: First) -> str:

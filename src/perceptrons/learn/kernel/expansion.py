@@ -34,7 +34,9 @@ class Expansion(ClassLearner):
     )
 
     def check_rule(self, rule: Any, eta: float, n_classes: int, readout: Readout) -> None:
-        refuse_other_kinds(rule, "kernels", "w is kept as a sum of rows, and this rule's steps are not along rows")
+        refuse_other_kinds(
+            rule, "kernels", "w is kept as a sum of rows, and this rule's steps are not along rows", even=False
+        )
         super().check_rule(rule, eta, n_classes, readout)
 
     def __init__(

@@ -24,7 +24,7 @@ FARTHEST, NARROWEST = 1e30, 1e-250  # limits of scores and standard deviations, 
 
 def believes(learner: ClassLearner) -> bool:
     """Whether a learner has probabilities of classes."""
-    return kind_of(learner.rule) == "metric" and getattr(learner, "epsilon", None) is None  # no regression
+    return kind_of(learner.rule) == "metric"
 
 
 def with_belief() -> list[str]:

@@ -52,13 +52,17 @@ class LinearLearner(ClassLearner):
         layout: Literal["C", "F"] = "F" if dense else "C"  # the faster one for these rows
         self.state = State(tail=1, layout=layout)
         self.shape = shape_of(rule)
-        self.words = self.words._replace(other_space=self.shape.other_space)
+        self.words = self.words._replace(**self.shape.advice)
         shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
         self.set_start(np.zeros(shape, order=layout))
 
     @property
     def current(self) -> Floats:
         return self._once_computed("current", lambda: self.shape.hypothesis(self.state))
+
+    @property
+    def factored(self) -> tuple[Floats, float]:
+        return self.state["w"], self.shape.size(self.state)
 
     @property
     def summed(self) -> tuple[Floats, float]:
@@ -95,8 +99,8 @@ class LinearLearner(ClassLearner):
         shape = shape_of(rule)
         if shape.key != self.shape.key:
             raise ValueError(
-                f"rule was changed from {type(self.rule).__name__} to {type(rule).__name__} after learning had begun, "
-                "but they keep different things beside w: fit without warm_start, or change it back"
+                f"rule was changed from {self.rule} to {rule} after learning had begun, but they keep different things "
+                "beside w: use fit (without warm_start), or change it back"
             )
         super().adopt(rule=rule, eta=eta, intercept_scaling=float(intercept_scaling), **settings)
         self.shape = shape
@@ -149,6 +153,7 @@ class LinearLearner(ClassLearner):
 
     def repeat(self, examples: Examples, orders: Order, tol: float | None) -> list[int]:
         mistakes = np.zeros(len(orders))
+        self.shape.owns(self.state, True)  # this pass does not pause
         self._pass(examples, orders, mistakes, tol=tol)
         return [int(count) for count in mistakes[: int(self.course.passes)]]
 
@@ -228,6 +233,7 @@ class LinearLearner(ClassLearner):
 
     def make_room(self, growth: Growth) -> None:
         """Make room for new classes; a new class starts at 0."""
+        self.shape.check_memory(self.n_features + 1, growth.n_classes)
         state, readout = self.state.with_classes(growth), self.readout.with_classes(growth)
         # All at once, so that Ctrl-C never leaves half a change.
         self.shape.measure(state)
@@ -235,6 +241,7 @@ class LinearLearner(ClassLearner):
 
     def resize(self, n_features: int) -> None:
         """Make room for more features, which start at 0; or drop features that were never seen."""
+        self.shape.check_memory(n_features + 1, self.n_classes)
         state, readout = self.state.with_rows(n_features), self.readout.with_features(n_features)
         vars(self).update(state=state, readout=readout, n_features=n_features, _read={})
 

@@ -1,4 +1,6 @@
-"""What a linear learner keeps for its rule, besides w: see `core.linear.shapes`. No other code asks for a rule's kind.
+"""What a linear learner keeps for its rule, besides w: see `core.linear.shapes`.
+
+Learning asks only here for the kind of a rule.
 
 To add a kind, write a class here, its part in `core.linear.shapes`, and a line in `shape_of`.
 """
@@ -25,7 +27,7 @@ class Along:
     proves = True  # whether ‖w − w_0‖/Στ bounds the margin
     touches_all = False  # whether a step changes weights of features that its row does not have
     roundings = 1  # of w in a step, at most
-    other_space = "an averaged, voted or pocket readout, or nonlinear features (a kernel)"  # advice: see `Words`
+    advice: ClassVar[dict[str, Any]] = {}  # entries of `Words` that differ
 
     def __init__(self, rule: Any) -> None:
         self.rule = rule
@@ -39,6 +41,13 @@ class Along:
 
     def refuse(self, readout: Readout, eta: float) -> None:
         """Raise an error for settings that do not combine with the rule."""
+
+    def check_memory(self, n_weights: int, n_classes: int) -> None:
+        """Raise an error if this many weights, for this many classes, need more memory than the machine has."""
+
+    def size(self, state: State) -> float:
+        """s: w is s times the array w."""
+        return 1.0
 
     def hypothesis(self, state: State) -> Floats:
         """w."""
@@ -82,7 +91,11 @@ class Metric(Along):
     """A covariance of the weights."""
 
     proves = False
-    other_space = "an averaged or pocket readout, or nonlinear features (a kernel)"
+    advice: ClassVar[dict[str, Any]] = {
+        "other_space": "an averaged or pocket readout, or nonlinear features (a kernel)",
+        "stuck": "the variances of the misclassified rows have vanished, or these rows are zero",
+        "unstick": "the rule 'arow', or 'scw1' with a small C, which contradicting rows do not stop",
+    }
 
     def refuse(self, readout: Readout, eta: float) -> None:
         if readout.by_vote:
@@ -128,16 +141,19 @@ class Full(Metric):
 
     def begin(self, state: State) -> None:
         w, fill = state["w"], self.start**0.5
-        needed = 8 * len(w) * w.size
-        if needed > memory():
-            raise ValueError(
-                f"covariance='full' needs {needed / 1e9:,.0f} GB for {len(w) - 1:,} features, the square of their "
-                "number for each weight vector: use covariance='diagonal'"
-            )
+        self.check_memory(len(w), w.size // len(w))
         root = fill * np.eye(len(w))
         if w.ndim == 2:
             root = np.repeat(root[np.newaxis], w.shape[1], axis=0)
         state.hold("root", root, Kind(degree=1, by_row=False, signed=False, fill=fill, square=True))
+
+    def check_memory(self, n_weights: int, n_classes: int) -> None:
+        needed = 8 * n_weights**2 * (n_classes if n_classes > 2 else 1)
+        if needed > memory():
+            raise ValueError(
+                f"covariance='full' needs {needed / 1e9:,.0f} GB for {n_weights - 1:,} features, the square of their "
+                "number for each weight vector: use covariance='diagonal'"
+            )
 
     def room(self, state: State) -> Floats | None:
         return np.empty((4, len(state["w"])))
@@ -155,7 +171,7 @@ class Scaled(Along):
 
     key = "scale"
     roundings = 4
-    other_space = Metric.other_space
+    advice: ClassVar[dict[str, Any]] = {"other_space": Metric.advice["other_space"]}
 
     def refuse(self, readout: Readout, eta: float) -> None:
         name = type(self.rule).__name__
@@ -179,8 +195,11 @@ class Scaled(Along):
         numbers = state["scale"]
         return margin, sq_norm, float(numbers[entries.SQ_LENGTH]), float(numbers[entries.STEPS]), weight
 
+    def size(self, state: State) -> float:
+        return float(state["scale"][entries.SCALE])
+
     def hypothesis(self, state: State) -> Floats:
-        return np.asarray(state["scale"][entries.SCALE] * state["w"])
+        return np.asarray(self.size(state) * state["w"])
 
     def summed(self, state: State, seen: float) -> float:
         return float(state["scale"][entries.SUM])

@@ -15,7 +15,7 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import Readout
 from perceptrons.learn.state import Floats
 from perceptrons.learn.targets import Unit
-from perceptrons.rules import RULES, resolve
+from perceptrons.rules import RULES, kind_of, refuse_label, resolve
 
 RULES_OF_VALUES = ("pa", "pa1", "pa2", "arow")  # their steps are in proportion to the loss, up to a limit
 
@@ -33,6 +33,9 @@ def rule_for_values(rule: Any) -> Any:
             f"rule must be one of {names} or an object of one of them, got {rule!r}: the steps of other rules do not "
             "depend on how far a value is off"
         )
+    if kind_of(resolved) == "scale":
+        raise ValueError(f"the rule {type(resolved).__name__} does not combine with regression: it scales w by margins")
+    refuse_label(resolved, "regression")
     return resolved
 
 
