@@ -26,7 +26,12 @@ from typing import Any, NamedTuple, TypeVar
 
 R = TypeVar("R")
 RULES: dict[str, Any] = {}
-KINDS = ("tau", "metric", "scale")
+# The arguments of formulas. Their names tell the kinds of rules.
+ARGUMENTS = {
+    "tau": "margin sq_norm weight",
+    "metric": "margin variance weight",
+    "scale": "margin sq_norm sq_length k weight",
+}
 CHOICES = {"covariance": ("diagonal", "full")}  # values of parameters that are not numbers
 PARALLEL = 1e-12  # sin² of the angle between two vectors that count as parallel
 CERTAIN = 1e-150  # a variance that is as good as 0: formulas divide by its square
@@ -442,7 +447,7 @@ def kind_of(rule: object) -> str:
     ('tau', 'metric', 'scale')
     """
     cls = rule if isinstance(rule, type) else type(rule)
-    return next((kind for kind in KINDS if callable(getattr(cls, kind, None))), "")  # not a parameter of that name
+    return next((kind for kind in ARGUMENTS if callable(getattr(cls, kind, None))), "")  # not a parameter of that name
 
 
 def resolve(rule: Any) -> Any:
@@ -468,7 +473,33 @@ def resolve(rule: Any) -> Any:
     resolved: Any = type(rule)(*(_parameter(rule, name) for name in rule._fields))
     if hasattr(resolved, "check"):
         resolved.check()
+    if type(rule) not in RULES.values():
+        _try(resolved)
     return resolved
+
+
+def _try(rule: Any) -> None:
+    """Call the formula of a user's rule once; raise an error that says what is wrong with it."""
+    kind, name = kind_of(rule), type(rule).__name__
+    given = [*ARGUMENTS[kind].split(), *(["y"] if takes_label(rule) else [])]
+    try:
+        answer = getattr(rule, kind)(0.0, *[1.0] * (len(given) - 1))
+    except ArithmeticError:  # compiled code returns infinity or NaN instead
+        return
+    except Exception as error:
+        raise TypeError(f"the formula {kind} of {name}, which gets {', '.join(given)}, fails: {error}") from error
+    numbers = (answer,) if kind == "tau" else answer
+    if not (isinstance(numbers, tuple) and len(numbers) == 2 - (kind == "tau") and all(map(_is_number, numbers))):
+        expected = {"tau": "one number, τ", "metric": "two numbers, α and c", "scale": "two numbers, s and τ"}[kind]
+        raise TypeError(f"the formula {kind} of {name} must return {expected}, got {answer!r}")
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _parameter(rule: Any, name: str) -> Any:

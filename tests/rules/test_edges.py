@@ -108,6 +108,34 @@ def test_parameters_must_be_of_their_type():
             resolve(rule)
 
 
+class One(NamedTuple):
+    def metric(self, margin, variance, weight):
+        return 0.5
+
+
+class Few(NamedTuple):
+    def scale(self, margin):
+        return 1.0, 0.0
+
+
+class Unknown(NamedTuple):
+    def tau(self, margin, sq_norm, weight):
+        return undefined_name  # noqa: F821
+
+
+def test_faulty_formulas_are_explained():
+    for rule, message in (
+        (One(), r"the formula metric of One must return two numbers, α and c, got 0.5"),
+        (
+            Few(),
+            r"the formula scale of Few, which gets margin, sq_norm, sq_length, k, weight, fails: .*argument",
+        ),
+        (Unknown(), r"the formula tau of Unknown, .* fails: name 'undefined_name' is not defined"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            Perceptron(rule=rule).fit(X, y)
+
+
 class Scaled(NamedTuple):
     def scale(self, margin, sq_norm, sq_length, k, weight):
         return 1.0, 0.0
