@@ -10,6 +10,7 @@ from perceptrons.rules import ALMA, PARALLEL, ROMMA
 from perceptrons.solver.rounding import root_up
 from perceptrons.theory.facts import Facts, number_up, total
 
+FLOATS = 2**900  # floats hold ‖w‖² and its products below this
 LARGEST = (1 - Fraction(1, 10**6)) / Fraction(PARALLEL)  # larger bounds are not proved: see `romma_separable`
 
 
@@ -22,10 +23,11 @@ def romma_separable(rule: ROMMA, facts: Facts) -> Fraction | None:
 
     The rule starts anew if x and w are opposite but for sin² ≤ 10⁻¹². Then u·(x/‖x‖ + w/‖w‖) ≥ 1/R, and the length of
     this sum is about 10⁻⁶ or less, so R‖u‖ is about 10⁶ or more. With a smaller bound this cannot happen. Nor do
-    scores get so large that passes make w shorter: that takes ‖w‖²‖x‖² > 2⁴⁰⁰.
+    scores get so large that passes make w shorter: that takes ‖w‖²‖x‖² > 2⁴⁰⁰. Rows so short that ‖u‖² is near the
+    largest float prove nothing.
     """
     sq_margin = facts.sq_margin()
-    if sq_margin is None:
+    if sq_margin is None or 1 / sq_margin > FLOATS:
         return None
     bound = facts.longest / sq_margin
     return bound if bound < LARGEST else None
