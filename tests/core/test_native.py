@@ -336,7 +336,7 @@ def test_types_of_others_are_left_to_numba(own_folder, monkeypatch):
     monkeypatch.setattr(native, "find", fail)  # it is not asked: their code might change without notice
     assert native.call(read_bias, Own(2.5)) == 2.5
     monkeypatch.setattr(native, "on", True)
-    assert read_bias.for_rule(Own(2.5)) is read_bias.fresh
+    assert read_bias.for_rule(Own(2.5)).func == read_bias._for_own
     assert read_bias.for_rule(rules.PA1()) is not read_bias.cached
 
 

@@ -48,6 +48,7 @@ class Compiled:
         self.__doc__ = function.__doc__
         self.function, self.options = function, {**OPTIONS, **others}
         self.machine: dict[Any, Any] = {}  # calls without Numba, by the kinds of arguments
+        self.allocate: set[type] = set()  # users' rules whose formulas allocate memory
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -59,7 +60,23 @@ class Compiled:
     @cached_property  # programs start faster if they make only what they call
     def fresh(self) -> Any:
         """Numba's dispatcher without a cache."""
-        return self._dispatcher(counted=True)  # a user's formula may allocate memory
+        return self._dispatcher()
+
+    @cached_property
+    def allocating(self) -> Any:
+        """Numba's dispatcher without a cache, for users' formulas that allocate memory."""
+        return self._dispatcher(counted=True)
+
+    def _for_own(self, rule: type, *args: Any) -> Any:
+        """Call it with a user's rule."""
+        from numba.core.errors import NumbaError
+
+        if rule not in self.allocate:
+            try:
+                return self.fresh(*args)
+            except NumbaError:  # raised before the call: the formula allocates memory, or has a fault that is told now
+                self.allocate.add(rule)
+        return self.allocating(*args)
 
     @cached_property
     def cached(self) -> Any:
@@ -85,7 +102,7 @@ class Compiled:
         """Return what to call with this rule as an argument."""
         chosen: Callable[..., Any]
         if type(rule).__module__ != "perceptrons.rules":
-            chosen = self.fresh
+            chosen = partial(self._for_own, type(rule))
         else:
             chosen = partial(native.call, self) if native.on else self.cached
         return chosen
