@@ -1,5 +1,6 @@
 """Rules at the edges: streams before fits, formulas that allocate or are faulty, rows of extreme lengths, growth."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -144,6 +145,12 @@ class Scaled(NamedTuple):
 def test_regression_refuses_rules_that_scale_w_or_ask_for_the_class():
     with pytest.raises(ValueError, match="Scaled does not combine with regression"):
         PassiveAggressiveRegressor(rule=Scaled()).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/rules.md"])
+def test_pages_have_all_rules(page):
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    assert [name for name in RULES if f'`"{name}"`' not in text and f"`{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("name", RULES)
