@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from perceptrons.learn.linear.values import ValueLearner
 
 Array = npt.NDArray[Any]
+OUTPUTS, VALUE = ("label", "scores"), ("value",)  # names of the outputs of classifiers, and of regressors
 LARGEST = 2**31 - 2**20  # bytes: the limit of a protocol buffers message
 OLDEST = 13  # the first opset that has all operators in use here
 

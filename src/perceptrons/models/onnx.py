@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from perceptrons.learn.graph import OLDEST, Graph, decision, value
+from perceptrons.learn.graph import OLDEST, OUTPUTS, VALUE, Graph, decision, value
 
 ALIAS = "Perceptrons"
-OUTPUTS, VALUE = ("label", "scores"), ("value",)  # of classifiers, and of regressors
 # Options of other classifiers that mean here what they always give: scores as one array, and labels, not numbers.
 OPTIONS = {"zipmap": [False], "nocl": [False], "raw_scores": [True, False]}
 

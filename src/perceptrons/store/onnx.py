@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from perceptrons.data.atomic import replaced
-from perceptrons.learn.graph import Graph, decision, value
+from perceptrons.learn.graph import OUTPUTS, VALUE, Graph, decision, value
 from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.store.format import Array
 from perceptrons.store.saved import Saved
@@ -14,7 +14,6 @@ from perceptrons.store.saved import Saved
 if TYPE_CHECKING:
     from perceptrons.models.supervised import Supervised
 
-OUTPUTS = ("label", "scores")
 OPSETS, IR = {"": 15, "ai.onnx.ml": 2}, 8  # old enough for the runtimes in use
 
 
@@ -90,7 +89,7 @@ def _model(saved: Saved) -> Any:
         raise ImportError("export to ONNX needs the package onnx: pip install 'perceptrons[onnx]'") from error
     from perceptrons import __version__
 
-    graph, outputs = Graph(onnx), ("value",) if isinstance(saved.learner, ValueLearner) else OUTPUTS
+    graph, outputs = Graph(onnx), VALUE if isinstance(saved.learner, ValueLearner) else OUTPUTS
     if takes_columns(saved):
         from perceptrons.store import onnx_columns
 

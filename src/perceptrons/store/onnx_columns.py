@@ -9,10 +9,9 @@ import numpy as np
 
 from perceptrons.data.table.encoding import MISSING, Encoding
 from perceptrons.data.table.settings import MEAN
-from perceptrons.learn.graph import Graph
+from perceptrons.learn.graph import OUTPUTS, Graph
 
 ML = "ai.onnx.ml"  # the domain of operators on text
-OUTPUTS = ("label", "scores")  # of models of classes
 
 
 def obstacle(encoding: Encoding) -> str | None:
