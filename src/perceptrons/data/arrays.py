@@ -134,6 +134,24 @@ class Rows:
         """
         return self if n_features == self.n_features else replace(self, n_features=n_features)
 
+    def padded(self, n_features: int) -> Rows:
+        """Append features that are 0, to dense rows too, which are then copied.
+
+        Parameters
+        ----------
+        n_features : int
+            The new number of columns.
+
+        Returns
+        -------
+        Rows
+        """
+        if self.indices is not None or self.n_features >= n_features:
+            return self.wide(max(n_features, self.n_features))
+        values = np.zeros((len(self), n_features), dtype=self.values.dtype)
+        values[:, : self.n_features] = self.values
+        return Rows(readonly(values), None, None, n_features, self.sq_norm)
+
     def narrow(self, n_features: int) -> Rows:
         """Keep only the first features of sparse rows; dense rows are returned as they are.
 

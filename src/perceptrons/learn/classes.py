@@ -131,6 +131,10 @@ class ClassLearner(Learner[Examples]):
         """Make room for new classes; a new class starts at 0."""
 
     @abstractmethod
+    def widen(self, n_features: int) -> None:
+        """Make room for more features, which have been 0 so far; nothing changes if there are as many already."""
+
+    @abstractmethod
     def check_finite(self, columns: Ints | None = None) -> None:
         """Raise an error if a weight of these features (None: all) has overflowed."""
 

@@ -35,6 +35,7 @@ class Once:
         before = learner.snapshot(columns)
         try:
             learner.adopt(**settings)
+            learner.widen(self.rows.n_features)
             self._learn(known, new, run)
             learner.check_finite(columns)
         except KeyboardInterrupt:

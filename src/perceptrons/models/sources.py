@@ -37,7 +37,8 @@ def note_features(model: Supervised, source: Source, n_features: int, learner: C
         model.feature_names_in_ = np.array(encoding.feature_names[:n_features], dtype=object)
     else:
         model.__dict__.pop("feature_names_in_", None)
-    model.__dict__.pop("encoding_", None)
+    for name in ("encoding_", "_names"):
+        model.__dict__.pop(name, None)
     if encoding is not None:
         model.encoding_ = encoding
 
@@ -92,8 +93,6 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
     try:
         for rows, y in made.batches():
             if width is None:
-                if hasattr(trial, "_learner") and rows.n_features > trial._learner.n_features:
-                    trial._learner.resize(rows.n_features)
                 trial.n_features_in_ = rows.n_features
             elif rows.n_features > width or (rows.indices is None and rows.n_features < width):
                 name = type(model).__name__

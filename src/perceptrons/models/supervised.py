@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.arrays import Rows
@@ -25,7 +26,7 @@ from perceptrons.learn.scale.statistics import off_scale
 from perceptrons.learn.stream import check_features
 from perceptrons.learn.targets import Targets
 from perceptrons.learn.task import Request, Task, from_rows, train_on_source
-from perceptrons.models import onnx, sources, validation
+from perceptrons.models import one, onnx, sources, validation
 from perceptrons.models.base import Online
 
 Array = npt.NDArray[Any]
@@ -58,6 +59,7 @@ class Supervised(Online, metaclass=ABCMeta):
     n_features_in_: int = field(init=False)  # set by fitting, like everything below
     _learned_with: dict[str, Any] = field(init=False)
 
+    feature_names_in_ = one.FeatureNames()
     _streams: ClassVar[bool] = True  # whether `fit` can read a source batch by batch, growing with its features
 
     @abstractmethod
@@ -189,7 +191,8 @@ class Supervised(Online, metaclass=ABCMeta):
         fresh = copy.copy(self)
         rows = self._rows(fresh, X, reset=not self._goes_on(start))
         if not self._goes_on(start):
-            fresh.__dict__.pop("encoding_", None)  # of the table of an earlier fit
+            for name in ("encoding_", "_names"):  # of an earlier fit
+                vars(fresh).pop(name, None)
         y = self._all_labels(y, rows)
         weight = validation.sample_weights(sample_weight, rows)
         given = X_val is not None or y_val is not None
@@ -220,11 +223,12 @@ class Supervised(Online, metaclass=ABCMeta):
     def _become(self, fresh: Any, learner: ClassLearner, targets: Targets, run: Run, n_rows: int) -> None:
         """Become the fitted model, with the features of `fresh`, while no thread reads."""
         learner.seal()
-        for name in ("n_features_in_", "feature_names_in_", "encoding_"):
-            if hasattr(fresh, name):
-                setattr(self, name, getattr(fresh, name))
-            elif hasattr(self, name):
-                delattr(self, name)
+        given = vars(fresh)
+        for name in ("n_features_in_", "feature_names_in_", "_names", "encoding_"):
+            if name in given:
+                vars(self)[name] = given[name]
+            else:
+                vars(self).pop(name, None)
         self._learned_with = self._settings()
         self._commit(learner, run, n_rows)
 
@@ -261,17 +265,18 @@ class Supervised(Online, metaclass=ABCMeta):
         sample_weight: Any,
         predict: bool,
         before: Targets | None = None,
+        like: Rows | None = None,
     ) -> Array | None:
         """Learn from rows once; `fresh`, a copy of this model or the model itself, has their features.
 
-        before: what the model has learned, if it cannot know that itself.
+        before: what the model has learned, if it cannot know that itself. like: rows to set up a new learner with.
         """
         first = not hasattr(self, "_learner")
         y = self._labels(y, rows)
         before = before or self._known()
         known, new = before.announced(classes, y)
         weight = self._weights_once(settings["rule"], y, validation.sample_weights(sample_weight, rows), known, new)
-        learner = self._new_learner(settings, rows, before.n_classes) if first else self._learner
+        learner = self._new_learner(settings, like or rows, before.n_classes) if first else self._learner
         once = Once(learner, rows, y, weight, before, predict)
 
         def learn() -> Run:
@@ -282,6 +287,12 @@ class Supervised(Online, metaclass=ABCMeta):
 
         self._guard.change(learn).resume_interrupt()
         return once.guesses
+
+    learn_one, learn_many = (
+        available_if(learns_from_streams)(one.learn_one),
+        available_if(learns_from_streams)(one.learn_many),
+    )
+    predict_one, score_one = one.predict_one, one.score_one
 
     # -- prediction -------------------------------------------------------------------------------------------
 

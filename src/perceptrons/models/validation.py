@@ -61,7 +61,7 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
 
 def _known_width(model: BaseEstimator, X: Any, names: Any, reset: bool) -> bool:
     """Whether only the number of features needs comparing, and it matches: the fast path for streams."""
-    nameless = names is None and not hasattr(model, "feature_names_in_")
+    nameless = names is None and ("_names" in vars(model) or not hasattr(model, "feature_names_in_"))
     return nameless and not reset and bool(X.shape[1] == getattr(model, "n_features_in_", None))
 
 

@@ -130,6 +130,9 @@ class Expansion(ClassLearner):
         # All at once, so that Ctrl-C never leaves half a change.
         vars(self).update(state=state, readout=self.readout.with_classes(growth), n_classes=growth.n_classes)
 
+    def widen(self, n_features: int) -> None:
+        self.sealed = self.sealed.wide(n_features)
+
     # -- going back -------------------------------------------------------------------------------------------
 
     def snapshot(self, columns: Ints | None = None) -> tuple[Any, ...]:

@@ -42,6 +42,14 @@ class Support:
         other.pieces = self.pieces
         return other
 
+    def wide(self, n_features: int) -> Support:
+        """The same rows with more features, which are 0."""
+        if all(piece.n_features >= n_features for piece in self.pieces):
+            return self
+        other = Support(self.space)
+        other.pieces = [piece.padded(n_features) for piece in self.pieces]
+        return other
+
     def take(self, which: npt.NDArray[np.intp]) -> Support:
         """The members with these numbers, which must increase."""
         some, first = Support(self.space), 0

@@ -239,6 +239,10 @@ class LinearLearner(ClassLearner):
         self.shape.measure(state)
         vars(self).update(state=state, readout=readout, n_classes=growth.n_classes, _read={})
 
+    def widen(self, n_features: int) -> None:
+        if n_features > self.n_features:
+            self.resize(n_features)
+
     def resize(self, n_features: int) -> None:
         """Make room for more features, which start at 0; or drop features that were never seen."""
         self.shape.check_memory(n_features + 1, self.n_classes)
@@ -249,7 +253,7 @@ class LinearLearner(ClassLearner):
         """The rows of w that belong to these features (None: all) and to the bias; all, if a step changes all."""
         if columns is None or self.shape.touches_all:
             return slice(None)
-        return np.append(columns, self.n_features)
+        return np.append(columns[columns < self.n_features], self.n_features)
 
     # -- going back -------------------------------------------------------------------------------------------
 

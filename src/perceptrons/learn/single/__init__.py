@@ -1,0 +1,1 @@
+"""Learning and predicting one example a call."""

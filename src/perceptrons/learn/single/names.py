@@ -1,0 +1,49 @@
+"""Names of features, for examples that are dicts: a new name gets the next number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+class Names:
+    """Numbers of features by name.
+
+    A feature that got its number from a row or a pair, and not from a dict, is called x and its number, as scikit-learn
+    does: "x7".
+
+    >>> names = Names(["age", "job=cook"])
+    >>> names.find("age", 2), names.find("pay", 2), names.find("x2", 3)
+    (0, None, 2)
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self.texts = dict(enumerate(texts))  # the name of each feature that has one, by number
+        self.numbers: dict[Any, int] = {}  # of names; also of keys that are not text, such as 7 for "7"
+        for j, text in self.texts.items():
+            self.numbers.setdefault(text, j)
+
+    def find(self, key: Any, n_features: int) -> int | None:
+        """The number of a feature among the first `n_features`; None if no feature has this name."""
+        found = self.numbers.get(key)
+        if found is None and type(key) is int:
+            found = self.numbers.get(str(key))
+        if found is None and type(key) is str and key[:1] == "x" and key[1:].isdecimal():
+            number = int(key[1:]) if len(key) < 12 else n_features
+            if number < n_features and number not in self.texts and key == f"x{number}":
+                return number
+        return found
+
+    def add(self, texts: list[str], n_features: int) -> None:
+        """Give these names, which are new, the numbers from `n_features` on."""
+        for j, text in enumerate(texts, n_features):
+            self.texts[j], self.numbers[text] = text, j
+
+    def drop(self, texts: list[str]) -> None:
+        """Forget names, which were added last."""
+        for text in texts:
+            self.texts.pop(self.numbers.pop(text))
+
+    def listed(self, n_features: int) -> list[str]:
+        """The names of all features."""
+        return [self.texts[j] if j in self.texts else f"x{j}" for j in range(n_features)]

@@ -1,0 +1,228 @@
+"""One example a call, as River's names are: `learn_one`, `predict_one`, `score_one`, `explain_one`, `learn_many`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perceptrons.data.arrays import Rows
+from perceptrons.learn.single.example import Example, from_dict, from_pair
+from perceptrons.learn.single.names import Names
+from perceptrons.models import validation
+
+if TYPE_CHECKING:
+    from perceptrons.models.supervised import Supervised
+
+
+class FeatureNames:
+    """The attribute `feature_names_in_`. Names that came with dicts become an array when somebody asks for them."""
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        """Called only if the model has no such entry in its own dict."""
+        names: Names | None = None if model is None else vars(model).get("_names")
+        if names is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute 'feature_names_in_'")
+        found = np.array([*names.listed(model.n_features_in_), None], dtype=object)[:-1]
+        return vars(model).setdefault("feature_names_in_", found)
+
+
+def names_of(model: Supervised) -> Names:
+    """The names of a model's features."""
+    found: Names | None = vars(model).get("_names")
+    if found is not None:
+        return found
+    encoding = getattr(model, "encoding_", None)
+    if encoding is not None and not encoding.named:
+        raise ValueError(
+            "this model was trained on a table whose features have no names of their own, because they are hashed or "
+            "words of texts: it cannot read dicts. Write the examples to a table, and read that with "
+            "source(..., like=model.encoding_)"
+        )
+    return Names(getattr(model, "feature_names_in_", ()))
+
+
+def example_of(model: Supervised, x: Any, *, grows: bool) -> tuple[Example, Names | None]:
+    """One example, not scaled yet; and the names of features, if it has some.
+
+    grows: whether new features make room; otherwise they are left out.
+    """
+    n_features = model.n_features_in_ if hasattr(model, "_learner") else 0
+    if not isinstance(x, Mapping) and hasattr(x, "to_dict") and hasattr(x, "index"):
+        x = x.to_dict()  # a row of a data frame
+    if isinstance(x, Mapping):
+        names = names_of(model)
+        return from_dict(x, names, n_features, grows=grows), names
+    if is_pair(x):
+        return from_pair(*x, n_features, grows=grows), None
+    row = np.asarray(x)
+    if row.ndim != 1:
+        raise ValueError(
+            f"x must be one example: a dict, a row of numbers, or a pair (indices, values); got shape {row.shape}. "
+            "For several rows, use partial_fit or predict"
+        )
+    if hasattr(model, "_learner") and len(row) != n_features:
+        name = type(model).__name__
+        raise ValueError(f"x has {len(row)} features, but {name} is expecting {n_features} features as input")
+    rows = validation.features(copy.copy(model), row[np.newaxis], reset=not hasattr(model, "_learner"), input_name="x")
+    return Example(rows, []), None
+
+
+def is_pair(x: Any) -> bool:
+    """Whether x is (indices, values)."""
+    return type(x) is tuple and len(x) == 2 and all(hasattr(part, "__len__") for part in x)
+
+
+def examples_of(model: Supervised, X: Any, *, grows: bool) -> tuple[Example, Names]:
+    """Several dicts as rows, not scaled yet, and the names of features; new names get numbers at once."""
+    if hasattr(X, "to_dict") and hasattr(X, "columns"):
+        X = X.to_dict("records")  # of a data frame
+    names, n_features = names_of(model), model.n_features_in_ if hasattr(model, "_learner") else 0
+    found, new = list[Rows](), list[str]()
+    try:
+        for i, x in enumerate(X):
+            if not isinstance(x, Mapping):
+                raise ValueError(f"expected dicts, got {type(x).__name__} at row {i}: use partial_fit for arrays")
+            rows, more = from_dict(x, names, n_features + len(new), grows=grows)
+            names.add(more, n_features + len(new))
+            new += more
+            found.append(rows)
+        if not found:
+            raise ValueError("X has no rows")
+    except BaseException:
+        names.drop(new)
+        raise
+    width = n_features + len(new)
+    return Example(Rows.joined([rows.wide(width) for rows in found]), new), names
+
+
+def learn_rows(
+    model: Supervised, example: Example, names: Names | None, y: Any, weight: Any, settings: dict[str, Any]
+) -> None:
+    """Learn from rows that may have new features, whose names are known to `names` already."""
+    fresh = copy.copy(model)
+    fresh.n_features_in_ = example.rows.n_features
+    if names is not None:
+        fresh._names = names
+    if example.new:
+        vars(fresh).pop("feature_names_in_", None)
+    rows = example.rows
+    if hasattr(model, "_learner"):
+        rows = model._learner.scaled(rows, None if names is None else getattr(model, "encoding_", None))
+    first = rows.part(0, 1)
+    try:
+        model._learn_rows(settings, fresh, rows, y, None, weight, predict=False, like=first)
+    finally:
+        if names is not None and vars(model).get("n_features_in_") != rows.n_features:  # nothing was learned
+            names.drop(example.new)
+
+
+def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) -> Any:
+    """Learn from one example. A loop of these calls learns the same as `partial_fit` of all rows.
+
+    Parameters
+    ----------
+    x : dict, sequence or pair
+        Named features, a row of numbers, or a pair (indices, values). In a dict, text is a category: ``{"job": "cook"}``
+        is the feature "job=cook" with the value 1. Features that are left out are 0. New names, and indices beyond the
+        last, make room for new features, whose weights start at 0.
+    y : label
+        Its class, or in regression its value.
+    sample_weight : float, optional
+        The weight of the example. It scales the step, or C for PA-I and PA-II.
+
+    Returns
+    -------
+    self
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> model = Perceptron()
+    >>> model = model.learn_one({"free": 2, "from": "bank"}, "spam").learn_one({"lunch": 1, "from": "Eva"}, "ham")
+    >>> model.predict_one({"lunch": 1, "from": "Adam"}), model.n_features_in_
+    ('ham', 4)
+    """
+    with model._guard.learning:
+        settings = model._check_learning_once(not hasattr(model, "_learner"))
+        example, names = example_of(model, x, grows=True)
+        if names is not None:
+            names.add(example.new, example.rows.n_features - len(example.new))
+        learn_rows(model, example, names, [y], None if sample_weight is None else [sample_weight], settings)
+    return model
+
+
+def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Learn from several dicts, in their order: the same as `learn_one` of each, but all or none.
+
+    Parameters
+    ----------
+    X : iterable of dict, or DataFrame
+        Named features, as for `learn_one`.
+    y : sequence of labels
+        One for each dict.
+    sample_weight : sequence of float, optional
+        Weights of the examples.
+
+    Returns
+    -------
+    self
+    """
+    with model._guard.learning:
+        settings = model._check_learning_once(not hasattr(model, "_learner"))
+        example, names = examples_of(model, X, grows=True)
+        learn_rows(model, example, names, y, sample_weight, settings)
+    return model
+
+
+def scores_of(model: Supervised, x: Any) -> Any:
+    """The scores of one example, one for two classes."""
+    (rows, _), names = example_of(model, x, grows=False)
+    learner = model._learner
+    return learner.decide(learner.scaled(rows, None if names is None else getattr(model, "encoding_", None)))
+
+
+def predict_one(model: Any, x: Any) -> Any:
+    """Predict the label of one example.
+
+    Parameters
+    ----------
+    x : dict, sequence or pair
+        As for `learn_one`. Features that the model does not know are ignored.
+
+    Returns
+    -------
+    label
+        As in `classes_`, or in regression a number. None if nothing has been learned yet.
+    """
+    if not hasattr(model, "_learner"):
+        return None
+    with model._guard.mine():
+        return model._known().decode(model._learner.predict(scores_of(model, x))).tolist()[0]
+
+
+def score_one(model: Any, x: Any) -> Any:
+    """Compute the score of one example.
+
+    Parameters
+    ----------
+    x : dict, sequence or pair
+        As for `predict_one`.
+
+    Returns
+    -------
+    float or dict
+        For two classes a number, positive for `classes_[1]`; for more, the score of each class by its label. In
+        regression the predicted value. 0.0 if nothing has been learned yet.
+    """
+    if not hasattr(model, "_learner"):
+        return 0.0
+    with model._guard.mine():
+        scores = scores_of(model, x)
+        if not hasattr(model, "classes_"):
+            return float(model._learner.predict(scores)[0])
+        if scores.shape[1] == 1:
+            return float(scores[0, 0])
+        return dict(zip(model.classes_.tolist(), scores[0].tolist(), strict=True))
