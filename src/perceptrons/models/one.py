@@ -26,7 +26,7 @@ class FeatureNames:
         if names is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute 'feature_names_in_'")
         found = np.array([*names.listed(model.n_features_in_), None], dtype=object)[:-1]
-        return vars(model).setdefault("feature_names_in_", found)
+        return model.__dict__.setdefault("feature_names_in_", found)
 
 
 def names_of(model: Supervised) -> Names:
@@ -56,7 +56,7 @@ def example_of(model: Supervised, x: Any, *, grows: bool) -> tuple[Example, Name
         names = names_of(model)
         return from_dict(x, names, n_features, grows=grows), names
     if is_pair(x):
-        return from_pair(*x, n_features, grows=grows), None
+        return from_pair(x[0], x[1], n_features, grows=grows), None
     row = np.asarray(x)
     if row.ndim != 1:
         raise ValueError(
@@ -107,7 +107,7 @@ def learn_rows(
     if names is not None:
         fresh._names = names
     if example.new:
-        vars(fresh).pop("feature_names_in_", None)
+        fresh.__dict__.pop("feature_names_in_", None)
     rows = example.rows
     if hasattr(model, "_learner"):
         rows = model._learner.scaled(rows, None if names is None else getattr(model, "encoding_", None))
@@ -125,9 +125,9 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
     Parameters
     ----------
     x : dict, sequence or pair
-        Named features, a row of numbers, or a pair (indices, values). In a dict, text is a category: ``{"job": "cook"}``
-        is the feature "job=cook" with the value 1. Features that are left out are 0. New names, and indices beyond the
-        last, make room for new features, whose weights start at 0.
+        Named features, a row of numbers, or a pair (indices, values). In a dict, text is a category:
+        ``{"job": "cook"}`` is the feature "job=cook" with the value 1. Features that are left out are 0. New names, and
+        indices beyond the last, make room for new features, whose weights start at 0.
     y : label
         Its class, or in regression its value.
     sample_weight : float, optional

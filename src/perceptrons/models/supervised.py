@@ -192,7 +192,7 @@ class Supervised(Online, metaclass=ABCMeta):
         rows = self._rows(fresh, X, reset=not self._goes_on(start))
         if not self._goes_on(start):
             for name in ("encoding_", "_names"):  # of an earlier fit
-                vars(fresh).pop(name, None)
+                fresh.__dict__.pop(name, None)
         y = self._all_labels(y, rows)
         weight = validation.sample_weights(sample_weight, rows)
         given = X_val is not None or y_val is not None
@@ -226,9 +226,9 @@ class Supervised(Online, metaclass=ABCMeta):
         given = vars(fresh)
         for name in ("n_features_in_", "feature_names_in_", "_names", "encoding_"):
             if name in given:
-                vars(self)[name] = given[name]
+                self.__dict__[name] = given[name]
             else:
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
         self._learned_with = self._settings()
         self._commit(learner, run, n_rows)
 

@@ -46,4 +46,4 @@ class Names:
 
     def listed(self, n_features: int) -> list[str]:
         """The names of all features."""
-        return [self.texts[j] if j in self.texts else f"x{j}" for j in range(n_features)]
+        return [self.texts.get(j, f"x{j}") for j in range(n_features)]
