@@ -24,8 +24,8 @@ CLASSIFIERS = {
     "pa2, averaged": ours.Perceptron(rule="pa2", readout="averaged", class_weight={True: 2.0, "sky": 2.0}),
     "pa": ours.Perceptron(rule=rules.PA(), fit_intercept=False, tie="positive"),
     "passive-aggressive": ours.PassiveAggressiveClassifier(average=True),
-    "kernel": ours.KernelPerceptron(budget=50),
-    "kernel, random": ours.KernelPerceptron(budget=50, policy="random", rule="pa1"),
+    "kernel": ours.KernelPerceptron(budget=20),
+    "kernel, random": ours.KernelPerceptron(budget=20, policy="random", rule="pa1"),
 }
 REGRESSORS = {
     "regression": ours.PassiveAggressiveRegressor(),
