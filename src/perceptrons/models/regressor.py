@@ -183,7 +183,6 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         """
         return self._fit(X, y, sample_weight, X_val, y_val, linear.start(coef_init, intercept_init))
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order. How a stream is cut into calls does not change the result.
 

@@ -170,13 +170,11 @@ class LinearLearner(ClassLearner):
     ) -> None:
         """Make passes over the lines of `orders` until one makes no mistake, or ‖w‖ < tol·R·Στ."""
         totals, course = self.totals, self.course
-        totals.sq_radius = max(totals.sq_radius, examples.sq_radius)
         course.logged = course.passes = course.paused = 0.0
         seen, waiting = totals.seen, self.burn_in > 0
         readout = Last() if waiting else self.readout
         room = readout.room(self.state.get("kept"), orders.size) if not waiting else None
-        give_up = (tol or 0.0) * float(np.sqrt(examples.sq_radius + self.bias**2))
-        give_up = give_up if self.definite else 0.0
+        give_up = tol * float(np.sqrt(examples.sq_radius + self.bias**2)) if tol and self.definite else 0.0
         marker, state = readout.marker, self.state
         how = How(
             rules.compiled(self.rule), marker, self.eta, self.bias, self.tie_positive, give_up, self.epsilon or 0.0
@@ -185,6 +183,7 @@ class LinearLearner(ClassLearner):
         try:
             if self.n_classes < 2:  # one class: no mistake, no step
                 totals.visit(examples.count(orders))
+                totals.sq_radius = max(totals.sq_radius, examples.sq_radius)
                 course.passes = len(orders)
             else:
                 learn = passes.learn.for_rule(self.rule)
