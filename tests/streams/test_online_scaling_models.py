@@ -292,6 +292,8 @@ def test_commands_read_the_model(data, tmp_path, capsys):
     assert "per_spread" in run("inspect", tmp_path / "model", "--json")
     assert run("inspect", tmp_path / "model")
     scores = [float(line) for line in run("predict", tmp_path / "model", tmp_path / "rows.svm", "--scores").split()]
-    assert scores == model.decision_function(X).tolist()
+    assert scores == model.decision_function(csr(X, np.ones_like(present))).tolist()
     told = json.loads(run("explain", tmp_path / "model", tmp_path / "rows.svm", "--row", 3, "--json"))
-    assert len(json.dumps(told)) > 0 and "scaled" in json.dumps(told)
+    assert told["score"] == scores[3]
+    assert told["total"] == pytest.approx(scores[3])
+    assert all(each["contribution"] == each["scaled"] * each["weight"] for each in told["contributions"])
