@@ -110,7 +110,7 @@ def test_a_feature_is_sparse_once_it_was_absent():
 
 def test_single_rows_score_as_many_do():
     X, present, y = numbers(3)
-    model = stream(Perceptron(rule="pa1", readout="averaged", scale="online"), X, present, y, ["dense"] * len(y))
+    model = stream(Perceptron(rule="pa1", scale="online"), X, present, y, ["dense"] * len(y))
     assert [model.score_one(x) for x in X] == model.decision_function(X).tolist()
     assert [model.predict_one(x) for x in X] == model.predict(X).tolist()
 
