@@ -108,7 +108,9 @@ def learn_rows(
     fresh.n_features_in_ = example.rows.n_features
     if names is not None:
         fresh._names = names
-    if example.new:
+    if example.rows.n_features != vars(model).get("n_features_in_"):  # a pair brings features without names
+        if names is None and "feature_names_in_" in vars(model):
+            fresh._names = names_of(model)
         fresh.__dict__.pop("feature_names_in_", None)
     rows = example.rows
     if hasattr(model, "_learner"):
