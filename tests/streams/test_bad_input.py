@@ -168,7 +168,7 @@ def test_values(y):
 def test_sample_weights(make, weight):
     model = trained(make())
     before = everything(model)
-    with pytest.raises((ValueError, TypeError), match="sample_weight|could not convert"):
+    with pytest.raises((ValueError, TypeError), match=r"sample_weight|could not convert"):
         model.learn_one({"a": 1.0, "late": 2.0}, 1.0 if make is PassiveAggressiveRegressor else "no", weight)
     assert everything(model) == before
 
@@ -187,10 +187,10 @@ def test_steps_that_overflow(readout):
     model = Perceptron(readout=readout, eta0=1e200).learn_one({"a": 1.0}, "no").learn_one({"a": -1.0}, "yes")
     model.learn_one({"a": 1.0}, "no")
     before = everything(model)
-    with pytest.raises(ValueError, match="overflow|finite"):
+    with pytest.raises(ValueError, match=r"overflow|finite"):
         model.learn_one({"a": 1e150, "late": 1e150}, "yes" if model.score_one({"a": 1e150}) <= 0 else "no")
     assert everything(model) == before
-    with pytest.raises(ValueError, match="overflow|finite"):
+    with pytest.raises(ValueError, match=r"overflow|finite"):
         model.learn_many([{"late": 1.0}, {"a": 1e150, "late": -1e150}], ["no", "yes"])
     assert everything(model) == before
 

@@ -57,7 +57,7 @@ def test_after_one_class():
 
 
 @pytest.mark.parametrize(
-    "case", ["perceptron-last-2", "perceptron-averaged-4", "perceptron-voted-2", "values-pa1-last"]
+    "case", ["perceptron-last-2", "perceptron-averaged-4", "perceptron-voted-2", "values-arow-last"]
 )
 def test_unknown_features_are_ignored(case):
     make, n_classes = CASES[case]

@@ -68,7 +68,10 @@ def example_of(model: Supervised, x: Any, *, grows: bool) -> tuple[Example, Name
     if hasattr(model, "_learner") and len(row) != n_features:
         name = type(model).__name__
         raise ValueError(f"x has {len(row)} features, but {name} is expecting {n_features} features as input")
-    rows = validation.features(copy.copy(model), row[np.newaxis], reset=not hasattr(model, "_learner"), input_name="x")
+    nameless = copy.copy(model)  # a row has no names, and needs none
+    nameless.__dict__.pop("feature_names_in_", None)
+    nameless.__dict__.pop("_names", None)
+    rows = validation.features(nameless, row[np.newaxis], reset=not hasattr(model, "_learner"), input_name="x")
     return Example(rows, []), None
 
 
