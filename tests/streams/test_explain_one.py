@@ -94,10 +94,7 @@ def test_unknown_features():
 
 def test_tables_keep_their_names_and_their_scale(tmp_path):
     """Features of tables are scaled, and a number that a dict does not have is missing."""
-    lines = [
-        "job,age,pay,kind",
-        *(f"{'cook' if i % 3 else 'nurse'},{20 + i * 7 % 13},{i * i},{i % 2}" for i in range(30)),
-    ]
+    lines = [f"{'cook' if i % 3 else 'nurse'},{20 + i * 7 % 13},{i * i},{i % 2}" for i in range(30)]
     path = tmp_path / "table.csv"
     path.write_text("\n".join(["job,age,pay,kind", *lines]) + "\n")
     for model in (Perceptron(max_iter=3), PassiveAggressiveRegressor(max_iter=3, random_state=0)):

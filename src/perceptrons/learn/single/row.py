@@ -82,7 +82,7 @@ class Row:
         if weight is not None:
             self.weight[0] = weight
         totals, course = self.totals, self.course
-        before = totals[SQ_RADIUS]
+        before, course[LOGGED] = totals[SQ_RADIUS], 0.0  # a call for batches may have left lines in its own log
         if self.sq_norm[0] > before and weight != 0.0:
             totals[SQ_RADIUS] = self.sq_norm[0]  # before the step: a bound with too large a radius holds, too
         call(*args)
