@@ -25,7 +25,9 @@ class FeatureNames:
 
     def __get__(self, model: Any, owner: Any = None) -> Any:
         """Called only if the model has no such entry in its own dict, as for the class below."""
-        names: Names | None = None if model is None else vars(model).get("_names")
+        if model is None:
+            return self
+        names: Names | None = vars(model).get("_names")
         if names is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute 'feature_names_in_'")
         found = np.array([*names.listed(model.n_features_in_), None], dtype=object)[:-1]
@@ -36,7 +38,9 @@ class Mistakes:
     """The attribute `mistakes_` after single examples, whose lane counts the mistakes of the last one."""
 
     def __get__(self, model: Any, owner: Any = None) -> Any:
-        counted = None if model is None else vars(model).get("_mistakes")
+        if model is None:
+            return self
+        counted = vars(model).get("_mistakes")
         if counted is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute 'mistakes_'")
         return counted.astype(np.int64)
@@ -79,7 +83,10 @@ def example_of(model: Supervised, x: Any, *, grows: bool) -> tuple[Example, Name
     if hasattr(model, "_learner") and len(row) != n_features:
         name = type(model).__name__
         raise ValueError(f"x has {len(row)} features, but {name} is expecting {n_features} features as input")
-    rows = validation.features(copy.copy(model), row[np.newaxis], reset=not hasattr(model, "_learner"), input_name="x")
+    nameless = copy.copy(model)  # a row has no names, and needs none
+    nameless.__dict__.pop("feature_names_in_", None)
+    nameless.__dict__.pop("_names", None)
+    rows = validation.features(nameless, row[np.newaxis], reset=not hasattr(model, "_learner"), input_name="x")
     return Example(rows, []), None
 
 
@@ -119,7 +126,9 @@ def learn_rows(
     fresh.n_features_in_ = example.rows.n_features
     if names is not None:
         fresh._names = names
-    if example.new:
+    if example.rows.n_features != vars(model).get("n_features_in_"):  # a pair brings features without names
+        if names is None and "feature_names_in_" in vars(model):
+            fresh._names = names_of(model)
         fresh.__dict__.pop("feature_names_in_", None)
     rows = example.rows
     if hasattr(model, "_learner"):

@@ -79,7 +79,7 @@ class Row:
         self.codes[0] = code
         if weight is not None:
             self.weight[0] = weight
-        self.mistakes[0] = 0.0
+        self.mistakes[0] = self.course[LOGGED] = 0.0  # a pass over a batch may have left lines in its own log
         return bool(call(*args)) or self.fails()
 
     def fails(self) -> bool:
