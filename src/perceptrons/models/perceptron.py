@@ -92,6 +92,7 @@ class Perceptron(Classifier):
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
     feature_weights = feature_weights
     predict_proba, predict_log_proba = belief.predict_proba, belief.predict_log_proba
+    predict_proba_one = belief.predict_proba_one
     _new_learner = linear.new_learner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,

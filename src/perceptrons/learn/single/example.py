@@ -65,7 +65,9 @@ def _key(key: Any) -> Any:
         return str(key)
     if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
         return int(key)
-    raise ValueError(f"names of features must be text or whole numbers, got {key!r:.80} in x")
+    if type(key) is tuple and all(isinstance(part, str | int) for part in key):
+        return str(key)  # as River's n-grams and random features have them
+    raise ValueError(f"names of features must be text, whole numbers, or tuples of these, got {key!r:.80} in x")
 
 
 def _number(key: Any, given: Any) -> float:
