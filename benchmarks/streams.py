@@ -47,7 +47,7 @@ class Examples(NamedTuple):
     ours: Callable[[], list[Any]]
     dicts: Callable[[], list[Any]]
     y: np.ndarray
-    empty: Any = {}  # an example without features, as our side takes it
+    empty: Any  # an example without features, as our side takes it
     known: int | None = None  # how many examples models have learned from before the first round; None: from all
 
     def rounds(self, count: int, size: int = SIZE) -> Iterator[tuple[Stream, Stream]]:
@@ -77,7 +77,7 @@ def named(X: np.ndarray) -> list[dict[str, float]]:
 
 def dict_examples(raw: bool = False) -> Examples:
     X, y = numbers(raw=raw)
-    return Examples(always(named(X)), always(named(X)), y)
+    return Examples(always(named(X)), always(named(X)), y, empty={})
 
 
 def json_examples() -> Examples:
@@ -88,7 +88,7 @@ def json_examples() -> Examples:
     def parsed() -> list[Any]:
         return [json.loads(text) for text in texts]
 
-    return Examples(parsed, parsed, y)
+    return Examples(parsed, parsed, y, empty={})
 
 
 def row_examples() -> Examples:
@@ -111,7 +111,7 @@ def word_examples(n: int = ROUNDS * SIZE) -> Examples:
     words = rng.zipf(1.3, size=(n, 20)) % 100_000
     dicts = [{f"word {j}": 1.0 for j in message} for message in words.tolist()]
     y = rng.normal(size=100_000)[words].sum(axis=1) > 0
-    return Examples(always(dicts), always(dicts), y, known=SIZE)
+    return Examples(always(dicts), always(dicts), y, empty={}, known=SIZE)
 
 
 # -- work -------------------------------------------------------------------------------------------------------------
@@ -174,8 +174,9 @@ def line(
     if other is not None:
         learn(other)(before[1])
     a, b = medians(does(mine), None if other is None else does(other), examples)
-    speed = f"{1 / a:,.0f} examples a second, " if rate else ""
-    row(work, a, b, b / a, speed + (bar if other is not None else MISSING), 1e6)
+    if rate:
+        bar = f"{1 / a:,.0f} examples a second, bar {rate:,}" + ("" if other is not None else f"; {MISSING}")
+    row(work, a, b, b / a, bar, 1e6)
 
 
 def peers() -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
@@ -225,7 +226,7 @@ def rows() -> None:
         examples = make()
         for peer, (ours, theirs) in peers().items():
             mine, other = ours(), theirs()
-            line(f"{name}; {peer}", mine, other, examples, f"bar {rate:,}", rate=rate)
+            line(f"{name}; {peer}", mine, other, examples, "", rate=rate)
             steps(mine, other, examples)
 
 
