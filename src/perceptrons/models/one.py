@@ -110,7 +110,7 @@ def learn_rows(
         fresh.__dict__.pop("feature_names_in_", None)
     rows = example.rows
     if hasattr(model, "_learner"):
-        rows = model._learner.scaled(rows, None if names is None else getattr(model, "encoding_", None))
+        rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
     first = rows.part(0, 1)
     try:
         model._learn_rows(settings, fresh, rows, y, None, weight, predict=False, like=first)

@@ -23,7 +23,7 @@ from perceptrons.metrics.deviations import Deviations
 from perceptrons.models import linear, sources, validation
 from perceptrons.models.guard import reading
 from perceptrons.models.learned.feature_weights import feature_weights
-from perceptrons.models.parameters import COMMON, documented
+from perceptrons.models.parameters import COMMON, SCALE, documented
 from perceptrons.models.supervised import Array, Supervised
 
 SHARED = ("class_weight", "readout", "eta0", "tie")  # parameters that classifiers have, but regressors do not
@@ -79,6 +79,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     rule : {"pa", "pa1", "pa2", "arow"}, rule object or None, default=None
         When to step and how far. None: by `loss`. "pa1" and "pa2" take C from the parameter above; an object such as
         ``perceptrons.rules.AROW(r=10.0)`` has its own parameters, which a grid search reaches as ``rule__r``.
+    {shared: scale}
 
     Attributes
     ----------
@@ -122,6 +123,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     random_state: Any = None
     average: bool | int = False
     rule: Any = None
+    scale: str = "none"
 
     feature_weights = feature_weights
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -130,6 +132,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "average": ["boolean", Interval(Integral, 0, None, closed="left")],
+        "scale": SCALE,
     }
 
     # -- learned weights --------------------------------------------------------------------------------------
@@ -247,6 +250,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
             "readout": "averaged" if self.average else "last",
             "fit_intercept": self.fit_intercept,
             "burn_in": max(0, int(self.average) - 1),
+            "scale": self.scale,
             "epsilon": float(self.epsilon),
         }
 

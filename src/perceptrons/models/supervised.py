@@ -96,7 +96,7 @@ class Supervised(Online, metaclass=ABCMeta):
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
         """Rows to learn from; sets or compares the features of `fresh`."""
         rows = validation.features(fresh, X, reset=reset)
-        return rows if reset else self._learner.scaled(rows)
+        return rows if reset else self._learner.to_learn(rows)
 
     def _stream_obstacle(self) -> str | None:
         """Why this model cannot learn from a stream; None if it can."""
@@ -114,6 +114,11 @@ class Supervised(Online, metaclass=ABCMeta):
     def _request(self, start: Start | None = None, *, reads_all: bool = False) -> Request:
         """All that `fit` needs besides the data."""
         settings, learned = self._settings(), None
+        if settings.get("scale") == "online":
+            raise ValueError(
+                "scale='online' is for streams, and fit makes several passes: use partial_fit, or "
+                "make_pipeline(StandardScaler(), ...) around a model with scale='none'"
+            )
         if self._goes_on(start):
             learned = self._copied_learner()
             learned.adopt(**settings)
