@@ -22,7 +22,9 @@ class FeatureNames:
 
     def __get__(self, model: Any, owner: Any = None) -> Any:
         """Called only if the model has no such entry in its own dict."""
-        names: Names | None = None if model is None else vars(model).get("_names")
+        if model is None:
+            return self
+        names: Names | None = vars(model).get("_names")
         if names is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute 'feature_names_in_'")
         found = np.array([*names.listed(model.n_features_in_), None], dtype=object)[:-1]

@@ -13,6 +13,7 @@ from perceptrons import rules
 from perceptrons.learn.fit import Passes
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
+from perceptrons.models.learned.explanation import explain_one
 from perceptrons.models.learned.feature_weights import feature_weights
 from perceptrons.models.parameters import COMMON, SCALE, documented
 
@@ -86,7 +87,7 @@ class PassiveAggressiveClassifier(Classifier):
     scale: str = "none"
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
-    feature_weights = feature_weights
+    feature_weights, explain_one = feature_weights, explain_one
     _new_learner = linear.new_learner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: rule for name, rule in COMMON.items() if name not in ("rule", "readout", "eta0", "tie")},

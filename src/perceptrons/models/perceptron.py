@@ -14,6 +14,7 @@ from perceptrons.learn.fit import Passes
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.learned import belief
+from perceptrons.models.learned.explanation import explain_one
 from perceptrons.models.learned.feature_weights import feature_weights
 from perceptrons.models.parameters import COMMON, SCALE, documented
 
@@ -91,7 +92,7 @@ class Perceptron(Classifier):
     n_jobs: int | None = None
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
-    feature_weights = feature_weights
+    feature_weights, explain_one = feature_weights, explain_one
     predict_proba, predict_log_proba = belief.predict_proba, belief.predict_log_proba
     predict_proba_one = belief.predict_proba_one
     _new_learner = linear.new_learner

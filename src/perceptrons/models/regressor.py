@@ -22,6 +22,7 @@ from perceptrons.learn.targets import Targets, Values, numbers
 from perceptrons.metrics.deviations import Deviations
 from perceptrons.models import linear, sources, validation
 from perceptrons.models.guard import reading
+from perceptrons.models.learned.explanation import explain_one
 from perceptrons.models.learned.feature_weights import feature_weights
 from perceptrons.models.parameters import COMMON, SCALE, documented
 from perceptrons.models.supervised import Array, Supervised
@@ -125,7 +126,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     rule: Any = None
     scale: str = "none"
 
-    feature_weights = feature_weights
+    feature_weights, explain_one = feature_weights, explain_one
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **{name: allowed for name, allowed in COMMON.items() if name not in SHARED},
         "C": [Interval(Real, 0, None, closed="right")],
