@@ -107,7 +107,7 @@ class ClassLearner(Learner[Examples]):
         """Scores of rows by a hypothesis; one column for two classes."""
 
     def reads_less(self, rows: Rows) -> bool:
-        """Whether scoring these rows reads only a part of the weights."""
+        """Whether scoring these rows with two hypotheses takes less work than combining all weights."""
         return False
 
     @abstractmethod

@@ -51,6 +51,10 @@ class Readout:
         """Scores of all rows, one column for two classes."""
         return learner.scores(rows, learner.weights)
 
+    def decide_one(self, learner: ClassLearner, score: Callable[[Floats], Floats]) -> Floats | None:
+        """Scores of one row, equal to those of `decide`; `score` gives its scores by a hypothesis. None: cannot."""
+        return None
+
     def watch(self, learner: ClassLearner, rows: Rows) -> Callable[[], Floats]:
         """A function that returns the current scores of these rows."""
         return lambda: self.decide(learner, rows)
@@ -123,8 +127,11 @@ class Last(Readout):
     def decide(self, learner: ClassLearner, rows: Rows) -> Floats:
         if not learner.reads_less(rows):
             return super().decide(learner, rows)
+        return self.decide_one(learner, lambda w: learner.scores(rows, w))
+
+    def decide_one(self, learner: ClassLearner, score: Callable[[Floats], Floats]) -> Floats:
         w, factor = learner.factored  # scaling scores is faster than scaling all weights
-        return factor * learner.scores(rows, w)
+        return factor * score(w)
 
 
 def mean_of(w: Floats, factor: float, kept: Floats, total: float) -> Floats:
@@ -157,10 +164,16 @@ class Averaged(Readout):
         total, kept = learner.totals.averaged, learner.state.get("kept")
         if not total or kept is None or not learner.reads_less(rows):
             return super().decide(learner, rows)
+        return self.decide_one(learner, lambda hypothesis: learner.scores(rows, hypothesis))
+
+    def decide_one(self, learner: ClassLearner, score: Callable[[Floats], Floats]) -> Floats:
         # Combining two scores is faster than computing the mean of all weights.
+        total, kept = learner.totals.averaged, learner.state.get("kept")
+        if not total or kept is None:
+            return score(learner.current)
         w, factor = learner.summed
-        sums, final = (learner.scores(rows, hypothesis) for hypothesis in (kept, w))
-        return np.asarray((factor * final - sums) / total)
+        final = factor * score(w)
+        return np.asarray((final - score(kept)) / total)
 
     def step_sums(self, log: Floats) -> Floats | None:
         return np.asarray(log[:, markers.STEP] * log[:, markers.AT])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from perceptrons.core import counters
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
+SPARE = 1.5  # arrays that grow get room for this many times their rows
+# Arrays with spare rows behind those in use, by id. Only arrays made here may be used to their end.
+_roomy: WeakValueDictionary[int, Array] = WeakValueDictionary()
 
 
 class Entry:
@@ -225,6 +229,30 @@ class State:
         new[:both] = old[:both]
         new[new_tail] = old[old_tail]
         return new
+
+    def grown(self, n_rows: int) -> tuple[State, list[tuple[Array, float]]]:
+        """As `with_rows` for more rows, but the cost of a new row does not depend on how many there are.
+
+        Arrays keep spare rows, in which they grow. What was their tail is then a row of the new state. These rows are
+        returned, too, with the value that they must get at the moment when the new state replaces this one.
+        """
+        new, tails = self._empty(), list[tuple[Array, float]]()
+        for name, array in self.arrays.items():
+            kind = self.kinds[name]
+            if not kind.by_row or (array.ndim > 1 and self.layout == "F"):
+                new.arrays[name] = self._resized(array, n_rows, kind) if kind.by_row or kind.square else array
+                continue
+            size, before = n_rows + self.tail, len(array) - self.tail
+            room, stays = _roomy.get(id(array.base)), 0
+            if room is None or room is not array.base or len(room) < size:
+                room, stays = np.full((int(SPARE * size), *array.shape[1:]), kind.fill, dtype=array.dtype), before
+                _roomy[id(room)] = room
+            grown = new.arrays[name] = room[:size]
+            grown[:stays] = array[:stays]
+            grown[before + self.tail : n_rows] = kind.fill
+            grown[n_rows:] = array[before:]
+            tails.append((grown[before : before + self.tail], kind.fill))
+        return new, tails
 
     # -- going back, and scaling ------------------------------------------------------------------------------
 

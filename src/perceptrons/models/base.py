@@ -138,6 +138,13 @@ class Online(BaseEstimator):
         found: Guard | None = self.__dict__.get("_locks")
         return self.__dict__.setdefault("_locks", Guard()) if found is None else found
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute. What was prepared for single examples is no longer valid."""
+        super().__setattr__(name, value)
+        locks: Guard | None = self.__dict__.get("_locks")
+        if locks is not None:
+            locks.lane = None
+
     def __copy__(self) -> Self:
         new = type(self).__new__(type(self))
         new.__dict__.update(self.__dict__)

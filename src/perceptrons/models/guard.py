@@ -7,7 +7,9 @@ predictions under way have ended. So a prediction sees the model before or after
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import wraps
 from heapq import heappop, heappush
@@ -16,6 +18,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 STRIPES = 8  # the most threads that predict side by side
+PATIENCE = 100  # calls in a row by one thread, after which it owns a model that other threads have used
+# Whether one thread runs at a time, so that what a thread writes is seen by all others at once.
+IN_TURN: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 _numbers = itertools.count()
 _free: list[int] = []  # numbers of threads that have ended, a heap
@@ -44,32 +49,86 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
+class _Owner:
+    """A thread that uses the lane of a model without locks, because no other thread uses the model."""
+
+    def __init__(self, thread: int) -> None:
+        self.thread = thread
+        self.busy = False  # whether it does so now
+        self.lost = False  # whether another thread has taken the model away
+
+
 class Guard:
     """The locks of one model. Deep copies and pickles of a model do not have them: they get locks of their own.
 
     A reader takes one of several locks, which depends on its thread; whoever changes the model takes all of them. While
     a change waits for readers, the gate keeps out new ones. Only ``with`` on plain locks is used: Ctrl-C cannot come
     between taking a lock and the block that releases it.
+
+    Ten locks take longer than learning from one example. So a thread that has the model for itself owns it: `quickly`
+    takes no lock then. The owner says that it is busy before it looks whether it is still the owner. Another thread
+    says that the ownership is lost before it looks whether the owner is busy. So one of them always sees the other.
+    Ownership is given only by a thread that has all locks.
     """
 
     def __init__(self) -> None:
         self.learning = threading.RLock()  # for a whole call that learns
         self.gate = threading.RLock()
         self.stripes = tuple(threading.RLock() for _ in range(STRIPES))
+        self.lane: Any = None  # the short way for single examples; None after a change
+        self.owner: _Owner | None = None
+        self._shared = False  # whether a second thread has used the model
+        self._last, self._streak = 0, 0  # the last thread that called `quickly` with locks, and how often in a row
 
     def mine(self) -> Any:
-        """The lock that lets this thread read; to be used with ``with``."""
+        """The lock that lets this thread read; to be used with ``with``, and `settle` in its block."""
         own: Any = self.stripes[_thread.number.value % STRIPES]
         if not own._is_owned():
             with self.gate:
                 pass
         return own
 
+    def settle(self) -> None:
+        """Take the model away from another thread that owns it; called by a thread that has its lock."""
+        owner = self.owner
+        if owner is not None and owner.thread != threading.get_ident():
+            owner.lost = self._shared = True
+            while owner.busy:  # for microseconds
+                time.sleep(0.0)
+            if self.owner is owner:
+                self.owner = None
+
     def change(self, act: Callable[[], R]) -> R:
+        """Call `act`, which changes the model, while no other thread reads or learns."""
+        self.lane = None
+        return self.alone(act)
+
+    def alone(self, act: Callable[[], R]) -> R:
         """Call `act` while no other thread reads or learns."""
         a, b, c, d, e, f, g, h = self.stripes
         with self.learning, self.gate, a, b, c, d, e, f, g, h:
+            self.settle()
             return act()
+
+    def quickly(self, act: Callable[..., R], *args: Any) -> R:
+        """Call `act`, which takes microseconds, while no other thread reads or learns."""
+        owner = self.owner
+        if owner is not None and owner.thread == threading.get_ident():
+            try:
+                owner.busy = True
+                if not owner.lost:
+                    return act(*args)
+            finally:
+                owner.busy = False
+        return self.alone(lambda: self._with_locks(act, *args))
+
+    def _with_locks(self, act: Callable[..., R], *args: Any) -> R:
+        """Call `act`. A thread that has the model for itself becomes its owner, or does so again after a while."""
+        me = threading.get_ident()
+        self._last, self._streak = me, self._streak + 1 if me == self._last else 0
+        if IN_TURN and (self._streak >= PATIENCE or not self._shared):
+            self.owner, self._streak = _Owner(me), 0
+        return act(*args)
 
 
 def reading(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
@@ -77,7 +136,9 @@ def reading(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[An
 
     @wraps(method)
     def whole(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._guard.mine():
+        guard = self._guard
+        with guard.mine():
+            guard.settle()
             return method(self, *args, **kwargs)
 
     return whole

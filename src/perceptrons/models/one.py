@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.single.example import Example, from_dict, from_pair
+from perceptrons.learn.single.lane import Lane, lane_for
 from perceptrons.learn.single.names import Names
 from perceptrons.models import validation
+from perceptrons.models.guard import Guard
 
 if TYPE_CHECKING:
     from perceptrons.models.supervised import Supervised
+
+
+NONE, ONE = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)  # mistakes of a call
+for _array in (NONE, ONE):
+    _array.flags.writeable = False
 
 
 class FeatureNames:
@@ -147,13 +155,51 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
     >>> model.predict_one({"lunch": 1, "from": "Adam"}), model.n_features_in_
     ('ham', 4)
     """
-    with model._guard.learning:
+    guard: Guard = model._guard
+    lane: Lane | None = guard.lane
+    if lane is not None and guard.quickly(_learned, model.__dict__, guard, x, y, sample_weight) is not None:
+        return model
+    with guard.learning:
+        guard.settle()
         settings = model._check_learning_once(not hasattr(model, "_learner"))
         example, names = example_of(model, x, grows=True)
         if names is not None:
             names.add(example.new, example.rows.n_features - len(example.new))
         learn_rows(model, example, names, [y], None if sample_weight is None else [sample_weight], settings)
+        guard.lane = lane_of(model, learns=True)
     return model
+
+
+def _learned(known: dict[str, Any], guard: Guard, x: Any, y: Any, weight: float | None, answers: bool = False) -> Any:
+    """Learn from an example by the short way; None if it was not learned. known: the attributes of the model."""
+    lane: Lane | None = guard.lane
+    if (
+        lane is None
+        or not lane.learns
+        or (lane.class_weight is not None and lane.class_weight != known["class_weight"])
+    ):
+        return None
+    before = lane.mistakes[0]
+    row = lane.learn(x, y, weight, answers)
+    if row is not None:
+        known["mistakes_"] = NONE if lane.mistakes[0] == before else ONE
+        if lane.learner.n_features != known["n_features_in_"]:
+            known["n_features_in_"], known["_names"] = lane.learner.n_features, lane.names
+            known.pop("feature_names_in_", None)
+    return row
+
+
+def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
+    """The short way for single examples of this model; None if it has none. learns: whether it may learn, too."""
+    weights, class_weight = None, getattr(model, "class_weight", None)
+    if class_weight is not None:
+        if isinstance(class_weight, str):
+            return None
+        weights = {label: float(class_weight.get(label, 1.0)) for label in model.classes_.tolist()}
+    lane = lane_for(model._learner, model._known(), partial(names_of, model), weights)
+    if lane is not None:
+        lane.learns, lane.class_weight = learns, copy.copy(class_weight)
+    return lane
 
 
 def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -173,17 +219,37 @@ def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     self
     """
     with model._guard.learning:
+        model._guard.settle()
         settings = model._check_learning_once(not hasattr(model, "_learner"))
         example, names = examples_of(model, X, grows=True)
         learn_rows(model, example, names, y, sample_weight, settings)
     return model
 
 
+def _quickly(model: Supervised, method: str, x: Any) -> Any:
+    """What a method of the lane returns for an example: None if there is no short way."""
+    guard: Guard = model._guard
+    if guard.lane is None:
+        with guard.learning:  # no other thread makes one meanwhile
+            guard.lane = guard.alone(lambda: lane_of(model, learns=False))
+    return None if guard.lane is None else guard.quickly(_asked, guard, method, x)
+
+
+def _asked(guard: Guard, method: str, x: Any) -> Any:
+    return None if guard.lane is None else getattr(guard.lane, method)(x)
+
+
 def scores_of(model: Supervised, x: Any) -> Any:
-    """The scores of one example, one for two classes."""
-    (rows, _), names = example_of(model, x, grows=False)
-    learner = model._learner
-    return learner.decide(learner.scaled(rows, None if names is None else getattr(model, "encoding_", None)))
+    """The scores of one example, one column for two classes."""
+    found = _quickly(model, "scores", x)
+    if found is not None:
+        return found
+    guard: Guard = model._guard
+    with guard.mine():
+        guard.settle()
+        (rows, _), names = example_of(model, x, grows=False)
+        learner = model._learner
+        return learner.decide(learner.scaled(rows, None if names is None else getattr(model, "encoding_", None)))
 
 
 def predict_one(model: Any, x: Any) -> Any:
@@ -201,8 +267,10 @@ def predict_one(model: Any, x: Any) -> Any:
     """
     if not hasattr(model, "_learner"):
         return None
-    with model._guard.mine():
-        return model._known().decode(model._learner.predict(scores_of(model, x))).tolist()[0]
+    found = _quickly(model, "predict", x)
+    if found is None:
+        found = model._known().decode(model._learner.predict(scores_of(model, x))).tolist()[0]
+    return found
 
 
 def score_one(model: Any, x: Any) -> Any:
@@ -221,10 +289,9 @@ def score_one(model: Any, x: Any) -> Any:
     """
     if not hasattr(model, "_learner"):
         return 0.0
-    with model._guard.mine():
-        scores = scores_of(model, x)
-        if not hasattr(model, "classes_"):
-            return float(model._learner.predict(scores)[0])
-        if scores.shape[1] == 1:
-            return float(scores[0, 0])
-        return dict(zip(model.classes_.tolist(), scores[0].tolist(), strict=True))
+    scores = scores_of(model, x)
+    if not hasattr(model, "classes_"):
+        return float(model._learner.predict(scores)[0])
+    if scores.shape[1] == 1:
+        return float(scores[0, 0])
+    return dict(zip(model.classes_.tolist(), scores[0].tolist(), strict=True))

@@ -110,6 +110,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     graph = Graph(onnx, scope.get_unique_variable_name)
     kind = guess_proto_type(guess_tensor_type(operator.inputs[0].type))
     with model._guard.mine():
+        model._guard.settle()
         x = graph.node("Cast", operator.inputs[0].full_name, to=onnx.TensorProto.DOUBLE)
         if not is_classifier(model):
             graph.node("Cast", value(graph, x, model._learner, model.n_features_in_), output=names[0], to=kind)

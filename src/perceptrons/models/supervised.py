@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.data.arrays import Rows
@@ -154,6 +153,7 @@ class Supervised(Online, metaclass=ABCMeta):
     ) -> Self:
         """Learn from arrays or a source. `start` sets the initial hypothesis; None means zeros."""
         with self._guard.learning:
+            self._guard.settle()
             if isinstance(X, Source):
                 sources.refuse_labels(y, sample_weight)
                 self._fit_source(X, X_val, y_val, start, stacklevel + 1)
@@ -241,6 +241,7 @@ class Supervised(Online, metaclass=ABCMeta):
 
     def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
         with self._guard.learning:
+            self._guard.settle()
             if isinstance(X, Source):
                 sources.refuse_labels(y, sample_weight)
                 return sources.learn_once(self, X, classes, predict)
@@ -254,6 +255,7 @@ class Supervised(Online, metaclass=ABCMeta):
         """Return `_settings`; raise an error for parameters that are wrong, or that a stream does not allow."""
         if first and not get_config()["skip_parameter_validation"]:  # `partial_fit` has validated them already
             self._validate_params()
+        learns_from_streams(self)
         settings = self._settings()
         if not first and settings != self._learned_with:
             self._validate_params()  # otherwise, once is enough
@@ -293,11 +295,7 @@ class Supervised(Online, metaclass=ABCMeta):
         self._guard.change(learn).resume_interrupt()
         return once.guesses
 
-    learn_one, learn_many = (
-        available_if(learns_from_streams)(one.learn_one),
-        available_if(learns_from_streams)(one.learn_many),
-    )
-    predict_one, score_one = one.predict_one, one.score_one
+    learn_one, learn_many, predict_one, score_one = one.learn_one, one.learn_many, one.predict_one, one.score_one
 
     # -- prediction -------------------------------------------------------------------------------------------
 

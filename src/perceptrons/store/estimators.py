@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,10 +92,16 @@ def restored(saved: Saved | SavedTagger, path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
 
 
-def unchanged(model: Any) -> AbstractContextManager[Any]:
+@contextmanager
+def unchanged(model: Any) -> Iterator[None]:
     """Keep a model from changing in other threads."""
-    guard = getattr(model, "_guard", None)  # other objects, which `to_saved` refuses, have none
-    return nullcontext() if guard is None else guard.mine()
+    guard = getattr(model, "_guard", None)
+    if guard is None:  # an object that `to_saved` refuses
+        yield
+        return
+    with guard.mine():
+        guard.settle()
+        yield
 
 
 def to_saved(model: Online) -> Saved | SavedTagger:

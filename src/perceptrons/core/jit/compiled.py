@@ -78,6 +78,21 @@ class Compiled:
                 self.allocate.add(rule)
         return self.allocating(*args)
 
+    def dispatcher_for(self, rule: object, *args: Any) -> Any:
+        """Numba's dispatcher for calls with this rule (None: without one) and arguments of these types."""
+        from numba import typeof
+        from numba.core.errors import NumbaError
+
+        if rule is None or type(rule).__module__ == "perceptrons.rules":
+            return self.cached
+        if type(rule) not in self.allocate:
+            try:
+                self.fresh.compile(tuple(map(typeof, args)))
+                return self.fresh
+            except NumbaError:
+                self.allocate.add(type(rule))
+        return self.allocating
+
     @cached_property
     def cached(self) -> Any:
         """Numba's dispatcher with a cache."""

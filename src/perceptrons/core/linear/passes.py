@@ -31,6 +31,9 @@ from perceptrons.core.spaces import Scoring, judge, score, scratch
 # Rows are prefetched NEAR ahead, and the pointers to them FAR ahead. In a random order, a row is requested once more
 # AGAIN ahead, because processors drop requests while too many are pending.
 AGAIN, NEAR, FAR = U(3), U(8), U(16)
+# A longer step counts as an overflow. So no number of steps makes a weight, or a sum of weights, overflow, and a caller
+# that learns from a single example need not save the weights first.
+LONGEST = 2.0**900
 
 
 @register_jitable(**JIT)
@@ -97,7 +100,7 @@ def visit(
     sq = sq_norm[i] + bias * bias
     step, second = ask(rule, values, indices, indptr, i, bias, margin, sq, example_weight, code, rival, w, shape, room)
     step *= how.eta
-    if not is_finite(margin + step + second):
+    if not is_finite(margin + step + second) or (step > 0.0 and step * np.sqrt(sq) > LONGEST):
         course[OVERFLOW] = i + 1.0
         return False
     if must_pause(rule, step, second, sq, w, shape):

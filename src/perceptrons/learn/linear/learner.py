@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
+from operator import call
 from typing import Any, Literal
 
 import numpy as np
@@ -263,8 +266,14 @@ class LinearLearner(ClassLearner):
         vars(self).update(state=state, readout=readout, n_classes=growth.n_classes, _read={})
 
     def widen(self, n_features: int) -> None:
-        if n_features > self.n_features:
-            self.resize(n_features)
+        if n_features <= self.n_features:
+            return
+        self.shape.check_memory(n_features + 1, self.n_classes)
+        (state, tails), readout = self.state.grown(n_features), self.readout.with_features(n_features)
+        changes = {"state": state, "readout": readout, "n_features": n_features, "_read": {}}
+        # No line of Python runs in between, so that Ctrl-C never leaves half a change.
+        work = [*(partial(rows.fill, value) for rows, value in tails), partial(vars(self).update, changes)]
+        deque(map(call, work), maxlen=0)
 
     def resize(self, n_features: int) -> None:
         """Make room for more features, which start at 0; or drop features that were never seen."""
@@ -322,7 +331,7 @@ class LinearLearner(ClassLearner):
         return scores
 
     def reads_less(self, rows: Rows) -> bool:
-        return rows.touched < self.n_features
+        return rows.touched < self.n_features or len(rows) == 1
 
     def ballot(self, rows: Rows) -> Ballot:
         """Empty votes on these rows."""

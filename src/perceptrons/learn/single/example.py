@@ -36,6 +36,8 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
     for key, given in x.items():
         name, value = (f"{key}={given}", 1.0) if isinstance(given, str) else (_key(key), _number(key, given))
         found = names.find(name, n_features)
+        if found is not None and isinstance(given, str):
+            names.note(key, given, found)
         if found is None:
             text = str(name)
             found = new.get(text)

@@ -22,6 +22,7 @@ class Names:
         self.numbers: dict[Any, int] = {}  # of names; also of keys that are not text, such as 7 for "7"
         for j, text in self.texts.items():
             self.numbers.setdefault(text, j)
+        self.categories: dict[str, dict[str, int]] = {}  # features "name=text", as far as they have occurred
 
     def find(self, key: Any, n_features: int) -> int | None:
         """The number of a feature among the first `n_features`; None if no feature has this name."""
@@ -34,6 +35,11 @@ class Names:
                 return number
         return found
 
+    def note(self, name: Any, text: str, number: int) -> None:
+        """Note that the text is a category of the name, with this feature."""
+        if type(name) is str and type(text) is str:
+            self.categories.setdefault(name, {})[text] = number
+
     def add(self, texts: list[str], n_features: int) -> None:
         """Give these names, which are new, the numbers from `n_features` on."""
         for j, text in enumerate(texts, n_features):
@@ -43,6 +49,7 @@ class Names:
         """Forget names, which were added last."""
         for text in texts:
             self.texts.pop(self.numbers.pop(text))
+        self.categories.clear()
 
     def listed(self, n_features: int) -> list[str]:
         """The names of all features."""

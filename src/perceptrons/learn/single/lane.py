@@ -1,0 +1,233 @@
+"""The short way for one example of a linear learner: from a dict, a row or a pair to the compiled pass.
+
+What is unusual, such as a new class or a value that is not a number, is left to the caller: a method then returns None
+and has changed nothing. Methods that run for every example are written to take few calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from perceptrons.core import single
+from perceptrons.core.jit.bound import bound
+from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.single.example import from_dict
+from perceptrons.learn.single.names import Names
+from perceptrons.learn.single.row import Row
+from perceptrons.learn.targets import Targets
+
+PLACES = 1 << 10  # of a dict, at which the keys of earlier dicts are expected
+ENTRIES = 64  # of sparse rows, for a start
+LARGEST = 2.0**1000  # of weights at the start, so that no steps make them overflow: see `passes.LONGEST`
+TYPES = {np.dtype(np.float64): np.float64, np.dtype(np.float32): np.float32}  # of values that are read as they are
+NUMBERS = (float, int, np.float64)
+Weights = dict[Any, float] | None  # of classes, by label; None if there are none
+
+
+class Lane:
+    """Bound calls for one learner. Made anew when its classes or its settings change."""
+
+    def __init__(
+        self, learner: LinearLearner, targets: Targets, find_names: Callable[[], Names], weights: Weights
+    ) -> None:
+        """find_names: returns the names of features; called when the first dict comes."""
+        self.learner, self.targets, self.find_names, self.weights = learner, targets, find_names, weights
+        self.mistakes = np.zeros(1)  # of all examples
+        self.learns = False  # whether the caller may learn this way
+        self.class_weight: Any = None  # what the caller made the weights from
+        self.labels: list[Any] = targets.classes.tolist()
+        self.codes = {label: code for code, label in enumerate(self.labels)}
+        self.dense: dict[Any, Row] = {}  # by the type of values, like `sparse`
+        self.sparse: dict[Any, Row] = {}
+        self.of_dicts: Row | None = None  # one of them, once dicts can be read
+        self.plain = learner.readout.name == "last" and learner.shape.key != "scale" and learner.n_classes == 2
+
+    @cached_property
+    def names(self) -> Names:
+        return self.find_names()
+
+    # -- rows -------------------------------------------------------------------------------------------------
+
+    def row_of(self, x: Any, skips: bool) -> Row | None:
+        """The row of an example, measured; None if it is unusual. skips: whether unknown features are left out."""
+        kind = type(x)
+        if kind is dict:
+            return self._from_dict(x, skips)
+        if kind is np.ndarray:
+            row = self.dense.get(x.dtype) or self._dense(x.dtype)
+            if row is None or x.shape != row.values.shape:
+                return None
+            row.values[:] = x
+        elif kind is tuple and len(x) == 2 and type(x[0]) is np.ndarray is type(x[1]):
+            row = self._from_pair(x[0], x[1], skips)
+        else:
+            return None
+        return row if row is not None and row.is_good() else None
+
+    def _dense(self, kind: Any) -> Row | None:
+        if kind in TYPES:
+            self.dense[kind] = Row(self.learner, self.targets, self.mistakes, None, TYPES[kind])
+        return self.dense.get(kind)
+
+    def _sparse(self, kind: Any, n_entries: int) -> Row:
+        """A row with room for this many entries."""
+        row = self.sparse.get(kind)
+        if row is None or row.values.size < n_entries:
+            room = max(ENTRIES, 2 * n_entries)
+            row = self.sparse[kind] = Row(self.learner, self.targets, self.mistakes, room, TYPES[kind])
+        return row
+
+    def _from_pair(self, indices: Any, values: Any, skips: bool) -> Row | None:
+        if indices.dtype.kind not in "iu" or values.dtype not in TYPES or values.ndim != 1:
+            return None
+        if indices.shape != values.shape:
+            return None
+        row = self._sparse(values.dtype, values.size)
+        found = single.read_pair(indices, values, self.learner.n_features, skips, *row.arrays)
+        return row if found != single.UNUSUAL else None
+
+    def _from_dict(self, x: dict[Any, Any], skips: bool) -> Row | None:
+        if self.of_dicts is None:
+            self._expect(len(x))
+        row = self.of_dicts
+        if row is None:
+            return None
+        found = self.read(id(x), *(self.skipping if skips else self.knowing))
+        if found == single.CROWDED:
+            self.of_dicts = None
+            return self._from_dict(x, skips)
+        if found == single.UNSORTED:
+            row.sort()
+            return row if row.is_good() else None
+        return row if found != single.UNUSUAL else None
+
+    def _expect(self, n_entries: int) -> None:
+        """Get ready to read dicts with up to this many entries, if that is possible."""
+        if not single.usable():
+            return
+        names, n_features = self.names, self.learner.n_features
+        row = self._sparse(np.dtype(np.float64), n_entries)
+        self.texts = np.zeros(int(1.5 * n_features) + 1, dtype=np.int64)
+        for j, text in names.texts.items():
+            self.texts[j] = id(text)
+        self.known = single.addresses(names.numbers, names.categories)
+        self.places = np.zeros((2, PLACES), dtype=np.int64)
+        self.of_dicts = row
+        self._arrange()
+        self.read = bound(single.read_dict, 0, *self.knowing)
+        if self.plain:
+            self.score = bound(single.score_dict, 0, *self.scoring)
+
+    def _arrange(self) -> None:
+        """The arguments of the calls that read a dict, for the features that there are now."""
+        row, n_features = self.of_dicts, self.learner.n_features
+        assert row is not None
+        all_named = len(self.names.texts) == n_features
+        rest = *self.places, self.texts, np.zeros(single.ROOM, dtype=np.int64), *row.arrays
+        self.knowing = self.known, n_features, False, *rest, row.sq_norm
+        self.skipping = self.known, n_features, all_named, *rest, row.sq_norm
+        self.scoring = *self.skipping[:-1], *row.scored[3:]
+
+    # -- learning ---------------------------------------------------------------------------------------------
+
+    def learn(self, x: Any, y: Any, weight: float | None = None, answers: bool = False) -> Row | None:
+        """Learn from an example; the row that it was, or None.
+
+        answers: whether to fill `Row.answers` with what was predicted before.
+        """
+        try:
+            code = self.codes.get(y) if self.labels else self._value(y)
+        except TypeError:  # a label that is not hashable
+            return None
+        if code is None or not (weight is None or 0.0 <= weight < math.inf):
+            return None
+        before = self.learner.n_features
+        row = self.row_of(x, False)
+        if row is None:
+            if type(x) is not dict:
+                return None
+            row = self._unusual(x)
+        if self.weights is not None:
+            weight = self.weights[y] * (1.0 if weight is None else weight)
+        if row.learn(code, weight, answers):
+            return row
+        if self.learner.n_features > before:
+            self._shrink(before)
+        return None
+
+    def _value(self, y: Any) -> float | None:
+        """A value to predict, on the scale of the learner."""
+        unit = self.learner.unit  # type: ignore[attr-defined]
+        return (y - unit.centre) / unit.spread if type(y) in NUMBERS and math.isfinite(y) else None
+
+    def _unusual(self, x: dict[Any, Any]) -> Row:
+        """The row of a dict that compiled code does not read; makes room for new features.
+
+        Raises an error, and changes nothing, if the dict is no example.
+        """
+        rows, new = from_dict(x, self.names, self.learner.n_features, grows=True)
+        if new:
+            self._grow(new)
+        row = self._sparse(rows.values.dtype, rows.values.size)
+        row.take(rows)
+        return row
+
+    def _grow(self, new: list[str]) -> None:
+        """Make room for features with these names."""
+        before = self.learner.n_features
+        self.learner.widen(before + len(new))
+        self.names.add(new, before)
+        self.dense = {}
+        for row in self.sparse.values():
+            row.refresh()
+        if self.of_dicts is not None and before + len(new) <= self.texts.size:
+            self.texts[before : before + len(new)] = list(map(id, new))
+            self._arrange()
+        else:
+            self.of_dicts = None
+
+    def _shrink(self, n_features: int) -> None:
+        """Undo `_grow`."""
+        texts = self.names.texts
+        self.names.drop([texts[j] for j in range(n_features, self.learner.n_features)])
+        self.learner.resize(n_features)
+        self.dense, self.sparse, self.of_dicts = {}, {}, None
+
+    # -- predicting -------------------------------------------------------------------------------------------
+
+    def scores(self, x: Any) -> Any:
+        """The scores of an example, one for each weight vector; None if they were left to the caller."""
+        row = self.row_of(x, True)
+        return None if row is None else self.learner.readout.decide_one(self.learner, row.score)
+
+    def predict(self, x: Any) -> Any:
+        """The label of an example; None if it was left to the caller."""
+        if self.plain and self.labels:
+            if type(x) is dict and self.of_dicts is not None:
+                score = self.score(id(x), *self.scoring)
+            else:
+                row = self.row_of(x, True)
+                score = math.nan if row is None else float(row.score(self.learner.state["w"])[0, 0])
+            if score > 0.0:
+                return self.labels[1]
+            if score <= 0.0:
+                return self.labels[score == 0.0 and self.learner.tie_positive]
+            return None  # the example is unusual, or not finite
+        scores = self.scores(x)
+        return None if scores is None else self.targets.decode(self.learner.predict(scores)).tolist()[0]
+
+
+def lane_for(learner: Any, targets: Targets, find_names: Callable[[], Names], weights: Weights) -> Lane | None:
+    """The short way for this learner; None if it has none."""
+    if not isinstance(learner, LinearLearner) or learner.n_classes < 2 or learner.burn_in > 0:
+        return None
+    if learner.scaling is not None:
+        return None
+    arrays = [learner.state[name] for name in ("w", "kept") if name in learner.state]
+    small = all(float(np.abs(array).max()) <= LARGEST for array in arrays)
+    return Lane(learner, targets, find_names, weights) if small else None
