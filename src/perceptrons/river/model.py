@@ -1,28 +1,15 @@
-"""The estimators as models of River, for its pipelines, metrics and ensembles.
-
-Each class has the name of an estimator of this package and hands everything on to one: `learn_one` and `predict_one`
-are those of the estimator, and the results are the same. Only the parameters that matter in a stream are here; those
-about passes over the data are not. Scores are the more useful the more alike the ranges of features are: put a
-``StandardScaler`` before the model, as for River's own linear models.
-
->>> from river import datasets, evaluate, metrics, preprocessing
->>> from perceptrons.river import Perceptron
->>> model = preprocessing.StandardScaler() | Perceptron(rule="arow")
->>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-Accuracy: 8...%
->>> model["Perceptron"].estimator.n_seen_
-1250
-"""
+"""What all models for River share: they hand on to an estimator of this package."""
 
 from __future__ import annotations
 
 import math
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar, TypeVar
 
-from perceptrons import models
+from perceptrons import rules
+from perceptrons.models import one
 from perceptrons.models.parameters import entries, with_entries
 
 try:
@@ -30,8 +17,6 @@ try:
     from river.utils import dataframe
 except ImportError as error:
     raise ImportError('perceptrons.river needs River 0.26 or later: pip install "perceptrons[river]"') from error
-
-__all__ = ["KernelPerceptron", "PassiveAggressiveClassifier", "PassiveAggressiveRegressor", "Perceptron"]
 
 T = TypeVar("T", bound=type)
 # What may change while a model learns. The rest determines what a model has stored.
@@ -44,9 +29,20 @@ def like(estimator: type) -> Callable[[T], T]:
     def enter(cls: T) -> T:
         cls.__doc__ = with_entries(cls.__doc__, entries(estimator.__doc__) | entries(Model.__doc__))
         cls._estimator = estimator  # type: ignore[attr-defined]
-        return dataclass(kw_only=True, eq=False, repr=False)(cls)
+        return cls
 
     return enter
+
+
+def _named(rule: Any) -> str:
+    """The name of a rule without parameters. River's `clone` fails for an empty tuple, which such a rule is."""
+    for name, cls in rules.RULES.items():
+        if type(rule) is cls:
+            return name
+    raise ValueError(
+        f"River cannot clone {rule!r}, a rule without parameters: register it (`perceptrons.rules.register`), and pass "
+        "its name"
+    )
 
 
 class Model:
@@ -60,6 +56,10 @@ class Model:
 
     Parameters
     ----------
+    readout : {"last", "averaged", "voted"}, default="last"
+        Which weight vector makes predictions: the current one; the mean over all examples learned; or all of them by
+        vote, each weighted by the number of examples that it lasted, which needs memory for each of them. "averaged"
+        usually predicts better.
     class_weight : dict or None, default=None
         Weights of classes, multiplied by `w`. A class that it does not name has the weight 1. A weight scales the step,
         or C for PA-I and PA-II; each rule in `perceptrons.rules` says what it does. Some rules do not accept weights.
@@ -69,17 +69,33 @@ class Model:
     _estimator: ClassVar[type]
 
     def __post_init__(self) -> None:
-        self.estimator = self._estimator(**{each.name: getattr(self, each.name) for each in fields(self)})  # type: ignore[arg-type]
-        self._y_name: Any = None  # of the last series of labels, as River's models have it
+        self.estimator = self._new_estimator()
+        self._y_name: Any = None  # of the last series of labels: predictions get the same name
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name in self._mutable_attributes and "estimator" in vars(self):
+        """Set a parameter, also of the estimator; or another attribute."""
+        if isinstance(value, tuple) and not value:
+            value = _named(value)
+        if "estimator" in vars(self) and name in self._parameters():
+            self._new_estimator(**{name: value})  # or an error
             setattr(self.estimator, name, value)
+        super().__setattr__(name, value)
+
+    def _new_estimator(self, **changed: Any) -> Any:
+        """An estimator with the parameters of this model; an error if it could not learn from a stream."""
+        estimator: Any = self._estimator(**{name: getattr(self, name) for name in self._parameters()} | changed)
+        obstacle = estimator._stream_obstacle()
+        if obstacle is not None:
+            raise ValueError(f"{type(self).__name__} cannot learn from a stream, because {obstacle}")
+        return estimator
+
+    @classmethod
+    def _parameters(cls) -> set[str]:
+        return {each.name for each in fields(cls)}  # type: ignore[arg-type]
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return MUTABLE & {each.name for each in fields(self)}  # type: ignore[arg-type]
+        return MUTABLE & self._parameters()
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -98,7 +114,8 @@ class Model:
         w
             The weight of the example. It scales the step, or C for PA-I and PA-II. Some rules do not accept weights.
         """
-        self.estimator.learn_one(x, y, None if w == 1.0 else w)
+        # The estimator's own method would look at each call whether it can learn from a stream, for 0.7 µs.
+        one.learn_one(self.estimator, x, y, None if w == 1.0 else w)
 
     def score_one(self, x: dict[Any, Any]) -> Any:
         """Compute the score of one example, as `estimator.score_one` does.
@@ -246,148 +263,3 @@ def shares(scores: dict[Any, float]) -> dict[Any, float]:
     found = {label: math.exp(score - most) for label, score in scores.items()}
     total = sum(found.values())
     return {label: each / total for label, each in found.items()}
-
-
-@like(models.Perceptron)
-class Perceptron(Classifier):
-    """Linear classifier that learns from its mistakes, for River. See `perceptrons.Perceptron`.
-
-    Parameters
-    ----------
-    {shared: rule readout fit_intercept intercept_scaling eta0 tie class_weight}
-
-    Attributes
-    ----------
-    {shared: estimator}
-
-    Examples
-    --------
-    >>> from perceptrons.river import Perceptron
-    >>> model = Perceptron()
-    >>> model.learn_one({"free": 2, "from": "bank"}, "spam")
-    >>> model.learn_one({"lunch": 1, "from": "Eva"}, "ham")
-    >>> model.predict_one({"lunch": 1, "from": "Adam"})
-    'ham'
-    """
-
-    rule: Any = "perceptron"
-    readout: str = "last"
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    eta0: float = 1.0
-    tie: str = "mistake"
-    class_weight: Any = None
-
-
-@like(models.PassiveAggressiveClassifier)
-class PassiveAggressiveClassifier(Classifier):
-    """Passive-aggressive classifier, PA-I or PA-II, for River. See `perceptrons.PassiveAggressiveClassifier`.
-
-    Parameters
-    ----------
-    {shared: C fit_intercept loss class_weight average}
-
-    Attributes
-    ----------
-    {shared: estimator}
-
-    Examples
-    --------
-    >>> from river import datasets, evaluate, metrics, preprocessing
-    >>> from perceptrons.river import PassiveAggressiveClassifier
-    >>> model = preprocessing.StandardScaler() | PassiveAggressiveClassifier(C=0.01, average=True)
-    >>> evaluate.progressive_val_score(datasets.ImageSegments(), model, metrics.Accuracy())
-    Accuracy: 8...%
-    """
-
-    C: float = 1.0
-    fit_intercept: bool = True
-    loss: str = "hinge"
-    class_weight: Any = None
-    average: bool | int = False
-
-
-@like(models.PassiveAggressiveRegressor)
-class PassiveAggressiveRegressor(Regressor):
-    """Passive-aggressive regression, for River. See `perceptrons.PassiveAggressiveRegressor`.
-
-    C is the largest step in the unit of the target, and `epsilon` an error in it: scale targets that are large, with
-    ``preprocessing.TargetStandardScaler``, or choose C accordingly.
-
-    Parameters
-    ----------
-    {shared: C fit_intercept loss epsilon average rule}
-
-    Attributes
-    ----------
-    {shared: estimator}
-
-    Examples
-    --------
-    >>> from river import datasets, evaluate, metrics, preprocessing
-    >>> from perceptrons.river import PassiveAggressiveRegressor
-    >>> model = preprocessing.StandardScaler() | PassiveAggressiveRegressor(rule="arow")
-    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: ...
-    """
-
-    C: float = 1.0
-    fit_intercept: bool = True
-    loss: str = "epsilon_insensitive"
-    epsilon: float = 0.1
-    average: bool | int = False
-    rule: Any = None
-
-
-@like(models.KernelPerceptron)
-class KernelPerceptron(Classifier):
-    """The perceptron in a kernel's feature space, on a budget, for River. See `perceptrons.KernelPerceptron`.
-
-    Two defaults differ from those of the estimator. Without a `budget`, memory and the time for an example grow with
-    the stream. And `gamma` is a number, because a stream does not tell at its beginning how its features will vary.
-
-    Parameters
-    ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "cosine", "laplacian"} or callable, default="rbf"
-        Values as in `sklearn.metrics.pairwise`. A callable takes two matrices of rows and returns the matrix of their
-        kernel values.
-    gamma : float, default=0.1
-        γ of "rbf", "laplacian", "poly" and "sigmoid". For n features that are scaled to variance 1, 1/n is a good start.
-    {shared: degree coef0 rule}
-    readout : {"last", "averaged", "voted"}, default="last"
-        Which hypothesis makes predictions. With a budget, only "last".
-    {shared: fit_intercept eta0 tie class_weight}
-    budget : int or None, default=200
-        Maximum number of support rows, B. It bounds the memory, and the time for an example. None keeps every row that
-        makes a step: for short streams.
-    {shared: policy threshold}
-    random_state : int, RandomState or None, default=0
-        Seed of the policy "random".
-
-    Attributes
-    ----------
-    {shared: estimator}
-
-    Examples
-    --------
-    >>> from river import datasets, evaluate, metrics, preprocessing
-    >>> from perceptrons.river import KernelPerceptron
-    >>> model = preprocessing.StandardScaler() | KernelPerceptron(gamma=1.0)
-    >>> evaluate.progressive_val_score(datasets.Bananas().take(1000), model, metrics.Accuracy())
-    Accuracy: 8...%
-    """
-
-    kernel: Any = "rbf"
-    gamma: Any = 0.1
-    degree: int = 3
-    coef0: float = 0.0
-    rule: Any = "perceptron"
-    readout: str = "last"
-    fit_intercept: bool = True
-    eta0: float = 1.0
-    tie: str = "mistake"
-    class_weight: Any = None
-    budget: int | None = 200
-    policy: str = "projectron++"
-    threshold: float = 0.1
-    random_state: Any = 0
