@@ -92,7 +92,8 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
 
         The current hypothesis makes these predictions, whatever the readout; `n_mistakes_` counts its mistakes. A class
         that was not passed in `classes` is not predicted before its first example. The very first row of a stream
-        without `classes` gets its own label, because no class is known yet.
+        without `classes` gets its own label, because no class is known yet. With ``scale="online"``, a row is put on
+        the scale of the rows so far, itself included, before its label is predicted.
 
         Parameters
         ----------

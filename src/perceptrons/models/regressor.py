@@ -51,8 +51,8 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     Arrays are learned as they are. C is the largest step in the unit of y, and ε an error in it: divide y by its
     standard deviation, or choose C accordingly, if values are large, and scale X (StandardScaler). From a file (see
     `perceptrons.data.source`), y and the features are centred and divided by their standard deviations for learning,
-    unless ``scale="none"``; C, r and `epsilon` then refer to standard deviations of y, and everything else is in the
-    units of the file.
+    unless the source has ``scale="none"``; C, r and `epsilon` then refer to standard deviations of y, and everything
+    else is in the units of the file. The parameter ``scale="online"`` scales the features of a stream, but not y.
 
     Parameters
     ----------
@@ -210,7 +210,9 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     def predict_then_learn(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.float64]:
         """Learn like `partial_fit`, and return the value predicted for each row before learning from it.
 
-        The current weights make these predictions, even if the model predicts with their mean.
+        The current weights make these predictions, even if the model predicts with their mean. With
+        ``scale="online"``, a row is put on the scale of the rows so far, itself included, before its value is
+        predicted.
 
         Parameters
         ----------
