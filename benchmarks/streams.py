@@ -14,13 +14,14 @@ import gc
 import json
 import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import versions
-from side_by_side import head, row, seconds
+from side_by_side import head, row
 
 from perceptrons import Perceptron
 
@@ -143,7 +144,10 @@ def both(model: Any) -> Work:
 
 
 def medians(ours: Work, theirs: Work | None, examples: Examples) -> tuple[float, float]:
-    """Median seconds of one example on both sides, which take turns; NaN for a side that is missing."""
+    """Median seconds of one example on both sides, which take turns; NaN for a side that is missing.
+
+    Seconds of the processor, of all threads: a round takes few milliseconds, and other programs would come between.
+    """
     spent: tuple[list[float], list[float]] = ([], [])
     work = (ours, theirs)
     for turn, streams in enumerate(examples.rounds(ROUNDS)):
@@ -152,7 +156,9 @@ def medians(ours: Work, theirs: Work | None, examples: Examples) -> tuple[float,
         for side in (0, 1) if turn % 2 else (1, 0):  # whoever comes second finds a warm cache
             act = work[side]
             if act is not None:
-                spent[side].append(seconds(lambda act=act, stream=streams[side]: act(stream)) / SIZE)
+                begun = time.process_time()
+                act(streams[side])
+                spent[side].append((time.process_time() - begun) / SIZE)
         gc.enable()
     return statistics.median(spent[0]), statistics.median(spent[1] or [float("nan")])
 
