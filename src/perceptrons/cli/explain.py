@@ -13,7 +13,7 @@ from perceptrons.cli import output, reading
 from perceptrons.cli.inspect import name_of, short
 from perceptrons.cli.telling.values import amount
 from perceptrons.data import Rows, Source
-from perceptrons.learn.linear.contributions import Explained, direction, explained
+from perceptrons.learn.linear.contributions import Explained, direction, explained, in_values, runner_up
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.stream import fitting
@@ -108,12 +108,6 @@ def facts(saved: Saved, learner: LinearLearner, terms: Explained, top: int) -> d
     }
 
 
-def in_values(learner: ValueLearner, row: Rows) -> Explained:
-    """The terms of a predicted value, in its unit: centre + spread·(w·z + b)."""
-    terms = explained(learner, row, learner.weights * learner.unit.spread)
-    return terms._replace(intercept=terms.intercept + learner.unit.centre)
-
-
 def linear(saved: Saved, path: str) -> LinearLearner:
     """The learner of a model whose scores are sums over features; others are refused."""
     learner = saved.learner
@@ -149,8 +143,7 @@ def compared(saved: Saved, scores: Any, code: int, label: str | None) -> tuple[i
     if len(classes) <= 2:
         return 1, None
     if label is None:
-        others = np.where(np.arange(len(scores)) == code, -np.inf, scores)
-        return code, int(others.argmax())
+        return code, runner_up(scores, code)
     if label not in classes:
         raise click.UsageError(f"--class {label} is not one of the classes: {output.listed(classes, 20)}")
     return classes.index(label), None

@@ -36,6 +36,8 @@ COMMON: dict[str, Any] = {
     "verbose": ["verbose"],
 }
 
+SCALE = [StrOptions({"none", "online"})]  # of linear models
+
 
 def _rules() -> str:
     """The names of all rules, in lines of a docstring."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.state import Floats
 
 
@@ -44,9 +45,17 @@ def direction(learner: LinearLearner, of: int, against: int | None = None) -> Fl
     return np.asarray(weights if against is None else weights - learner.weights[:, against])
 
 
-def explained(learner: LinearLearner, row: Rows, weights: Floats) -> Explained:
-    """The terms of the score of one row, for weights with the bias as the last: w·z + b = Σ w_j·z_j + b."""
-    seen, raw = learner.scaled(row), np.zeros(row.n_features)  # scaled rows may have more entries, for zeros
+def runner_up(scores: Floats, code: int) -> int:
+    """The class with the largest score besides class `code`; the first of equals."""
+    return int(np.where(np.arange(len(scores)) == code, -np.inf, scores).argmax())
+
+
+def explained(learner: LinearLearner, row: Rows, weights: Floats, encoding: Any = None) -> Explained:
+    """The terms of the score of one row, for weights with the bias as the last: w·z + b = Σ w_j·z_j + b.
+
+    encoding: as for `learner.scaled`.
+    """
+    seen, raw = learner.scaled(row, encoding), np.zeros(row.n_features)  # scaled rows may have more entries, for zeros
     raw[slice(None) if row.indices is None else row.indices.astype(np.intp)] = row.values.ravel()
     numbers = np.arange(row.n_features) if seen.indices is None else seen.indices.astype(np.intp)
     values, scaled = raw[numbers], seen.values.ravel().astype(np.float64)
@@ -56,3 +65,9 @@ def explained(learner: LinearLearner, row: Rows, weights: Floats) -> Explained:
     table = np.column_stack([values, scaled, kept, amounts])[order].tolist()
     terms = [Contribution(int(j), *line) for j, line in zip(numbers[order], table, strict=True) if line[-1]]
     return Explained(terms, float(weights[-1] * learner.bias))
+
+
+def in_values(learner: ValueLearner, row: Rows, encoding: Any = None) -> Explained:
+    """The terms of a predicted value, in its unit: centre + spread·(w·z + b)."""
+    terms = explained(learner, row, learner.weights * learner.unit.spread, encoding)
+    return terms._replace(intercept=terms.intercept + learner.unit.centre)

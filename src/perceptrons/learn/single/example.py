@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +55,7 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
     values = np.array([entries[j] for j in order], dtype=np.float64)
     rows = _row(values, np.array(order, dtype=np.uint32), n_features + len(new))
     if rows is None:
-        bad = next((key for key, given in x.items() if not isinstance(given, str) and not np.isfinite(given)), None)
+        bad = next((key for key, given in x.items() if not isinstance(given, str) and not isfinite(given)), None)
         if bad is None:
             raise ValueError("x is too large: its squared length overflows float64. Rescale the features.")
         what = "NaN" if x[bad] != x[bad] else "infinite"
@@ -74,7 +75,8 @@ def _key(key: Any) -> Any:
 
 def _number(key: Any, given: Any) -> float:
     """The value of a feature."""
-    if isinstance(given, numbers.Real | np.bool_ | np.floating | np.integer):
+    real = isinstance(given, numbers.Real | np.bool_)
+    if real or (isinstance(given, numbers.Number) and not isinstance(given, numbers.Complex)):  # such as Decimal
         try:
             return float(given)
         except OverflowError:
@@ -116,7 +118,10 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
         return Example(rows, [])
     from scipy.sparse import csr_array
 
-    matrix = csr_array((what, where.astype(np.int64), np.array([0, where.size])), shape=(1, max(1, width)))
+    matrix = csr_array(
+        (what, where.astype(np.int32 if width <= 2**31 else np.int64), np.array([0, where.size])),
+        shape=(1, max(1, width)),
+    )
     return Example(as_rows(matrix, input_name="x").wide(width), [])
 
 
