@@ -21,9 +21,10 @@ import perceptrons.river as ours
 CLASSIFIERS = {
     "perceptron": ours.Perceptron(),
     "arow": ours.Perceptron(rule="arow"),
+    "arow, scaled": ours.Perceptron(rule="arow", scale="online"),
     "pa2, averaged": ours.Perceptron(rule="pa2", readout="averaged", class_weight={True: 2.0, "sky": 2.0}),
     "pa": ours.Perceptron(rule=rules.PA(), fit_intercept=False, tie="positive"),
-    "passive-aggressive": ours.PassiveAggressiveClassifier(average=True),
+    "passive-aggressive": ours.PassiveAggressiveClassifier(average=True, scale="online"),
     "kernel": ours.KernelPerceptron(budget=20),
     "kernel, random": ours.KernelPerceptron(budget=20, policy="random", rule="pa1"),
 }

@@ -2,8 +2,8 @@
 
 Each class has the name of an estimator of this package and hands everything on to one: `learn_one` and `predict_one`
 are those of the estimator, and the results are the same. Only the parameters that matter in a stream are here; those
-about passes over the data are not. If features have different ranges, put a ``StandardScaler`` before the model, as
-before River's own linear models.
+about passes over the data are not. If features have different ranges, put River's ``StandardScaler`` before the model,
+or let the model scale them itself, which is faster: ``scale="online"``.
 
 >>> from river import datasets, evaluate, metrics, preprocessing
 >>> from perceptrons.river import Perceptron

@@ -16,7 +16,7 @@ class Perceptron(Classifier):
 
     Parameters
     ----------
-    {shared: rule readout fit_intercept intercept_scaling eta0 tie class_weight}
+    {shared: rule readout fit_intercept intercept_scaling eta0 tie class_weight scale}
 
     Attributes
     ----------
@@ -39,6 +39,7 @@ class Perceptron(Classifier):
     eta0: float = 1.0
     tie: str = "mistake"
     class_weight: Any = None
+    scale: str = "none"
 
 
 @like(models.PassiveAggressiveClassifier)
@@ -48,7 +49,7 @@ class PassiveAggressiveClassifier(Classifier):
 
     Parameters
     ----------
-    {shared: C fit_intercept loss class_weight average}
+    {shared: C fit_intercept loss class_weight average scale}
 
     Attributes
     ----------
@@ -68,6 +69,7 @@ class PassiveAggressiveClassifier(Classifier):
     loss: str = "hinge"
     class_weight: Any = None
     average: bool | int = False
+    scale: str = "none"
 
 
 @like(models.PassiveAggressiveRegressor)
@@ -80,7 +82,7 @@ class PassiveAggressiveRegressor(Regressor):
 
     Parameters
     ----------
-    {shared: C fit_intercept loss epsilon average rule}
+    {shared: C fit_intercept loss epsilon average rule scale}
 
     Attributes
     ----------
@@ -101,3 +103,4 @@ class PassiveAggressiveRegressor(Regressor):
     epsilon: float = 0.1
     average: bool | int = False
     rule: Any = None
+    scale: str = "none"
