@@ -3,7 +3,7 @@
 Each class has the name of an estimator of this package and hands everything on to one: `learn_one` and `predict_one`
 are those of the estimator, and the results are the same. Only the parameters that matter in a stream are here; those
 about passes over the data are not. If features have different ranges, put River's ``StandardScaler`` before the model,
-or let the model scale them itself, which is faster: ``scale="online"``.
+or let the model scale them itself: ``scale="online"``.
 
 >>> from river import datasets, evaluate, metrics, preprocessing
 >>> from perceptrons.river import Perceptron
