@@ -124,3 +124,25 @@ def test_kernel_perceptrons(way, tmp_path):
     np.testing.assert_array_equal(again.dual_coef_, model.dual_coef_)
     assert again.n_features_in_ == model.n_features_in_ == 10
     assert list(again.feature_names_in_) == list(model.feature_names_in_)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("case", ["perceptron-averaged-4", "arow-averaged-4", "alma-last-4", "perceptron-voted-4"])
+def test_models_of_dense_rows(case, way, tmp_path):
+    """Their arrays lie otherwise in memory; they make room for names and indices all the same."""
+    make, _ = CASES[case]
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 5)), np.array(["ant", "bee", "cat", "dog"])[np.arange(40) % 4]
+    model = make().partial_fit(X, y)
+    again = WAYS[way](model, tmp_path)
+    expected = make().partial_fit(np.column_stack([X, np.zeros((40, 20))]), y)
+    for i in range(60):
+        indices = np.array([i % 5, 5 + i // 3])
+        values = random.normal(size=2)
+        x = {f"x{indices[0]}": float(values[0]), f"x{indices[1]}": float(values[1])} if i % 4 else (indices, values)
+        for each in (model, again):
+            each.learn_one(x, y[i % 40])
+            assert each.predict_one(x) in y
+        expected.partial_fit(csr(indices, values, 25), y[i % 40 : i % 40 + 1])
+    assert_equal_bits(again, model)
+    np.testing.assert_allclose(model.decision_function(np.eye(25)), expected.decision_function(np.eye(25)), rtol=1e-9)

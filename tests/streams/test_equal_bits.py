@@ -2,7 +2,18 @@
 
 import numpy as np
 import pytest
-from stream_cases import CASES, FULL, assert_equal_bits, growing, in_chunks, one_by_one, same_width
+from stream_cases import (
+    CASES,
+    FULL,
+    LABELS,
+    Example,
+    assert_equal_bits,
+    csr,
+    growing,
+    in_chunks,
+    one_by_one,
+    same_width,
+)
 
 from perceptrons import PassiveAggressiveClassifier, PassiveAggressiveRegressor, Perceptron
 from perceptrons.rules import AROW, PA1
@@ -129,3 +140,50 @@ def test_calls_in_turn():
             model.learn_one(each.x, each.y)
         twin.partial_fit(each.X, [each.y])
     assert_equal_bits(model, twin)
+
+
+FEW = ["perceptron-last-2", "perceptron-averaged-4", "perceptron-voted-2", "values-arow-last"]
+
+
+@pytest.mark.parametrize("case", FEW)
+def test_long_and_short_examples_in_turn(case):
+    """Room that calls keep for the next example must grow with the examples, and with the features."""
+    make, n_classes = CASES[case]
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        known, width, stream = 150, 700, same_width(seed, 8, 150, n_classes)
+        stream = [each for each in stream if not isinstance(each.x, (list, np.ndarray))]
+        while known < width:
+            more = int(random.integers(4)) if random.random() < 0.8 else min(90, width - known)
+            more = min(more, width - known)
+            size = int(random.choice([1, 5, 70, 140]))
+            old = np.sort(random.permutation(known)[:size])
+            some = np.concatenate([old, np.arange(known, known + more)]) if random.random() < 0.5 else old
+            known += more if len(some) > len(old) else 0
+            values = random.normal(size=len(some))
+            x = {f"n{j}": v for j, v in zip(some.tolist(), values.tolist(), strict=True)}
+            x = (some, values) if len(some) == len(old) and random.random() < 0.5 else x
+            y = float(random.normal()) if n_classes is None else str(LABELS[random.integers(n_classes)])
+            stream.append(Example(x, csr(some, values, width), y))
+        for each in stream:
+            each.X.resize(1, width)
+        model = one_by_one(make(), stream)
+        assert_equal_bits(model, in_chunks(make(), stream, seed))
+
+
+def test_a_long_pair_between_short_dicts():
+    """Dicts get their room before the pair comes, and new names after it."""
+    random = np.random.default_rng(0)
+    pairs = [(np.arange(150), random.normal(size=150)) for _ in range(3)]
+    stream = [({f"n{j}": v for j, v in enumerate(pairs[0][1].tolist())}, csr(*pairs[0], 160), "no")]
+    for j, y in ((1, "yes"), (2, "no"), (3, "yes")):
+        stream.append(({f"n{j}": 1.5}, csr([j], [1.5], 160), y))
+    stream += [(pair, csr(*pair, 160), y) for pair, y in zip(pairs[1:], ("no", "yes"), strict=True)]
+    for i in range(30):
+        values, j = random.normal(size=3), 150 + i // 3
+        x = dict(zip(("n1", "n140", f"n{j}"), values.tolist(), strict=True))
+        stream.append((x, csr([1, 140, j], values, 160), ("no", "yes")[i % 2]))
+    for readout in ("last", "averaged"):
+        examples = [Example(*each) for each in stream]
+        model = one_by_one(Perceptron(readout=readout), examples)
+        assert_equal_bits(model, in_chunks(Perceptron(readout=readout), examples))

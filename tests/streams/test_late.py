@@ -147,3 +147,45 @@ def test_one_by_one_from_empty_pairs():
     stream = growing(3, 20, 6, 2)
     model = one_by_one(Perceptron().learn_one(([], []), "dog"), stream)
     assert model.n_features_in_ == 6 and model.n_seen_ == 21
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64, ">i4", ">i8"])
+def test_types_of_indices(kind):
+    """Also after the first example, which takes another way; and slices, and rows in the other byte order."""
+    model, twin = Perceptron(), Perceptron()
+    for k in range(6):
+        indices, values = np.array([0, 2 + k, 9]), np.array([1.0, -2.0, 0.5 * k])
+        wide = np.zeros(6, dtype=kind)
+        wide[::2] = indices
+        model.learn_one((wide[::2], values.astype(">f8") if k % 2 else values), k % 2)
+        twin.learn_one((indices.tolist(), values.tolist()), k % 2)
+        assert model.score_one((indices.astype(kind), values)) == twin.score_one((indices, values))
+    assert_equal_bits(model, twin)
+
+
+@pytest.mark.parametrize("bad", [np.array([2**63, 1], dtype=np.uint64), np.array([-(2**63)]), np.array([2**32])])
+def test_indices_out_of_range(bad):
+    model = Perceptron().learn_one(([0, 1], [1.0, 2.0]), 0).learn_one(([0], [1.0]), 1)
+    before = everything(model)
+    with pytest.raises(ValueError, match="must be 0 or more and below"):
+        model.learn_one((bad, np.ones(len(bad))), 0)
+    assert everything(model) == before
+
+
+def test_rows_of_all_types():
+    X = np.array([[1, 0, 2], [0, 1, 1], [2, 1, 0], [1, 1, 1]])
+    twin = Perceptron().partial_fit(X.astype(float), [0, 1, 0, 1])
+    for kind in ("?", "i1", "u2", "i8", "f2", "f4", "f8", ">f8", "g", "O"):
+        rows = X.astype(bool) if kind == "?" else X.astype(kind)
+        expected = Perceptron().partial_fit(rows.astype(float), [0, 1, 0, 1]) if kind == "?" else twin
+        model = Perceptron()
+        for row, y in zip(rows, [0, 1, 0, 1], strict=True):
+            model.learn_one(row, y)
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+    strided, fortran = Perceptron(), Perceptron()
+    wide, columns = np.repeat(X.astype(float), 2, axis=1), np.asfortranarray(X.astype(float))
+    for i, y in enumerate([0, 1, 0, 1]):
+        strided.learn_one(wide[i, ::2], y)
+        fortran.learn_one(columns[i], y)
+    assert_equal_bits(strided, twin)
+    assert_equal_bits(fortran, twin)

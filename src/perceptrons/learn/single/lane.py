@@ -87,6 +87,8 @@ class Lane:
         """A row with room for this many entries."""
         row = self.sparse.get(kind)
         if row is None or row.values.size < n_entries:
+            if row is self.of_dicts:
+                self.of_dicts = None  # it would miss new features
             room = max(ENTRIES, 2 * n_entries)
             row = self.sparse[kind] = Row(self.learner, self.targets, self.mistakes, room, TYPES[kind])
         return row
