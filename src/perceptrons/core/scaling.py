@@ -223,6 +223,43 @@ def standardize(values, indices, indptr, left_out, centred, rows, count, mean, s
     return n
 
 
+@exact_uncounted
+def move_statistics(indices, indptr, back, count, mean, squares, centre, factor, kept):
+    """Copy the statistics of the features of one row to `kept`, or back; changes either in place.
+
+    indices, indptr: of a sparse row; None for all features.
+    """
+    for k in range(n_entries(indices, indptr, kept)):
+        j = feature_at(indices, k)
+        for a, array in enumerate((count, mean, squares, centre, factor)):
+            if back:
+                array[j] = kept[a, k]
+            else:
+                kept[a, k] = array[j]
+
+
+@forms("dense csr", by_layout, **EXACT)
+def n_entries(indices, indptr, kept):
+    """The number of entries of the row."""
+    return U(kept.shape[1])
+
+
+@n_entries.csr
+def _n_entries(indices, indptr, kept):
+    return indptr[ONE]
+
+
+@forms("dense csr", by_layout, **EXACT)
+def feature_at(indices, k):
+    """The feature of entry k of the row."""
+    return U(k)
+
+
+@feature_at.csr
+def _feature_at(indices, k):
+    return U(indices[k])
+
+
 @forms("dense csr", by_layout, **EXACT)
 def follow_row(values, indices, indptr, i, centred, n, count, mean, squares, centre, factor, out):
     """Observe row i, the n-th one, and write it to `out`; returns its squared length, infinity after an overflow."""

@@ -52,7 +52,10 @@ class Readout:
         return learner.scores(rows, learner.weights)
 
     def decide_one(self, learner: ClassLearner, score: Callable[[Floats], Floats]) -> Floats | None:
-        """Scores of one row, equal to those of `decide`; `score` gives its scores by a hypothesis. None: cannot."""
+        """Scores of one row that reads only some weights; `score` gives its scores by a hypothesis.
+
+        None if the readout has no such way.
+        """
         return None
 
     def watch(self, learner: ClassLearner, rows: Rows) -> Callable[[], Floats]:
@@ -289,7 +292,7 @@ class Voted(Readout):
     def with_features(self, n_features: int) -> Readout:
         self.seal()
         new = Voted()
-        new.sealed = [Step(rows.wide(n_features), log) for rows, log in self.sealed]
+        new.sealed = [Step(rows.padded(n_features), log) for rows, log in self.sealed]
         return new
 
     def with_classes(self, growth: Growth) -> Readout:

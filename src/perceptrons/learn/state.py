@@ -130,6 +130,9 @@ class State:
     leaves half a change.
     """
 
+    # By name: the row of a feature that was never seen, one number a class, if it is not `Kind.fill` for all classes.
+    fresh: Mapping[str, Array] = {}
+
     def __init__(self, *, tail: int = 0, layout: Literal["C", "F"] = "C") -> None:
         """`tail`: number of rows that stay last, such as that of the bias. `layout`: order of arrays in memory."""
         self.arrays: dict[str, Array] = {}
@@ -180,7 +183,11 @@ class State:
         """A new state with more classes, which start at 0, or as their kind says."""
         new = self._empty()
         for name, array in self.arrays.items():
-            new.arrays[name] = self._spread(array, growth, self.kinds[name]) if self.kinds[name].by_class else array
+            kind = self.kinds[name]
+            new.arrays[name] = self._spread(array, growth, kind) if kind.by_class else array
+            if kind.by_class and kind.fill != 0.0 and growth.n_classes > 2:
+                row = self.fresh.get(name, np.full(1, kind.fill))
+                new.fresh = {**new.fresh, name: self._spread(row, growth, kind._replace(square=False))}
         new.totals = self.totals.copy()
         new.totals.sum_tau *= growth.factor
         new.totals.sq_norm *= growth.factor  # ‖w/2‖² for each of two classes
@@ -213,45 +220,47 @@ class State:
         new = self._empty()
         for name, array in self.arrays.items():
             kind = self.kinds[name]
-            new.arrays[name] = self._resized(array, n_rows, kind) if kind.by_row or kind.square else array
+            fill = self.fresh.get(name, kind.fill)
+            new.arrays[name] = self._resized(array, n_rows, kind, fill) if kind.by_row or kind.square else array
         return new
 
-    def _resized(self, old: Array, n_rows: int, kind: Kind) -> Array:
+    def _resized(self, old: Array, n_rows: int, kind: Kind, fill: Any) -> Array:
         before = old.shape[-1 if kind.square else 0] - self.tail
         both, new_tail, old_tail = min(n_rows, before), n_rows + np.arange(self.tail), before + np.arange(self.tail)
         to, of = (np.concatenate([np.arange(both), tail]) for tail in (new_tail, old_tail))
         if kind.square:
             square = np.zeros((*old.shape[:-2], n_rows + self.tail, n_rows + self.tail))
-            square[..., np.arange(n_rows + self.tail), np.arange(n_rows + self.tail)] = kind.fill
+            square[..., np.arange(n_rows + self.tail), np.arange(n_rows + self.tail)] = np.transpose(fill)
             square[..., to[:, np.newaxis], to] = old[..., of[:, np.newaxis], of]
             return square
-        new = np.full((n_rows + self.tail, *old.shape[1:]), kind.fill, dtype=old.dtype, order=self.layout)
+        new = np.full((n_rows + self.tail, *old.shape[1:]), fill, dtype=old.dtype, order=self.layout)
         new[:both] = old[:both]
         new[new_tail] = old[old_tail]
         return new
 
-    def grown(self, n_rows: int) -> tuple[State, list[tuple[Array, float]]]:
+    def grown(self, n_rows: int) -> tuple[State, list[tuple[Array, Any]]]:
         """As `with_rows` for more rows, but the cost of a new row does not depend on how many there are.
 
         Arrays keep spare rows, in which they grow. What was their tail is then a row of the new state. These rows are
         returned, too, with the value that they must get at the moment when the new state replaces this one.
         """
-        new, tails = self._empty(), list[tuple[Array, float]]()
+        new, tails = self._empty(), list[tuple[Array, Any]]()
         for name, array in self.arrays.items():
             kind = self.kinds[name]
+            fill = self.fresh.get(name, kind.fill)
             if not kind.by_row or (array.ndim > 1 and self.layout == "F"):
-                new.arrays[name] = self._resized(array, n_rows, kind) if kind.by_row or kind.square else array
+                new.arrays[name] = self._resized(array, n_rows, kind, fill) if kind.by_row or kind.square else array
                 continue
             size, before = n_rows + self.tail, len(array) - self.tail
             room, stays = _roomy.get(id(array.base)), 0
             if room is None or room is not array.base or len(room) < size:
-                room, stays = np.full((int(SPARE * size), *array.shape[1:]), kind.fill, dtype=array.dtype), before
+                room, stays = np.empty((int(SPARE * size), *array.shape[1:]), dtype=array.dtype), before
                 _roomy[id(room)] = room
             grown = new.arrays[name] = room[:size]
             grown[:stays] = array[:stays]
-            grown[before + self.tail : n_rows] = kind.fill
+            grown[before + self.tail : n_rows] = fill
             grown[n_rows:] = array[before:]
-            tails.append((grown[before : before + self.tail], kind.fill))
+            tails.append((grown[before : before + self.tail], fill))
         return new, tails
 
     # -- going back, and scaling ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.readouts import READOUTS, Step
 from perceptrons.learn.scale import running
-from perceptrons.learn.state import Entries, Totals
+from perceptrons.learn.state import Entries, State, Totals
 from perceptrons.learn.targets import Unit
 from perceptrons.store.format import Array, Tensors
 from perceptrons.store.memory import Memory
@@ -100,6 +100,7 @@ def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any
     tensors: Tensors = {}
     for name in learner.state:
         tensors |= pack_weights(learner.state[name], name, drop_zeros)
+    tensors |= {f"{name}.fresh": row[0] for name, row in learner.state.fresh.items()}
     readout = learner.readout.with_features(learner.n_features)  # a copy; the learner does not change
     for number, (rows, log) in enumerate(readout.since(0)):
         described, arrays = pack_rows(rows, f"steps.{number}")
@@ -136,11 +137,21 @@ def _unpacked(make: type[L], settings: Settings, tensors: Tensors, n_features: i
         if name in state or name in tensors or f"{name}.index" in tensors:
             layout = state.layout if kind.by_row else "C"
             state.hold(name, unpack_weights(tensors, name, state.shapes(shape)[name], layout), kind)
+    state.fresh = _fresh(state, tensors, n_classes)
     learner.shape.check(state)
     if learner.scales_online:
         running.check(state)
     learner.n_features, learner.burn_in = n_features, settings.whole("burn_in", -(2**63))
     return learner
+
+
+def _fresh(state: State, tensors: Tensors, n_classes: int) -> dict[str, Array]:
+    """Restore the rows of features that were never seen."""
+    found = {name: f"{name}.fresh" for name in state if f"{name}.fresh" in tensors}
+    rows = {name: take(tensors, key, "f8", (n_classes,))[np.newaxis] for name, key in found.items()}
+    if not all((row > 0.0).all() for row in rows.values()):
+        raise ValueError("numbers for features that were never seen must be > 0")
+    return rows
 
 
 def pack_values(learner: ValueLearner, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:

@@ -271,7 +271,8 @@ class LinearLearner(ClassLearner):
         (state, tails), readout = self.state.grown(n_features), self.readout.with_features(n_features)
         changes = {"state": state, "readout": readout, "n_features": n_features, "_read": {}}
         # No line of Python runs in between, so that Ctrl-C never leaves half a change.
-        work = [*(partial(rows.fill, value) for rows, value in tails), partial(vars(self).update, changes)]
+        fill = [partial(rows.__setitem__, slice(None), value) for rows, value in tails]
+        work = [*fill, partial(vars(self).update, changes)]
         deque(map(call, work), maxlen=0)
 
     def resize(self, n_features: int) -> None:
@@ -330,7 +331,7 @@ class LinearLearner(ClassLearner):
         return scores
 
     def reads_less(self, rows: Rows) -> bool:
-        return rows.touched < self.n_features or len(rows) == 1
+        return rows.touched < self.n_features
 
     def ballot(self, rows: Rows) -> Ballot:
         """Empty votes on these rows."""

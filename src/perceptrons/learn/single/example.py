@@ -111,7 +111,7 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
     if not grows:
         known = where < n_features
         where, what = where[known], what[known]
-    width = max(n_features, int(where.max(initial=-1)) + 1)
+    width = max(n_features, int(where.max()) + 1 if where.size else 0)
     rising = bool((where[1:] > where[:-1]).all())
     rows = _row(np.ascontiguousarray(what), where.astype(np.uint32), width) if rising else None
     if rows is not None:

@@ -20,10 +20,11 @@ from perceptrons.learn.single.example import from_dict
 from perceptrons.learn.single.names import Names
 from perceptrons.learn.single.row import Row
 from perceptrons.learn.targets import Targets
+from perceptrons.rules import takes_weights
 
 PLACES = 1 << 10  # of a dict, at which the keys of earlier dicts are expected
 ENTRIES = 64  # of sparse rows, for a start
-LARGEST = 2.0**1000  # of weights at the start, so that no steps make them overflow: see `passes.LONGEST`
+LARGEST = 2.0**1000  # of weights, so that no steps make them overflow: see `passes.LONGEST`; and of values to predict
 TYPES = {np.dtype(np.float64): np.float64, np.dtype(np.float32): np.float32}  # of values that are read as they are
 NUMBERS = (float, int, np.float64)
 EMPTY = np.empty(0)
@@ -54,7 +55,8 @@ class Lane:
         # The pass over a dict, and its arguments by label, if there is nothing else to do for an example.
         self.call: Any = None
         self.usual: dict[Any, tuple[Any, ...]] = {}
-        self.plain = learner.readout.name == "last" and learner.shape.key != "scale" and learner.n_classes == 2
+        unscaled = learner.shape.key != "scale" and not learner.scales_online
+        self.plain = learner.readout.name == "last" and unscaled and learner.n_classes == 2
 
     @cached_property
     def names(self) -> Names:
@@ -88,15 +90,15 @@ class Lane:
         row = self.sparse.get(kind)
         if row is None or row.values.size < n_entries:
             if row is self.of_dicts:
-                self.of_dicts = None  # it would miss new features
+                self.of_dicts = self.call = None  # it would miss new features
             room = max(ENTRIES, 2 * n_entries)
             row = self.sparse[kind] = Row(self.learner, self.targets, self.mistakes, room, TYPES[kind])
         return row
 
     def _from_pair(self, indices: Any, values: Any, skips: bool) -> Row | None:
-        if indices.dtype.kind not in "iu" or values.dtype not in TYPES or values.ndim != 1:
+        if indices.dtype.kind not in "iu" or not indices.dtype.isnative or values.dtype not in TYPES:
             return None
-        if indices.shape != values.shape:
+        if values.ndim != 1 or indices.shape != values.shape:
             return None
         row = self._sparse(values.dtype, values.size)
         found = single.read_pair(indices, values, self.learner.n_features, skips, *row.arrays)
@@ -133,7 +135,7 @@ class Lane:
         self.read = bound(single.read_dict, 0, *self.knowing)
         if self.plain:
             self.score = bound(single.score_dict, 0, *self.scoring)
-        if self.labels and self.class_weight is None and row.log is None and self.caller.learns:
+        if self.labels and self.class_weight is None and row.simple and self.caller.learns:
             self.call = row.prepared(False, False)[0]
 
     def _arrange(self) -> None:
@@ -176,7 +178,7 @@ class Lane:
             code = self.codes.get(y) if self.labels else self._value(y)
         except TypeError:  # a label that is not hashable
             return None
-        if code is None or not (weight is None or 0.0 <= weight < math.inf) or not self.caller.learns:
+        if code is None or not self.caller.learns or not (weight is None or self._is_weight(weight)):
             return None
         if self.class_weight is not None:
             if self.class_weight != self.caller.class_weight:  # somebody has changed the dict
@@ -201,7 +203,10 @@ class Lane:
     def _value(self, y: Any) -> float | None:
         """A value to predict, on the scale of the learner."""
         unit = self.learner.unit  # type: ignore[attr-defined]
-        return (y - unit.centre) / unit.spread if type(y) in NUMBERS and math.isfinite(y) else None
+        return (y - unit.centre) / unit.spread if type(y) in NUMBERS and abs(y) <= LARGEST else None
+
+    def _is_weight(self, weight: Any) -> bool:
+        return type(weight) in NUMBERS and 0.0 <= weight < math.inf and takes_weights(self.learner.rule)
 
     def _unusual(self, x: dict[Any, Any]) -> Row:
         """The row of a dict that compiled code does not read; makes room for new features.
@@ -243,7 +248,15 @@ class Lane:
     def scores(self, x: Any) -> Any:
         """The scores of an example, one for each weight vector; None if they were left to the caller."""
         row = self.row_of(x, True)
-        return None if row is None else self.learner.readout.decide_one(self.learner, row.score)
+        if row is None:
+            return None
+        row.to_scale()
+        learner = self.learner
+        if learner.readout.by_vote:
+            return None
+        # As `decide` does, so that scores are equal bit for bit.
+        less = row.indptr is not None and row.indptr[1] < learner.n_features
+        return learner.readout.decide_one(learner, row.score) if less else row.score(learner.weights).copy()
 
     def predict(self, x: Any) -> Any:
         """The label of an example; None if it was left to the caller."""
@@ -253,9 +266,9 @@ class Lane:
             else:
                 row = self.row_of(x, True)
                 score = math.nan if row is None else float(row.score(self.learner.state["w"])[0, 0])
-            if score > 0.0:
+            if 0.0 < score < math.inf:
                 return self.labels[1]
-            if score <= 0.0:
+            if -math.inf < score <= 0.0:
                 return self.labels[score == 0.0 and self.learner.tie_positive]
             return None  # the example is unusual, or not finite
         scores = self.scores(x)
@@ -266,7 +279,7 @@ def lane_for(learner: Any, caller: Caller) -> Lane | None:
     """The short way for this learner; None if it has none."""
     if not isinstance(learner, LinearLearner) or learner.n_classes < 2 or learner.burn_in > 0:
         return None
-    if learner.scaling is not None:
+    if learner.scaling is not None and not learner.scales_online:
         return None
     arrays = [learner.state[name] for name in ("w", "kept") if name in learner.state]
     return Lane(learner, caller) if all(float(np.abs(array).max()) <= LARGEST for array in arrays) else None

@@ -16,17 +16,29 @@ from perceptrons.core.jit.bound import bound
 from perceptrons.core.linear import passes
 from perceptrons.core.rows import GOOD, survey
 from perceptrons.core.rule import How
+from perceptrons.core.scaling import move_statistics, rescale, standardize
 from perceptrons.core.spaces import scratch
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.scale import running
 from perceptrons.learn.state import Floats
 from perceptrons.learn.targets import Targets
+
+
+def _readonly(part: Any) -> Any:
+    return None if part is None else readonly(part)
+
+
+def _frozen(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arrays of a row as batches have them: their types pick the same machine code."""
+    return tuple(map(_readonly, arrays))
 
 
 class Row:
     """Room for one row, dense, or sparse with some number of entries. Fill `values`, and `indices` and `indptr`.
 
-    `answers` has what was predicted before the last call that asked for it.
+    `answers` has what was predicted before the last call that asked for it. If the learner scales features online, the
+    compiled calls read the row on that scale, from `scaled`.
     """
 
     def __init__(
@@ -39,27 +51,41 @@ class Row:
         self.indptr = None if n_entries is None else np.zeros(2, dtype=np.uint64)
         dense = self.values[np.newaxis], None, None
         self.arrays: tuple[Any, ...] = dense if self.indices is None else (self.values, self.indices, self.indptr)
-        self.sq_norm, self.scores = np.zeros(1), scratch(learner.state["w"])
+        self.online, self.scaled = learner.scales_online, self.arrays
+        if self.online:
+            self.scaled = np.zeros(self.arrays[0].shape), *self.arrays[1:]
+            self.saved = np.zeros((len(running.BY_FEATURE), self.values.size))  # statistics before the row
+        self.sq_norm, self.raw_sq_norm, self.scores = np.zeros(1), np.zeros(1), scratch(learner.state["w"])
         self.out = np.empty((1, self.scores.size))
         self.codes = targets.encode(targets.decode(targets.room(1)))
         self.order, self.answers, self.weight = np.zeros((1, 1), dtype=np.uint32), targets.room(1), np.ones(1)
         self.log = learner.readout.room(None, 1)  # of updates, for readouts that keep one
         self.passes: dict[tuple[bool, bool], Any] = {}  # compiled passes, by whether there are weights and answers
-        self.survey = bound(survey, *self._frozen(), np.uint64(0), self.sq_norm)
+        self.simple = self.log is None and not self.online  # whether a pass is all that there is to do
         self.refresh()
-        self.decide = bound(passes.decide, *self._frozen(), *self.scored[3:])
-
-    def _frozen(self) -> tuple[Any, ...]:
-        """The arrays as batches have them: their types pick the same machine code."""
-        return tuple(None if part is None else readonly(part) for part in self.arrays)
+        self.survey = bound(survey, *_frozen(self.arrays), np.uint64(0), self.sq_norm)
+        self.decide = bound(passes.decide, *_frozen(self.scaled), *self.scored[3:])
+        if self.online:
+            self.standardize = bound(standardize, *_frozen(self.arrays), *self.observed[3:])
+            self.rescale = bound(
+                rescale, *_frozen(self.arrays), *map(_readonly, self.rescaled[3:5]), *self.rescaled[5:]
+            )
+            self.move = bound(move_statistics, *_frozen(self.arrays)[1:], False, *self.statistics)
 
     def refresh(self) -> None:
         """Take over the arrays of the learner, which may have grown."""
         self.course = self.learner.state.course.array
-        self.measured = *self.arrays, self.learner.n_features, self.sq_norm
-        self.scored = *self.arrays, self.learner.bias, self.learner.state["w"], self.out, self.scores
+        state = self.learner.state
+        self.measured = *self.arrays, self.learner.n_features, self.raw_sq_norm if self.online else self.sq_norm
+        self.scored = *self.scaled, self.learner.bias, state["w"], self.out, self.scores
         for kind, (call, _) in self.passes.items():
-            self.passes[kind] = call, (*self.arrays, *self._settings(*kind))
+            self.passes[kind] = call, (*self.scaled, *self._settings(*kind))
+        if self.online:
+            by_feature, centred = [state[name] for name in running.BY_FEATURE], self.learner.bias > 0.0
+            self.n_observed, out = state[running.ROWS], self.scaled[0]
+            self.observed = *self.arrays, None, centred, self.n_observed, *by_feature, out, self.sq_norm
+            self.rescaled = *self.arrays, by_feature[3][:-1], by_feature[4][:-1], np.inf, out, self.sq_norm
+            self.statistics = *by_feature, self.saved
 
     def is_good(self) -> bool:
         """Measure the row; whether a pass can read it."""
@@ -67,8 +93,13 @@ class Row:
 
     def score(self, hypothesis: Floats) -> Floats:
         """The scores of the row, one for each weight vector, in room that the next call fills again."""
-        self.decide(*self.arrays, self.learner.bias, hypothesis, self.out, self.scores)
+        self.decide(*self.scaled, self.learner.bias, hypothesis, self.out, self.scores)
         return self.out
+
+    def to_scale(self) -> None:
+        """Put the row on the scale of the learner, for its scores."""
+        if self.online:
+            self.rescale(*self.rescaled)
 
     def learn(self, code: Any, weight: float | None, answers: bool) -> bool:
         """Learn from the row, which must be good; False if it changed nothing, because a number would overflow.
@@ -79,12 +110,21 @@ class Row:
         self.codes[0] = code
         if weight is not None:
             self.weight[0] = weight
+        if self.online:
+            if weight == 0.0:
+                return True
+            self.move(*self.arrays[1:], False, *self.statistics)
+            if self.standardize(*self.observed) < 1:  # a variance overflows
+                return self.fails()
         self.mistakes[0] = self.course[LOGGED] = 0.0  # a pass over a batch may have left lines in its own log
         return bool(call(*args)) or self.fails()
 
     def fails(self) -> bool:
-        """Called after a pass that did not learn."""
+        """Called after a pass that did not learn; undoes what was done before it."""
         self.course[OVERFLOW] = 0.0
+        if self.online:
+            self.n_observed[0] -= 1.0
+            self.move(*self.arrays[1:], True, *self.statistics)
         return False
 
     def keep_log(self) -> None:
@@ -99,8 +139,8 @@ class Row:
         found = self.passes.get((weighted, answers))
         if found is None:
             settings = self._settings(weighted, answers)
-            call = bound(passes.learn, *self._frozen(), *settings, rule=self.learner.rule)
-            found = self.passes[weighted, answers] = call, (*self.arrays, *settings)
+            call = bound(passes.learn, *_frozen(self.scaled), *settings, rule=self.learner.rule)
+            found = self.passes[weighted, answers] = call, (*self.scaled, *settings)
         return found
 
     def _settings(self, weighted: bool, answers: bool) -> tuple[Any, ...]:
@@ -136,9 +176,10 @@ class Row:
         self.indices[:n], self.values[:n] = self.indices[:n][order], self.values[:n][order]
 
     def rows(self) -> Rows:
-        """A copy of the row."""
+        """A copy of the row, as it was learned."""
         sq_norm = self.sq_norm.copy()
         if self.indptr is None or self.indices is None:
-            return Rows(readonly(self.values[np.newaxis].copy()), None, None, self.learner.n_features, sq_norm)
-        values, indices = (part[: int(self.indptr[1])].copy() for part in (self.values, self.indices))
+            return Rows(readonly(self.scaled[0].copy()), None, None, self.learner.n_features, sq_norm)
+        n = int(self.indptr[1])
+        values, indices = self.scaled[0][:n].copy(), self.indices[:n].copy()
         return Rows(readonly(values), readonly(indices), readonly(self.indptr.copy()), self.learner.n_features, sq_norm)
