@@ -20,6 +20,7 @@ from perceptrons.learn.single.example import from_dict
 from perceptrons.learn.single.names import Names
 from perceptrons.learn.single.row import Row
 from perceptrons.learn.targets import Targets
+from perceptrons.rules import takes_weights
 
 PLACES = 1 << 10  # of a dict, at which the keys of earlier dicts are expected
 ENTRIES = 64  # of sparse rows, for a start
@@ -85,9 +86,9 @@ class Lane:
         return row
 
     def _from_pair(self, indices: Any, values: Any, skips: bool) -> Row | None:
-        if indices.dtype.kind not in "iu" or values.dtype not in TYPES or values.ndim != 1:
+        if indices.dtype.kind not in "iu" or not indices.dtype.isnative or values.dtype not in TYPES:
             return None
-        if indices.shape != values.shape:
+        if indices.shape != values.shape or values.ndim != 1:
             return None
         row = self._sparse(values.dtype, values.size)
         found = single.read_pair(indices, values, self.learner.n_features, skips, *row.arrays)
@@ -144,9 +145,9 @@ class Lane:
         """
         try:
             code = self.codes.get(y) if self.labels else self._value(y)
-        except TypeError:  # a label that is not hashable
+        except (TypeError, OverflowError):  # a label that is not hashable, or too large a value
             return None
-        if code is None or not (weight is None or 0.0 <= weight < math.inf):
+        if code is None or not (weight is None or self._is_weight(weight)):
             return None
         before = self.learner.n_features
         row = self.row_of(x, False)
@@ -161,6 +162,9 @@ class Lane:
         if self.learner.n_features > before:
             self._shrink(before)
         return None
+
+    def _is_weight(self, weight: Any) -> bool:
+        return type(weight) in NUMBERS and 0.0 <= weight < math.inf and takes_weights(self.learner.rule)
 
     def _value(self, y: Any) -> float | None:
         """A value to predict, on the scale of the learner."""
@@ -215,9 +219,9 @@ class Lane:
             else:
                 row = self.row_of(x, True)
                 score = math.nan if row is None else float(row.score(self.learner.state["w"])[0, 0])
-            if score > 0.0:
+            if 0.0 < score < math.inf:
                 return self.labels[1]
-            if score <= 0.0:
+            if -math.inf < score <= 0.0:
                 return self.labels[score == 0.0 and self.learner.tie_positive]
             return None  # the example is unusual, or not finite
         scores = self.scores(x)
