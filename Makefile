@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DATA ?=
+# A checkout of an earlier version, for benchmarks/streams.py
+BEFORE ?=
 
 .PHONY: demo test coverage lint fuzz bench clean
 
@@ -37,6 +39,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/second_order.py $(DATA)
 	$(BIN)/python benchmarks/rules.py $(DATA)
 	$(BIN)/python benchmarks/shapes.py
+	$(BIN)/python benchmarks/streams.py $(BEFORE)
 	$(BIN)/python benchmarks/calibration.py $(DATA)
 	$(BIN)/python benchmarks/regression.py
 	$(BIN)/python benchmarks/budget.py

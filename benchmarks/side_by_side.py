@@ -25,9 +25,9 @@ def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], repeats: int = 7) 
 
 def row(work: str, mine: float, other: float, factor: float, bar: str, unit: float = 1e3) -> None:
     """Print one line of the table."""
-    print(f"{work:<62} {mine * unit:9.2f} {other * unit:9.2f} {factor:8.2f}   {bar}", flush=True)
+    print(f"{work:<66} {mine * unit:9.2f} {other * unit:9.2f} {factor:8.2f}   {bar}", flush=True)
 
 
 def head(title: str, ours: str, theirs: str) -> None:
     """Print the head of the table."""
-    print(f"\n{title}\n{'':<62} {ours:>9} {theirs:>9} {'ratio':>8}   bar", flush=True)
+    print(f"\n{title}\n{'':<66} {ours:>9} {theirs:>9} {'ratio':>8}   bar", flush=True)

@@ -8,6 +8,7 @@ works; the ratio of medians is OTHER's time over ours. Files are those of `files
 
 from __future__ import annotations
 
+import gc
 import os
 import statistics
 import subprocess
@@ -29,6 +30,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 DATA = HERE.parents[2] / "shared" / "data"
 FILES = Path(tempfile.gettempdir()) / "perceptrons-benchmark"
 REPEATS = 15
+CALLS = 1000  # of one row, in a round
 Work = Callable[[], Any]
 rng = np.random.default_rng(0)
 
@@ -146,6 +148,25 @@ def tags(data: Path) -> Work:
     return lambda: SequenceTagger("pos", max_iter=5, random_state=0).fit(X, Y)
 
 
+def one_row(method: str) -> Work:
+    """Calls of one row of 30 features each. One label in ten is wrong, so that the model keeps making mistakes."""
+    from perceptrons import Perceptron
+
+    X, wrong = rng.normal(size=(CALLS, 30)), rng.random(CALLS) < 0.1
+    y = (X @ rng.normal(size=30) > 0) ^ wrong
+    calls = [(X[i : i + 1], y[i : i + 1]) for i in range(CALLS)]
+    model = Perceptron().partial_fit(X, y)
+
+    def work() -> None:
+        gc.disable()
+        learn = getattr(model, method)
+        for x, label in calls:
+            learn(x, label)
+        gc.enable()
+
+    return work
+
+
 def rows(data: Path) -> dict[str, Callable[[], Work]]:
     """Every row by its name."""
     made: dict[str, Callable[[], Work]] = {}
@@ -174,6 +195,8 @@ def rows(data: Path) -> dict[str, Callable[[], Work]]:
         "CoNLL-2000, 19 templates, ten passes": lambda: chunks(data),
         "CoNLL-2000, text to tagged file, whole commands": lambda: chunk_commands(data),
         "UD English-EWT from lists of words, five passes": lambda: tags(data),
+        "partial_fit of one NumPy row of 30": lambda: one_row("partial_fit"),
+        "predict_then_learn of one NumPy row of 30": lambda: one_row("predict_then_learn"),
     }
 
 
@@ -215,26 +238,43 @@ class Version:
         return self.process.stdout.readline().strip()
 
 
+def medians(name: str, other: Path, data: Path = DATA, repeats: int = REPEATS) -> tuple[float, float] | None:
+    """Median seconds of a row in this version and in the other checkout; None if its data is missing."""
+    ours, theirs = versions = [Version(root / "src", data) for root in (HERE.parents[1], other)]
+    try:
+        if "" in (ours.ask(name), theirs.ask(name)):
+            return None
+        times = []
+        for turn in range(repeats):
+            pair = (ours, theirs) if turn % 2 else (theirs, ours)  # whoever comes second finds a warm cache
+            spent = {version: float(version.ask("")) for version in pair}
+            times.append((spent[ours], spent[theirs]))
+    finally:
+        for version in versions:
+            version.process.kill()
+    mine, his = (statistics.median(column) for column in zip(*times, strict=True))
+    return mine, his
+
+
+def checkout(folder: str) -> Path:
+    """A folder with another version of this project."""
+    found = Path(folder).resolve()
+    if not (found / "src" / "perceptrons").is_dir():
+        sys.exit(f"{found} is no checkout of this project: there is no {found / 'src' / 'perceptrons'}")
+    return found
+
+
 def main(other: Path, data: Path, parts: list[str]) -> None:
-    if not (other / "src" / "perceptrons").is_dir():
-        sys.exit(f"{other} is no checkout of this project: there is no {other / 'src' / 'perceptrons'}")
     print(f"{'':<62} {'ours':>9} {'other':>9} {'ratio':>8}   bar")
     for name in rows(data):
         if parts and not any(part in name for part in parts):
             continue
-        ours, theirs = (Version(root / "src", data) for root in (HERE.parents[1], other))
-        if "" in (ours.ask(name), theirs.ask(name)):
+        found = medians(name, other, data)
+        if found is None:
             print(f"{name:<62} left out: its data is missing")
             continue
-        times = []
-        for turn in range(REPEATS):
-            pair = (ours, theirs) if turn % 2 else (theirs, ours)  # whoever comes second finds a warm cache
-            spent = {version: float(version.ask("")) for version in pair}
-            times.append((spent[ours], spent[theirs]))
-        mine, his = (statistics.median(column) for column in zip(*times, strict=True))
+        mine, his = found
         print(f"{name:<62} {mine * 1e3:9.1f} {his * 1e3:9.1f} {his / mine:8.2f}   >= 0.97", flush=True)
-        for version in (ours, theirs):
-            version.process.kill()
 
 
 if __name__ == "__main__":
@@ -244,4 +284,4 @@ if __name__ == "__main__":
         serve(Path(sys.argv[2]))
     else:
         folder = Path(sys.argv[2]) if len(sys.argv) > 2 and Path(sys.argv[2]).is_dir() else DATA
-        main(Path(sys.argv[1]).resolve(), folder, [each for each in sys.argv[2:] if not Path(each).is_dir()])
+        main(checkout(sys.argv[1]), folder, [each for each in sys.argv[2:] if not Path(each).is_dir()])

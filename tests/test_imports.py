@@ -23,6 +23,7 @@ ALLOWED = {
     "models": {"solver", "metrics", "learn", "core", "data", "rules", "shown"},
     "structures": {"learn", "core", "rules"},
     "theory": {"solver", "models", "learn", "core", "data", "rules", "shown"},
+    "river": {"models", "rules"},
     "plots": {"theory", "solver", "models", "learn", "core", "data", "rules", "shown"},
     "store": {"models", "learn", "core", "data", "rules", "shown"},
     "cli": {"metrics", "plots", "theory", "solver", "store", "models", "learn", "core", "data", "rules", "shown"},

@@ -182,7 +182,8 @@ def show(saved: Saved, summary: dict[str, Any]) -> None:
         budget = f", of at most {summary['budget']:,}" if summary["budget"] else ""
         facts.append(("support rows", f"{summary['support']:,}{budget} ({per_class})"))
     facts.append(("parameters", ", ".join(others)))
-    output.facts(facts + facts_of_training(summary, "rows", amount if "unit" in summary else output.percent))
+    shown, scaled = amount if "unit" in summary else output.percent, saved.learner.scaling is not None
+    output.facts(facts + facts_of_training(summary, "rows", shown, scaled=scaled))
     if "heaviest" in summary:
         _features(summary)
 
@@ -208,9 +209,12 @@ def _text(value: Any) -> str:
 
 
 def facts_of_training(
-    summary: dict[str, Any], what: str, shown: Callable[[float], str] = output.percent
+    summary: dict[str, Any], what: str, shown: Callable[[float], str] = output.percent, *, scaled: bool = False
 ) -> list[tuple[str, Any]]:
-    """How the model was trained, with the results. what: what its examples are called. shown: formats errors."""
+    """How the model was trained, with the results. what: what its examples are called. shown: formats errors.
+
+    scaled: whether the bound on the margin is about scaled examples.
+    """
     trained, mistakes, rows = summary["trained"], summary["mistakes_of_passes"], summary.get("rows_of_passes")
     facts: list[tuple[str, Any]] = []
     if trained.get("files"):
@@ -246,7 +250,9 @@ def facts_of_training(
     seen, wrong_ones, updates = (output.count(*each) for each in counts)
     facts.append(("total", f"{seen} seen, {updates}" if "unit" in summary else f"{seen} seen, {wrong_ones}, {updates}"))
     if summary["margin_bound"] is not None:
-        facts.append(("proved", proved(summary["margin_bound"], summary["radius"], what)))
+        facts.append(
+            ("proved", proved(summary["margin_bound"], summary["radius"], f"scaled {what}" if scaled else what))
+        )
     return facts
 
 

@@ -1,14 +1,23 @@
-"""Statistics of features, and rows on their scale: z = (x − centre)·factor, clipped."""
+"""Statistics of features, and rows on their scale: z = (x − centre)·factor, clipped.
+
+Features of streams have running statistics: `standardize` updates them and scales each row as it arrives.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from perceptrons.core.jit.compiled import Compiled
+from perceptrons.core.jit.compiled import Compiled, exact_uncounted
 from perceptrons.core.jit.deferred import forms, register_jitable
 from perceptrons.core.rows import JIT, ONE, U, by_layout
 
 MOST = np.uint32(0xFFFFFFFF)  # counts go no further
+NEARLY = 8 * 2.0**-52  # a deviation of at most this times |mean| is rounding
+TINY = 1e-290  # a smaller deviation or size counts as 0: its inverse would overflow
+LARGEST = 1.7976931348623157e308
+EXACT: Any = {"error_model": "numpy", "forceinline": True}  # every operation rounds as written
 
 
 @Compiled
@@ -185,4 +194,97 @@ def _rescale_row(values, indices, indptr, i, centre, factor, limit, out):
         out[position] = z
         total += z * z
         position += ONE
+    return total
+
+
+# -- streams --------------------------------------------------------------------------------------------------
+
+
+@exact_uncounted
+def standardize(values, indices, indptr, left_out, centred, rows, count, mean, squares, centre, factor, out, sq_norm):
+    """Add each row to running statistics, then write it on their scale to `out`; returns the first row that overflows.
+
+    That is the number of rows if none does. Updates rows (its only entry is their number n), count, mean, squares,
+    centre and factor in place, which have an entry for each feature, and fills out, in the layout of values, and
+    sq_norm. `learn.scale.running` has the definition. Rows with `left_out` (unless None) are not observed: they are
+    written on the scale as it is. The result does not depend on how rows are cut into calls.
+    """
+    n = U(sq_norm.size)
+    for i in range(n):
+        if left_out is not None and left_out[i]:
+            sq_norm[i] = write_row(values, indices, indptr, i, centre, factor, out)
+        else:
+            rows[0] += 1.0
+            sq_norm[i] = follow_row(
+                values, indices, indptr, i, centred, rows[0], count, mean, squares, centre, factor, out
+            )
+            if sq_norm[i] > LARGEST:
+                return i
+    return n
+
+
+@forms("dense csr", by_layout, **EXACT)
+def follow_row(values, indices, indptr, i, centred, n, count, mean, squares, centre, factor, out):
+    """Observe row i, the n-th one, and write it to `out`; returns its squared length, infinity after an overflow."""
+    total = 0.0
+    for j in range(U(values.shape[1])):
+        x = np.float64(values[i, j])
+        follow(x, centred, n, j, count, mean, squares, centre, factor)
+        z = (x - centre[j]) * factor[j]
+        out[i, j] = z
+        total += z * z if squares[j] <= LARGEST else np.inf
+    return total
+
+
+@follow_row.csr
+def _follow_row(values, indices, indptr, i, centred, n, count, mean, squares, centre, factor, out):
+    total = 0.0
+    for position in range(indptr[i], indptr[i + ONE]):
+        j, x = U(indices[position]), np.float64(values[position])
+        follow(x, centred, n, j, count, mean, squares, centre, factor)
+        z = (x - centre[j]) * factor[j]
+        out[position] = z
+        total += z * z if squares[j] <= LARGEST else np.inf
+    return total
+
+
+@register_jitable(**EXACT)
+def follow(x, centred, n, j, count, mean, squares, centre, factor):
+    """Add x, a value of feature j in the n-th row, to the statistics (Welford 1962), and find the feature's scale."""
+    count[j] += 1.0
+    share = 1.0 / count[j]
+    apart = x - mean[j]
+    mean[j] += apart * share
+    squares[j] += apart * (x - mean[j])
+    size, deviation = abs(mean[j]), np.sqrt(squares[j] * share)
+    if centred and count[j] == n:  # it was in every row
+        centre[j] = mean[j]
+        spread = deviation if deviation > NEARLY * size else 0.0
+    else:
+        centre[j] = 0.0
+        large, small = max(size, deviation), min(size, deviation)
+        ratio = small / large if large > 0.0 else 0.0
+        spread = large * np.sqrt(1.0 + ratio * ratio)  # √(mean² + deviation²) = √(mean of x²), without an overflow
+    factor[j] = 1.0 / spread if spread > TINY else 0.0
+
+
+@forms("dense csr", by_layout, **EXACT)
+def write_row(values, indices, indptr, i, centre, factor, out):
+    """Write row i on its scale to `out`; returns its squared length."""
+    total = 0.0
+    for j in range(U(values.shape[1])):
+        z = (values[i, j] - centre[j]) * factor[j]
+        out[i, j] = z
+        total += z * z
+    return total
+
+
+@write_row.csr
+def _write_row(values, indices, indptr, i, centre, factor, out):
+    total = 0.0
+    for position in range(indptr[i], indptr[i + ONE]):
+        j = U(indices[position])
+        z = (values[position] - centre[j]) * factor[j]
+        out[position] = z
+        total += z * z
     return total

@@ -268,8 +268,11 @@ def read(address, known, width, skips, expected, numbers, texts, room, values, i
     return np.int64(n)
 
 
-def _read_dict(address, known, width, skips, expected, numbers, texts, room, values, indices, indptr, sq_norm):
-    """Read and measure a dict: see `read`. A row that is not finite is unusual. Fills sq_norm."""
+def _read_dict(
+    address, known, width, skips, expected, numbers, texts, room, values, indices, indptr, sq_norm, mistakes
+):
+    """Read and measure a dict: see `read`. A row that is not finite is unusual. Fills sq_norm, sets mistakes to 0."""
+    mistakes[0] = 0.0
     n = read(address, known, width, skips, expected, numbers, texts, room, values, indices, indptr)
     sq_norm[0], _ = survey_row(values, indices, indptr, U(0), U(width))
     return n if is_finite(sq_norm[0]) or n == UNSORTED else UNUSUAL

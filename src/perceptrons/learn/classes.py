@@ -175,6 +175,19 @@ class ClassLearner(Learner[Examples]):
         """
         return rows if self.scaling is None else self.scaling.apply(rows, zeros=encoding is None)
 
+    @property
+    def scales_online(self) -> bool:
+        """Whether this learner scales the rows of a stream by their statistics so far."""
+        return False
+
+    def to_learn(self, rows: Rows, encoding: Any = None) -> Rows:
+        """Rows for `learn.once`, made from rows as users have them: scaled, unless `observe` does that later."""
+        return rows if self.scales_online else self.scaled(rows, encoding)
+
+    def observe(self, rows: Rows, weight: Floats | None) -> Rows:
+        """Rows of a stream as they are learned, each on the scale of the rows so far if this learner scales them."""
+        return rows
+
     def decide(self, rows: Rows) -> Floats:
         """Scores of all rows, one column for two classes; shares of votes for the voted readout."""
         return self.readout.decide(self, rows)

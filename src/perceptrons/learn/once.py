@@ -36,6 +36,7 @@ class Once:
         try:
             learner.adopt(**settings)
             learner.widen(self.rows.n_features)
+            self.rows = learner.observe(self.rows, self.weight)  # on the scale of a stream
             self._learn(known, new, run)
             learner.check_finite(columns)
         except KeyboardInterrupt:

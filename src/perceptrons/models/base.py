@@ -72,6 +72,17 @@ class Online(BaseEstimator):
         Whether `fit` continues from the previous fit.
     verbose : int, default=0
         1 reports progress now and then, 2 after each pass.
+    scale : {"none", "online"}, default="none"
+        Whether features of a stream are put on one scale. "online", for `partial_fit`, `predict_then_learn`,
+        `learn_one` and `learn_many`: each row is first added to running statistics of its features, then put on their
+        scale, then learned. A feature that has occurred in every row so far is centred and divided by its standard
+        deviation; a feature that was absent from some row (sparse rows and dicts) is divided by its size √(mean of x²)
+        over the rows that have it, and not centred. A feature occurs if the row has an entry for it, even of 0; an
+        absent entry contributes 0 to the score. With ``fit_intercept=False``, all features are divided by their size.
+        A feature that is constant so far counts as 0. Rows with weight 0 are not observed. How a stream is cut into
+        calls does not change the result. Predictions use the scale of the rows so far; `coef_` and `intercept_` are for
+        unscaled rows that have all entries; `margin_bound_` is about the rows as they were scaled when they were
+        learned. `fit` refuses "online": use a StandardScaler in a pipeline.
 
     Attributes
     ----------

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from perceptrons.data.arrays import Rows
@@ -53,9 +53,17 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
             decide=lambda learner, examples: decision(learner, examples, self.n_iter_no_change),
         )
 
-    def _become(self, fresh: Any, learner: ClassLearner, targets: Targets, run: Run, n_rows: int) -> None:
+    def _become(
+        self,
+        fresh: Any,
+        learner: ClassLearner,
+        targets: Targets,
+        run: Run,
+        n_rows: int,
+        settings: dict[str, Any] | None = None,
+    ) -> None:
         self.classes_ = targets.classes
-        super()._become(fresh, learner, targets, run, n_rows)
+        super()._become(fresh, learner, targets, run, n_rows, settings)
 
     def _commit(self, learner: Any, run: Run, n_rows: int) -> None:
         super()._commit(learner, run, n_rows)
@@ -64,7 +72,6 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
     # -- streams ----------------------------------------------------------------------------------------------
 
     @available_if(learns_from_streams)
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order. How a stream is cut into calls does not change the result.
 
@@ -92,7 +99,8 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
 
         The current hypothesis makes these predictions, whatever the readout; `n_mistakes_` counts its mistakes. A class
         that was not passed in `classes` is not predicted before its first example. The very first row of a stream
-        without `classes` gets its own label, because no class is known yet.
+        without `classes` gets its own label, because no class is known yet. With ``scale="online"``, a row is put on
+        the scale of the rows so far, itself included, before its label is predicted.
 
         Parameters
         ----------

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from heapq import heappop, heappush
+from threading import get_ident
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -91,7 +92,7 @@ class Guard:
     def settle(self) -> None:
         """Take the model away from another thread that owns it; called by a thread that has its lock."""
         owner = self.owner
-        if owner is not None and owner.thread != threading.get_ident():
+        if owner is not None and owner.thread != get_ident():
             owner.lost = self._shared = True
             while owner.busy:  # for microseconds
                 time.sleep(0.0)
@@ -110,10 +111,10 @@ class Guard:
             self.settle()
             return act()
 
-    def quickly(self, act: Callable[..., R], *args: Any) -> R:
-        """Call `act`, which takes microseconds, while no other thread reads or learns."""
+    def quickly(self, act: Callable[..., R], *args: Any) -> R | None:
+        """Call `act`, a method of the lane, while no other thread reads or learns; None if the lane has changed."""
         owner = self.owner
-        if owner is not None and owner.thread == threading.get_ident():
+        if owner is not None and owner.thread == get_ident():
             try:
                 owner.busy = True
                 if not owner.lost:
@@ -122,13 +123,13 @@ class Guard:
                 owner.busy = False
         return self.alone(lambda: self._with_locks(act, *args))
 
-    def _with_locks(self, act: Callable[..., R], *args: Any) -> R:
+    def _with_locks(self, act: Callable[..., R], *args: Any) -> R | None:
         """Call `act`. A thread that has the model for itself becomes its owner, or does so again after a while."""
-        me = threading.get_ident()
+        me = get_ident()
         self._last, self._streak = me, self._streak + 1 if me == self._last else 0
         if IN_TURN and (self._streak >= PATIENCE or not self._shared):
             self.owner, self._streak = _Owner(me), 0
-        return act(*args)
+        return act(*args) if act.__self__ is self.lane else None  # type: ignore[attr-defined]
 
 
 def reading(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:

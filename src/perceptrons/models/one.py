@@ -11,7 +11,7 @@ import numpy as np
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.single.example import Example, from_dict, from_pair
-from perceptrons.learn.single.lane import Lane, lane_for
+from perceptrons.learn.single.lane import Caller, Lane, lane_for
 from perceptrons.learn.single.names import Names
 from perceptrons.models import validation
 from perceptrons.models.guard import Guard
@@ -20,16 +20,11 @@ if TYPE_CHECKING:
     from perceptrons.models.supervised import Supervised
 
 
-NONE, ONE = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)  # mistakes of a call
-for _array in (NONE, ONE):
-    _array.flags.writeable = False
-
-
 class FeatureNames:
     """The attribute `feature_names_in_`. Names that came with dicts become an array when somebody asks for them."""
 
     def __get__(self, model: Any, owner: Any = None) -> Any:
-        """Called only if the model has no such entry in its own dict."""
+        """Called only if the model has no such entry in its own dict, as for the class below."""
         if model is None:
             return self
         names: Names | None = vars(model).get("_names")
@@ -37,6 +32,18 @@ class FeatureNames:
             raise AttributeError(f"{owner.__name__!r} object has no attribute 'feature_names_in_'")
         found = np.array([*names.listed(model.n_features_in_), None], dtype=object)[:-1]
         return model.__dict__.setdefault("feature_names_in_", found)
+
+
+class Mistakes:
+    """The attribute `mistakes_` after single examples, whose lane counts the mistakes of the last one."""
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self
+        counted = vars(model).get("_mistakes")
+        if counted is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute 'mistakes_'")
+        return counted.astype(np.int64)
 
 
 def names_of(model: Supervised) -> Names:
@@ -125,7 +132,7 @@ def learn_rows(
         fresh.__dict__.pop("feature_names_in_", None)
     rows = example.rows
     if hasattr(model, "_learner"):
-        rows = model._learner.scaled(rows, None if names is None else getattr(model, "encoding_", None))
+        rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
     first = rows.part(0, 1)
     try:
         model._learn_rows(settings, fresh, rows, y, None, weight, predict=False, like=first)
@@ -160,9 +167,9 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
     >>> model.predict_one({"lunch": 1, "from": "Adam"}), model.n_features_in_
     ('ham', 4)
     """
-    guard: Guard = model._guard
-    lane: Lane | None = guard.lane
-    if lane is not None and guard.quickly(_learned, model.__dict__, guard, x, y, sample_weight) is not None:
+    guard: Guard = model.__dict__.get("_locks") or model._guard
+    lane = guard.lane
+    if lane is not None and guard.quickly(lane.learn, x, y, sample_weight) is not None:
         return model
     with guard.learning:
         guard.settle()
@@ -175,35 +182,38 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
     return model
 
 
-def _learned(known: dict[str, Any], guard: Guard, x: Any, y: Any, weight: float | None, answers: bool = False) -> Any:
-    """Learn from an example by the short way; None if it was not learned. known: the attributes of the model."""
-    lane: Lane | None = guard.lane
-    if (
-        lane is None
-        or not lane.learns
-        or (lane.class_weight is not None and lane.class_weight != known["class_weight"])
-    ):
-        return None
-    before = lane.mistakes[0]
-    row = lane.learn(x, y, weight, answers)
-    if row is not None:
-        known["mistakes_"] = NONE if lane.mistakes[0] == before else ONE
-        if lane.learner.n_features != known["n_features_in_"]:
-            known["n_features_in_"], known["_names"] = lane.learner.n_features, lane.names
-            known.pop("feature_names_in_", None)
-    return row
+def is_single(X: Any, y: Any) -> bool:
+    """Whether X is an array with one row, and y has one label."""
+    return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1 and type(y) in (np.ndarray, list) and len(y) == 1
+
+
+def learn_row(model: Supervised, X: Any, y: Any, predict: bool) -> Any:
+    """Learn from a single row by the short way; None if there is none. Returns what was predicted before.
+
+    Without `predict`, that is not computed, and the array is empty.
+    """
+    guard: Guard = model.__dict__.get("_locks") or model._guard
+    lane = guard.lane
+    return None if lane is None else guard.quickly(lane.learn_row, X[0], y[0], predict)
 
 
 def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
     """The short way for single examples of this model; None if it has none. learns: whether it may learn, too."""
-    weights, class_weight = None, getattr(model, "class_weight", None)
-    if class_weight is not None:
-        if isinstance(class_weight, str):
-            return None
-        weights = {label: float(class_weight.get(label, 1.0)) for label in model.classes_.tolist()}
-    lane = lane_for(model._learner, model._known(), partial(names_of, model), weights)
-    if lane is not None:
-        lane.learns, lane.class_weight = learns, copy.copy(class_weight)
+    known = model.__dict__
+
+    def resized(n_features: int, names: Names) -> None:
+        known["n_features_in_"], known["_names"] = n_features, names
+        known.pop("feature_names_in_", None)
+
+    class_weight = known.get("class_weight")
+    if isinstance(class_weight, str):
+        return None
+    lane = lane_for(
+        model._learner, Caller(model._known(), partial(names_of, model), resized, class_weight, learns=learns)
+    )
+    if lane is not None and learns:
+        lane.mistakes[0] = known.pop("mistakes_")[0]
+        known["_mistakes"] = lane.mistakes
     return lane
 
 
@@ -231,25 +241,13 @@ def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     return model
 
 
-def _quickly(model: Supervised, method: str, x: Any) -> Any:
-    """What a method of the lane returns for an example: None if there is no short way."""
-    guard: Guard = model._guard
-    if guard.lane is None:
-        with guard.learning:  # no other thread makes one meanwhile
-            guard.lane = guard.alone(lambda: lane_of(model, learns=False))
-    return None if guard.lane is None else guard.quickly(_asked, guard, method, x)
-
-
-def _asked(guard: Guard, method: str, x: Any) -> Any:
-    return None if guard.lane is None else getattr(guard.lane, method)(x)
-
-
 def scores_of(model: Supervised, x: Any) -> Any:
     """The scores of one example, one column for two classes."""
-    found = _quickly(model, "scores", x)
+    guard: Guard = model.__dict__.get("_locks") or model._guard
+    lane = guard.lane or _predicting_lane(model, guard)
+    found = None if lane is None else guard.quickly(lane.scores, x)
     if found is not None:
         return found
-    guard: Guard = model._guard
     with guard.mine():
         guard.settle()
         (rows, _), names = example_of(model, x, grows=False)
@@ -270,12 +268,27 @@ def predict_one(model: Any, x: Any) -> Any:
     label
         As in `classes_`, or in regression a number. None if nothing has been learned yet.
     """
+    guard: Guard = model.__dict__.get("_locks") or model._guard
+    lane = guard.lane
+    if lane is not None:
+        found = guard.quickly(lane.predict, x)
+        if found is not None:
+            return found
     if not hasattr(model, "_learner"):
         return None
-    found = _quickly(model, "predict", x)
-    if found is None:
-        found = model._known().decode(model._learner.predict(scores_of(model, x))).tolist()[0]
-    return found
+    scores = scores_of(model, x)
+    return model._known().decode(model._learner.predict(scores)).tolist()[0]
+
+
+def _predicting_lane(model: Supervised, guard: Guard) -> Lane | None:
+    """Make the short way for a model that has not learned from single examples."""
+
+    def make() -> Lane | None:
+        lane: Lane | None = guard.lane or lane_of(model, learns=False)
+        guard.lane = lane
+        return lane
+
+    return guard.alone(make)
 
 
 def score_one(model: Any, x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from functools import cache
@@ -15,6 +16,7 @@ from perceptrons.models.base import Online
 from perceptrons.rules import RULES
 
 T = TypeVar("T", bound=type)
+ENTRY = r"^(\w+)[\w, ]* : .*(?:\n+ +.*)*"  # of a docstring: a line with names, and all lines below that are indented
 
 COMMON: dict[str, Any] = {
     "rule": "no_validation",  # checked by rules.resolve
@@ -34,28 +36,42 @@ COMMON: dict[str, Any] = {
     "verbose": ["verbose"],
 }
 
+SCALE = [StrOptions({"none", "online"})]  # of linear models
+
 
 def _rules() -> str:
     """The names of all rules, in lines of a docstring."""
     names = ", ".join(f'"{name}"' for name in RULES) + ","
-    return textwrap.fill(names, 120, initial_indent=8 * " ", subsequent_indent=8 * " ")
+    return textwrap.fill(names, 116, initial_indent=4 * " ", subsequent_indent=4 * " ")
+
+
+def entries(docstring: str | None) -> dict[str, str]:
+    """The entries of parameters and attributes in a docstring, by their first name.
+
+    >>> entries("Title.\\n\\n    C : float\\n        Largest step.\\n    a, b : int\\n    ")
+    {'C': 'C : float\\n    Largest step.', 'a': 'a, b : int'}
+    """
+    text = inspect.cleandoc(docstring or "")
+    return {found.group(1): found.group() for found in re.finditer(ENTRY, text, flags=re.MULTILINE)}
 
 
 @cache
 def _shared() -> dict[str, str]:
-    """Entries of parameters and attributes in the docstring of `Online`, by their first name."""
-    text = (Online.__doc__ or "").replace("        {rules},", _rules())
-    entries = re.split(r"\n(?=    \w|\n)", text)
-    return {re.split(r"[ ,]", entry.strip())[0]: entry for entry in entries}
+    return entries(inspect.cleandoc(Online.__doc__ or "").replace("    {rules},", _rules()))
+
+
+def with_entries(docstring: str | None, found: dict[str, str]) -> str:
+    """A docstring without its indentation, where entries have replaced lines such as ``{shared: rule readout}``."""
+    return re.sub(
+        r"^\{shared: ([\w ]+)\}$",
+        lambda line: "\n".join(found[name] for name in line.group(1).split()),
+        inspect.cleandoc(docstring or ""),
+        flags=re.MULTILINE,
+    )
 
 
 def documented(cls: T) -> T:
-    """Replace lines such as ``{shared: rule readout}`` in a docstring by the entries of `Online`."""
+    """Let a docstring have entries of `Online`, which it names in lines such as ``{shared: rule readout}``."""
     if cls.__doc__:
-        cls.__doc__ = re.sub(
-            r"^    \{shared: ([\w ]+)\}$",
-            lambda found: "\n".join(_shared()[name] for name in found.group(1).split()),
-            cls.__doc__,
-            flags=re.MULTILINE,
-        )
+        cls.__doc__ = with_entries(cls.__doc__, _shared())
     return cls

@@ -15,7 +15,7 @@ from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.learned.explanation import explain_one
 from perceptrons.models.learned.feature_weights import feature_weights
-from perceptrons.models.parameters import COMMON, documented
+from perceptrons.models.parameters import COMMON, SCALE, documented
 
 
 @documented
@@ -57,6 +57,7 @@ class PassiveAggressiveClassifier(Classifier):
     {shared: warm_start class_weight}
     average : bool or int, default=False
         Whether to predict with the mean of the weights. An integer n > 1 starts the mean at example n.
+    {shared: scale}
 
     Attributes
     ----------
@@ -83,6 +84,7 @@ class PassiveAggressiveClassifier(Classifier):
     n_jobs: int | None = None
     random_state: Any = None
     average: bool | int = False
+    scale: str = "none"
 
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
     feature_weights, explain_one = feature_weights, explain_one
@@ -93,6 +95,7 @@ class PassiveAggressiveClassifier(Classifier):
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "n_jobs": [None, Integral],
         "average": ["boolean", Interval(Integral, 0, None, closed="left")],
+        "scale": SCALE,
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -131,4 +134,5 @@ class PassiveAggressiveClassifier(Classifier):
             "readout": "averaged" if self.average else "last",
             "fit_intercept": self.fit_intercept,
             "burn_in": max(0, int(self.average) - 1),
+            "scale": self.scale,
         }

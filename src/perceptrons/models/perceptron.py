@@ -16,7 +16,7 @@ from perceptrons.models.classifier import Classifier
 from perceptrons.models.learned import belief
 from perceptrons.models.learned.explanation import explain_one
 from perceptrons.models.learned.feature_weights import feature_weights
-from perceptrons.models.parameters import COMMON, documented
+from perceptrons.models.parameters import COMMON, SCALE, documented
 
 
 @documented
@@ -41,7 +41,7 @@ class Perceptron(Classifier):
     {shared: rule readout fit_intercept intercept_scaling eta0 max_iter tol shuffle random_state}
     init : {"zeros", "random"}, default="zeros"
         Weights at the start of `fit`. `partial_fit` starts with zeros.
-    {shared: tie early_stopping validation_fraction n_iter_no_change class_weight warm_start verbose}
+    {shared: tie early_stopping validation_fraction n_iter_no_change class_weight warm_start verbose scale}
     penalty : None, default=None
         Accepted for compatibility with scikit-learn. Perceptrons do not shrink their weights;
         ``SGDClassifier(loss="perceptron", penalty="l2")`` does.
@@ -84,6 +84,7 @@ class Perceptron(Classifier):
     intercept_scaling: float = 1.0
     eta0: float = 1.0
     tie: str = "mistake"
+    scale: str = "none"
     init: str = "zeros"
     penalty: None = None
     alpha: float = 0.0001
@@ -93,10 +94,12 @@ class Perceptron(Classifier):
     coef_, intercept_, normalized = linear.coef_, linear.intercept_, linear.normalized
     feature_weights, explain_one = feature_weights, explain_one
     predict_proba, predict_log_proba = belief.predict_proba, belief.predict_log_proba
+    predict_proba_one = belief.predict_proba_one
     _new_learner = linear.new_learner
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **COMMON,
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "scale": SCALE,
         "init": [StrOptions({"zeros", "random"})],
         "penalty": [
             StrOptions({"l1", "l2", "elasticnet"}),
@@ -167,4 +170,5 @@ class Perceptron(Classifier):
             "fit_intercept": self.fit_intercept,
             "intercept_scaling": self.intercept_scaling,
             "tie": self.tie,
+            "scale": self.scale,
         }

@@ -24,7 +24,7 @@ from perceptrons.models import linear, sources, validation
 from perceptrons.models.guard import reading
 from perceptrons.models.learned.explanation import explain_one
 from perceptrons.models.learned.feature_weights import feature_weights
-from perceptrons.models.parameters import COMMON, documented
+from perceptrons.models.parameters import COMMON, SCALE, documented
 from perceptrons.models.supervised import Array, Supervised
 
 SHARED = ("class_weight", "readout", "eta0", "tie")  # parameters that classifiers have, but regressors do not
@@ -51,8 +51,8 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     Arrays are learned as they are. C is the largest step in the unit of y, and ε an error in it: divide y by its
     standard deviation, or choose C accordingly, if values are large, and scale X (StandardScaler). From a file (see
     `perceptrons.data.source`), y and the features are centred and divided by their standard deviations for learning,
-    unless ``scale="none"``; C, r and `epsilon` then refer to standard deviations of y, and everything else is in the
-    units of the file.
+    unless the source has ``scale="none"``; C, r and `epsilon` then refer to standard deviations of y, and everything
+    else is in the units of the file. The parameter ``scale="online"`` scales the features of a stream, but not y.
 
     Parameters
     ----------
@@ -80,6 +80,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     rule : {"pa", "pa1", "pa2", "arow"}, rule object or None, default=None
         When to step and how far. None: by `loss`. "pa1" and "pa2" take C from the parameter above; an object such as
         ``perceptrons.rules.AROW(r=10.0)`` has its own parameters, which a grid search reaches as ``rule__r``.
+    {shared: scale}
 
     Attributes
     ----------
@@ -123,6 +124,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     random_state: Any = None
     average: bool | int = False
     rule: Any = None
+    scale: str = "none"
 
     feature_weights, explain_one = feature_weights, explain_one
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -131,6 +133,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "average": ["boolean", Interval(Integral, 0, None, closed="left")],
+        "scale": SCALE,
     }
 
     # -- learned weights --------------------------------------------------------------------------------------
@@ -184,7 +187,6 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         """
         return self._fit(X, y, sample_weight, X_val, y_val, linear.start(coef_init, intercept_init))
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from these rows once, in their order. How a stream is cut into calls does not change the result.
 
@@ -207,7 +209,9 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     def predict_then_learn(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.float64]:
         """Learn like `partial_fit`, and return the value predicted for each row before learning from it.
 
-        The current weights make these predictions, even if the model predicts with their mean.
+        The current weights make these predictions, even if the model predicts with their mean. With
+        ``scale="online"``, a row is put on the scale of the rows so far, itself included, before its value is
+        predicted.
 
         Parameters
         ----------
@@ -248,6 +252,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
             "readout": "averaged" if self.average else "last",
             "fit_intercept": self.fit_intercept,
             "burn_in": max(0, int(self.average) - 1),
+            "scale": self.scale,
             "epsilon": float(self.epsilon),
         }
 

@@ -74,7 +74,9 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
         trial._learner = model._copied_learner()
     guesses, mistakes, n_rows = [], 0, 0
     centred = bool(settings["fit_intercept"])
-    targets = model._known().for_source(source, centred)
+    online = settings.get("scale") == "online"  # then the learner scales rows, and nothing scales values
+    targets = model._known() if online else model._known().for_source(source, centred)
+    targets.reads(source)
     made = source.again(often=first and not model._streams)
     width = None if first else model.n_features_in_
     if first and not model._streams:
@@ -102,8 +104,8 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
                 rows = rows.wide(width)
                 trial.n_features_in_ = width
             y = labelled(source, y)
-            scaling = None if first else trial._learner.scaling
-            if first:
+            scaling = None if first or online else trial._learner.scaling
+            if first and not online:
                 statistics = statistics or statistics_of(made, rows, once=True, always=targets.scaled)
                 if statistics is not None:  # of all batches so far, this one included
                     statistics.add(rows)
@@ -111,7 +113,8 @@ def learn_once(model: Supervised, source: Source, classes: Any, predict: bool) -
             scaled = rows if scaling is None else scaling.apply(rows, zeros=made.encoding is None and not first)
             before = None if hasattr(trial, "_learner") else targets
             guesses.append(trial._learn_rows(settings, copy.copy(trial), scaled, y, classes, None, predict, before))
-            trial._learner.scaling = scaling
+            if not online:
+                trial._learner.scaling = scaling
             classes = None
             mistakes, n_rows = mistakes + int(trial.mistakes_[0]), n_rows + len(rows)
     except KeyboardInterrupt:  # keep the finished batches

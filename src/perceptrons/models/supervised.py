@@ -58,7 +58,7 @@ class Supervised(Online, metaclass=ABCMeta):
     n_features_in_: int = field(init=False)  # set by fitting, like everything below
     _learned_with: dict[str, Any] = field(init=False)
 
-    feature_names_in_ = one.FeatureNames()
+    feature_names_in_, mistakes_ = one.FeatureNames(), one.Mistakes()
     _streams: ClassVar[bool] = True  # whether `fit` can read a source batch by batch, growing with its features
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Supervised(Online, metaclass=ABCMeta):
     def _rows(self, fresh: Any, X: Any, *, reset: bool) -> Rows:
         """Rows to learn from; sets or compares the features of `fresh`."""
         rows = validation.features(fresh, X, reset=reset)
-        return rows if reset else self._learner.scaled(rows)
+        return rows if reset else self._learner.to_learn(rows)
 
     def _stream_obstacle(self) -> str | None:
         """Why this model cannot learn from a stream; None if it can."""
@@ -113,6 +113,11 @@ class Supervised(Online, metaclass=ABCMeta):
     def _request(self, start: Start | None = None, *, reads_all: bool = False) -> Request:
         """All that `fit` needs besides the data."""
         settings, learned = self._settings(), None
+        if settings.get("scale") == "online":
+            raise ValueError(
+                "scale='online' is for streams, and fit makes several passes: use partial_fit, or "
+                "make_pipeline(StandardScaler(), ...) around a model with scale='none'"
+            )
         if self._goes_on(start):
             learned = self._copied_learner()
             learned.adopt(**settings)
@@ -220,8 +225,16 @@ class Supervised(Online, metaclass=ABCMeta):
             sources.note_features(fresh, read, task.n_features, task.learner)
         self._finish(task, run, fresh, stacklevel + 1)
 
-    def _become(self, fresh: Any, learner: ClassLearner, targets: Targets, run: Run, n_rows: int) -> None:
-        """Become the fitted model, with the features of `fresh`, while no thread reads."""
+    def _become(
+        self,
+        fresh: Any,
+        learner: ClassLearner,
+        targets: Targets,
+        run: Run,
+        n_rows: int,
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        """Become the fitted model, with the features of `fresh`, while no thread reads. settings: `_settings`."""
         learner.seal()
         given = vars(fresh)
         for name in ("n_features_in_", "feature_names_in_", "_names", "encoding_"):
@@ -229,12 +242,16 @@ class Supervised(Online, metaclass=ABCMeta):
                 self.__dict__[name] = given[name]
             else:
                 self.__dict__.pop(name, None)
-        self._learned_with = self._settings()
+        self._learned_with = settings or self._settings()
         self._commit(learner, run, n_rows)
 
     # -- streams ----------------------------------------------------------------------------------------------
 
     def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
+        if classes is None and sample_weight is None and one.is_single(X, y):
+            learned: Array | None = one.learn_row(self, X, y, predict)
+            if learned is not None:
+                return learned
         with self._guard.learning:
             self._guard.settle()
             if isinstance(X, Source):
@@ -244,7 +261,10 @@ class Supervised(Online, metaclass=ABCMeta):
             fresh = copy.copy(self) if first else self
             settings = self._check_learning_once(first)
             rows = self._rows(fresh, X, reset=first)
-            return self._learn_rows(settings, fresh, rows, y, classes, sample_weight, predict)
+            guesses = self._learn_rows(settings, fresh, rows, y, classes, sample_weight, predict)
+            if len(rows) == 1:
+                self._guard.lane = one.lane_of(self, learns=True)
+            return guesses
 
     def _check_learning_once(self, first: bool) -> dict[str, Any]:
         """Return `_settings`; raise an error for parameters that are wrong, or that a stream does not allow."""
@@ -284,7 +304,7 @@ class Supervised(Online, metaclass=ABCMeta):
         def learn() -> Run:
             run = once.learn(settings, known, new)
             if once.targets.n_classes:
-                self._become(fresh, learner, once.targets, run, len(rows))
+                self._become(fresh, learner, once.targets, run, len(rows), settings)
             return run
 
         self._guard.change(learn).resume_interrupt()

@@ -12,6 +12,7 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.readouts import READOUTS, Step
+from perceptrons.learn.scale import running
 from perceptrons.learn.state import Entries, Totals
 from perceptrons.learn.targets import Unit
 from perceptrons.store.format import Array, Tensors
@@ -94,6 +95,8 @@ def pack_linear(learner: LinearLearner, drop_zeros: bool) -> tuple[dict[str, Any
     settings = pack_common(learner)
     settings |= {"n_features": learner.n_features, "dense": dense, "burn_in": int(learner.burn_in), "steps": []}
     settings["intercept_scaling"] = to_json(learner.fixed["intercept_scaling"], "intercept_scaling")
+    if learner.scales_online:
+        settings["scale"] = "online"
     tensors: Tensors = {}
     for name in learner.state:
         tensors |= pack_weights(learner.state[name], name, drop_zeros)
@@ -121,7 +124,8 @@ def _unpacked(make: type[L], settings: Settings, tensors: Tensors, n_features: i
     if scaling == 0.0:
         raise ValueError("intercept_scaling must be > 0")
     # Weights follow; allocate nothing yet.
-    learner = make(**common, n_features=0, dense=dense, intercept_scaling=scaling, **own)
+    scale = settings.choice("scale", ("none", "online")) if "scale" in settings.found else "none"
+    learner = make(**common, n_features=0, dense=dense, intercept_scaling=scaling, scale=scale, **own)
     state, steps = learner.state, list[Step]()
     unpack_totals(settings, learner.totals)
     if learner.readout.by_vote:
@@ -133,6 +137,8 @@ def _unpacked(make: type[L], settings: Settings, tensors: Tensors, n_features: i
             layout = state.layout if kind.by_row else "C"
             state.hold(name, unpack_weights(tensors, name, state.shapes(shape)[name], layout), kind)
     learner.shape.check(state)
+    if learner.scales_online:
+        running.check(state)
     learner.n_features, learner.burn_in = n_features, settings.whole("burn_in", -(2**63))
     return learner
 

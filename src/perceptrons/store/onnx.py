@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from perceptrons.data.atomic import replaced
 from perceptrons.learn.graph import OUTPUTS, VALUE, Graph, decision, value
 from perceptrons.learn.linear.values import ValueLearner
+from perceptrons.learn.scale.scaling import with_means
 from perceptrons.store.format import Array
 from perceptrons.store.saved import Saved
 
@@ -93,8 +94,11 @@ def _model(saved: Saved) -> Any:
     if takes_columns(saved):
         from perceptrons.store import onnx_columns
 
-        inputs = onnx_columns.inputs_of(saved.encoding, onnx, outputs)
-        x = onnx_columns.encoded(graph, saved.encoding, saved.n_features, outputs)
+        encoding = saved.encoding
+        if saved.learner.scales_online and encoding.indicates:  # absent numbers count as the centres, which move
+            encoding = with_means(encoding, saved.learner.scaling)
+        inputs = onnx_columns.inputs_of(encoding, onnx, outputs)
+        x = onnx_columns.encoded(graph, encoding, saved.n_features, outputs)
     else:
         inputs = [onnx.helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, ["rows", saved.n_features])]
         x = graph.node("Cast", "X", to=onnx.TensorProto.DOUBLE)

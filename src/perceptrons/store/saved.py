@@ -140,7 +140,7 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
         "report": {name: to_json(value, name) for name, value in report.items()},
         "trained": {name: to_json(value, name) for name, value in saved.trained.items()},
     }
-    if saved.learner.scaling is not None:
+    if saved.learner.scaling is not None and not saved.learner.scales_online:  # those are in the state
         settings["scaling"], arrays = pack_scaling(saved.learner.scaling)
         tensors |= arrays
     if saved.feature_names is not None:
@@ -204,6 +204,8 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
     if "encoding" in found:
         saved.encoding = _encoding(settings.part("encoding"), tensors, n_features)
     if "scaling" in found:
+        if restored.scales_online:
+            raise ValueError("it scales features twice, online and by a fixed map")
         restored.scaling = unpack_scaling(settings.part("scaling"), tensors, n_features, saved.encoding, memory)
     if tensors:
         raise ValueError(f"it has unexpected arrays: {', '.join(sorted(tensors))}"[:200])

@@ -116,8 +116,9 @@ def of_model(model: Any, rows: Rows) -> tuple[Any, Any, Any]:
         scores = np.asarray(rows.matrix() @ coef.T + model.intercept_)
         if not np.allclose(learner.decide(learner.scaled(rows)), scores, rtol=1e-6, atol=1e-6):
             raise ValueError(
-                f"this {name} cuts off numbers that are far from their mean, or weighs words by their rarity, so its "
-                "scores of these rows are not linear, and have no margins. Train it with scale='none'."
+                f"this {name} cuts off numbers that are far from their mean, weighs words by their rarity, or counts "
+                "absent entries of sparse rows as their mean, so its scores of these rows are not linear, and have no "
+                "margins. Train it with scale='none'."
             )
     if len(model.classes_) > 2:
         some = rows.take(np.arange(min(5, len(rows)))).matrix()

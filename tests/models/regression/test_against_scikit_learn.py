@@ -50,7 +50,7 @@ def test_same_parameters_with_the_same_defaults(theirs):
     for name, parameter in theirs.signature.parameters.items():
         assert ours[name].default == parameter.default, name
         assert ours[name].kind == parameter.kind == inspect.Parameter.KEYWORD_ONLY
-    assert set(ours) - set(theirs.signature.parameters) == {"rule"}
+    assert set(ours) - set(theirs.signature.parameters) == {"rule", "scale"}
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array], ids=["dense", "csr"])

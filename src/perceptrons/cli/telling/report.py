@@ -135,7 +135,8 @@ def constant_columns(saved: Any) -> list[str]:
     """The columns of numbers that never change in training; nothing can be learned from them."""
     if saved.encoding is None or saved.learner.scaling is None:
         return []
-    return [saved.encoding.numbers[j] for j in saved.learner.scaling.constant]
+    numbers = saved.encoding.numbers  # they come first
+    return [numbers[j] for j in saved.learner.scaling.constant if j < len(numbers)]
 
 
 def no_better(baseline: Any, saved: Any, tuned: bool = False) -> str:

@@ -10,7 +10,19 @@ from functools import partial
 
 import numpy as np
 
-from perceptrons.core.counters import LOSS, MISTAKES, OVERFLOW, PASSES, PAUSED, QUIET, RUN, TAU, UPDATES, count
+from perceptrons.core.counters import (
+    LOSS,
+    MISTAKES,
+    OVERFLOW,
+    PASSES,
+    PAUSED,
+    QUIET,
+    RUN,
+    SQ_RADIUS,
+    TAU,
+    UPDATES,
+    count,
+)
 from perceptrons.core.jit.compiled import Compiled, Filling, is_finite
 from perceptrons.core.jit.deferred import forms, register_jitable
 from perceptrons.core.linear import readouts
@@ -106,6 +118,8 @@ def visit(
     if must_pause(rule, step, second, sq, w, shape):
         course[PAUSED] = 1.0
         return False
+    if sq_norm[i] > totals[SQ_RADIUS]:
+        totals[SQ_RADIUS] = sq_norm[i]
     if step > 0.0:
         step = begin_step(readout, rule, step, second, margin, sq, code, rival, w, kept, shape, room, totals)
     count(totals, wrong, step)
@@ -144,8 +158,9 @@ def learn(
 ):
     """Make passes, one per line of `order`, until one has no mistake or no step, or the margin is proved too small.
 
-    Updates w, kept, shape, room, totals, course, mistakes (one entry per pass), answers (unless None) and scores in
-    place. `codes` are numbers of classes, or in regression the values to predict.
+    Returns False if it stopped at an example because of an overflow or a pause. Updates w, kept, shape, room, totals,
+    course, mistakes (one entry per pass), answers (unless None) and scores in place. `codes` are numbers of classes, or
+    in regression the values to predict.
     """
     for p in range(U(order.shape[0])):
         mistakes_before, updates_before = totals[MISTAKES], totals[UPDATES]
@@ -173,13 +188,14 @@ def learn(
             if not learned:
                 course[PAUSED] *= q + 1.0
                 mistakes[p] += totals[MISTAKES] - mistakes_before
-                return
+                return False
         mistakes[p] += totals[MISTAKES] - mistakes_before
         course[PASSES] += 1.0
         course[QUIET] = 1.0 if totals[UPDATES] == updates_before else 0.0
         stuck = mistakes[p] == 0.0 or course[QUIET] == 1.0
         if stuck or (how.give_up > 0.0 and norm(w) * size(how.rule, w, shape) < how.give_up * totals[TAU]):
-            return
+            break
+    return True
 
 
 @Scoring

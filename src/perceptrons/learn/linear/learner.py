@@ -20,6 +20,8 @@ from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import EPSILON, Order, overflow
 from perceptrons.learn.linear.shapes import shape_of
 from perceptrons.learn.readouts import Ballot, Last, Readout, Step
+from perceptrons.learn.scale import running
+from perceptrons.learn.scale.scaling import Scaling
 from perceptrons.learn.state import Floats, Growth, Ints, State
 
 BATCH = 1 << 20  # maximum values that one call reads when it makes several passes over a small data set
@@ -44,16 +46,19 @@ class LinearLearner(ClassLearner):
         dense: bool = True,
         epsilon: float | None = None,
         intercept_scaling: float = 1.0,
+        scale: str = "none",
         **settings: Any,
     ) -> None:
         super().__init__(rule, readout, n_classes, **settings)
         self.bias *= float(intercept_scaling)
-        self.fixed["intercept_scaling"] = float(intercept_scaling)
+        self.fixed |= {"intercept_scaling": float(intercept_scaling), "scale": scale}
         self.burn_in = burn_in
         self.epsilon = epsilon  # of regression: the error that is no loss; None for classes
         self.n_features = n_features
         layout: Literal["C", "F"] = "F" if dense else "C"  # the faster one for these rows
         self.state = State(tail=1, layout=layout)
+        if scale == "online":
+            running.begin(self.state, n_features)
         self.shape = shape_of(rule)
         self.words = self.words._replace(**self.shape.advice)
         shape = (n_features + 1,) if n_classes <= 2 else (n_features + 1, n_classes)
@@ -78,6 +83,19 @@ class LinearLearner(ClassLearner):
             seen, found = self._read[name] = self.totals.seen, compute()
         return found
 
+    @property
+    def scales_online(self) -> bool:
+        return running.ROWS in self.state
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """The scaling of features that was set, or that of the rows so far."""
+        return running.RunningScaling(self.state) if self.scales_online else vars(self).get("scaling")
+
+    @scaling.setter
+    def scaling(self, scaling: Scaling | None) -> None:
+        vars(self)["scaling"] = scaling
+
     def per_unit(self, weights: Floats) -> tuple[Floats, Floats]:
         """Weights and offsets for rows as users have them, not scaled. `weights`: a hypothesis of this learner."""
         w, offset = weights[:-1], np.asarray(weights[-1:].ravel() * self.bias)
@@ -98,14 +116,16 @@ class LinearLearner(ClassLearner):
 
     # -- learning ---------------------------------------------------------------------------------------------
 
-    def adopt(self, *, rule: Any, eta: float = 1.0, intercept_scaling: float = 1.0, **settings: Any) -> None:
+    def adopt(
+        self, *, rule: Any, eta: float = 1.0, intercept_scaling: float = 1.0, scale: str = "none", **settings: Any
+    ) -> None:
         shape = shape_of(rule)
         if shape.key != self.shape.key:
             raise ValueError(
                 f"rule was changed from {self.rule} to {rule} after learning had begun, but they keep different things "
                 "beside w: use fit (without warm_start), or change it back"
             )
-        super().adopt(rule=rule, eta=eta, intercept_scaling=float(intercept_scaling), **settings)
+        super().adopt(rule=rule, eta=eta, intercept_scaling=float(intercept_scaling), scale=scale, **settings)
         self.shape = shape
 
     def check_rule(self, rule: Any, eta: float, n_classes: int, readout: Readout) -> None:
@@ -130,6 +150,9 @@ class LinearLearner(ClassLearner):
     def set_origin(self) -> None:
         super().set_origin()
         self.shape.set_origin(self.state)
+
+    def observe(self, rows: Rows, weight: Floats | None) -> Rows:
+        return running.observe(self.state, rows, weight, self.bias > 0.0) if self.scales_online else rows
 
     def at_once(self, examples: Examples) -> int:
         rows = max(1, len(examples))
@@ -170,13 +193,11 @@ class LinearLearner(ClassLearner):
     ) -> None:
         """Make passes over the lines of `orders` until one makes no mistake, or ‖w‖ < tol·R·Στ."""
         totals, course = self.totals, self.course
-        totals.sq_radius = max(totals.sq_radius, examples.sq_radius)
         course.logged = course.passes = course.paused = 0.0
         seen, waiting = totals.seen, self.burn_in > 0
         readout = Last() if waiting else self.readout
         room = readout.room(self.state.get("kept"), orders.size) if not waiting else None
-        give_up = (tol or 0.0) * float(np.sqrt(examples.sq_radius + self.bias**2))
-        give_up = give_up if self.definite else 0.0
+        give_up = tol * float(np.sqrt(examples.sq_radius + self.bias**2)) if tol and self.definite else 0.0
         marker, state = readout.marker, self.state
         how = How(
             rules.compiled(self.rule), marker, self.eta, self.bias, self.tie_positive, give_up, self.epsilon or 0.0
@@ -185,6 +206,7 @@ class LinearLearner(ClassLearner):
         try:
             if self.n_classes < 2:  # one class: no mistake, no step
                 totals.visit(examples.count(orders))
+                totals.sq_radius = max(totals.sq_radius, examples.sq_radius)
                 course.passes = len(orders)
             else:
                 learn = passes.learn.for_rule(self.rule)

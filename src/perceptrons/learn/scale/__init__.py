@@ -1,1 +1,1 @@
-"""Features on one scale: the map that a learner applies to its rows, and the statistics from which it follows."""
+"""Features on one scale: the map that a learner applies to its rows, and the statistics it follows from."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from dataclasses import replace
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -69,7 +68,9 @@ def _key(key: Any) -> Any:
         return str(key)
     if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
         return int(key)
-    raise ValueError(f"names of features must be text or whole numbers, got {key!r:.80} in x")
+    if type(key) is tuple and all(isinstance(part, str | int) for part in key):
+        return str(key)  # as River's n-grams and random features have them
+    raise ValueError(f"names of features must be text, whole numbers, or tuples of these, got {key!r:.80} in x")
 
 
 def _number(key: Any, given: Any) -> float:
@@ -117,9 +118,11 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
         return Example(rows, [])
     from scipy.sparse import csr_array
 
-    matrix = csr_array((what, where.astype(np.int64), np.array([0, where.size])), shape=(1, max(1, width)))
-    found = as_rows(matrix, input_name="x").wide(width)
-    return Example(replace(found, indices=readonly(np.asarray(found.indices).astype(np.uint32))), [])
+    matrix = csr_array(
+        (what, where.astype(np.int32 if width <= 2**31 else np.int64), np.array([0, where.size])),
+        shape=(1, max(1, width)),
+    )
+    return Example(as_rows(matrix, input_name="x").wide(width), [])
 
 
 def _row(values: Any, indices: Any, n_features: int) -> Rows | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,30 +27,39 @@ ENTRIES = 64  # of sparse rows, for a start
 LARGEST = 2.0**1000  # of weights at the start, so that no steps make them overflow: see `passes.LONGEST`
 TYPES = {np.dtype(np.float64): np.float64, np.dtype(np.float32): np.float32}  # of values that are read as they are
 NUMBERS = (float, int, np.float64)
-Weights = dict[Any, float] | None  # of classes, by label; None if there are none
+EMPTY = np.empty(0)
+
+
+class Caller(NamedTuple):
+    """What a lane needs to know of the model that it belongs to."""
+
+    targets: Targets
+    find_names: Callable[[], Names]  # returns the names of features; called when the first dict comes
+    resized: Callable[[int, Names], None]  # called with the new number of features
+    class_weight: dict[Any, float] | None = None
+    learns: bool = True  # otherwise it only predicts
 
 
 class Lane:
     """Bound calls for one learner. Made anew when its classes or its settings change."""
 
-    def __init__(
-        self, learner: LinearLearner, targets: Targets, find_names: Callable[[], Names], weights: Weights
-    ) -> None:
-        """find_names: returns the names of features; called when the first dict comes."""
-        self.learner, self.targets, self.find_names, self.weights = learner, targets, find_names, weights
-        self.mistakes = np.zeros(1)  # of all examples
-        self.learns = False  # whether the caller may learn this way
-        self.class_weight: Any = None  # what the caller made the weights from
-        self.labels: list[Any] = targets.classes.tolist()
+    def __init__(self, learner: LinearLearner, caller: Caller) -> None:
+        self.learner, self.caller, self.targets = learner, caller, caller.targets
+        self.mistakes = np.zeros(1)  # of the last example
+        self.labels: list[Any] = self.targets.classes.tolist()
         self.codes = {label: code for code, label in enumerate(self.labels)}
+        self.class_weight = None if caller.class_weight is None else dict(caller.class_weight)
         self.dense: dict[Any, Row] = {}  # by the type of values, like `sparse`
         self.sparse: dict[Any, Row] = {}
         self.of_dicts: Row | None = None  # one of them, once dicts can be read
+        # The pass over a dict, and its arguments by label, if there is nothing else to do for an example.
+        self.call: Any = None
+        self.usual: dict[Any, tuple[Any, ...]] = {}
         self.plain = learner.readout.name == "last" and learner.shape.key != "scale" and learner.n_classes == 2
 
     @cached_property
     def names(self) -> Names:
-        return self.find_names()
+        return self.caller.find_names()
 
     # -- rows -------------------------------------------------------------------------------------------------
 
@@ -80,7 +89,7 @@ class Lane:
         row = self.sparse.get(kind)
         if row is None or row.values.size < n_entries:
             if row is self.of_dicts:
-                self.of_dicts = None  # it would miss new features
+                self.of_dicts = self.call = None  # it would miss new features
             room = max(ENTRIES, 2 * n_entries)
             row = self.sparse[kind] = Row(self.learner, self.targets, self.mistakes, room, TYPES[kind])
         return row
@@ -102,7 +111,7 @@ class Lane:
             return None
         found = self.read(id(x), *(self.skipping if skips else self.knowing))
         if found == single.CROWDED:
-            self.of_dicts = None
+            self.of_dicts = self.call = None
             return self._from_dict(x, skips)
         if found == single.UNSORTED:
             row.sort()
@@ -125,6 +134,8 @@ class Lane:
         self.read = bound(single.read_dict, 0, *self.knowing)
         if self.plain:
             self.score = bound(single.score_dict, 0, *self.scoring)
+        if self.labels and self.class_weight is None and row.log is None and self.caller.learns:
+            self.call = row.prepared(False, False)[0]
 
     def _arrange(self) -> None:
         """The arguments of the calls that read a dict, for the features that there are now."""
@@ -132,9 +143,10 @@ class Lane:
         assert row is not None
         all_named = len(self.names.texts) == n_features
         rest = *self.places, self.texts, np.zeros(single.ROOM, dtype=np.int64), *row.arrays
-        self.knowing = self.known, n_features, False, *rest, row.sq_norm
-        self.skipping = self.known, n_features, all_named, *rest, row.sq_norm
-        self.scoring = *self.skipping[:-1], *row.scored[3:]
+        self.knowing = self.known, n_features, False, *rest, row.sq_norm, self.mistakes
+        self.skipping = self.known, n_features, all_named, *rest, row.sq_norm, np.zeros(1)
+        self.scoring = *self.skipping[:-2], *row.scored[3:]
+        self.usual = {}
 
     # -- learning ---------------------------------------------------------------------------------------------
 
@@ -143,21 +155,45 @@ class Lane:
 
         answers: whether to fill `Row.answers` with what was predicted before.
         """
+        if weight is None and not answers and type(x) is dict and self.call is not None:
+            try:
+                args = self.usual.get(y)
+            except TypeError:  # a label that is not hashable
+                return None
+            if args is not None and self.read(id(x), *self.knowing) >= 0:
+                row: Any = self.of_dicts
+                return row if self.call(*args) or row.fails() else None
+        return self._learn(x, y, weight, answers)
+
+    def learn_row(self, x: Any, y: Any, predict: bool) -> Any:
+        """Learn from an example; returns what was predicted before, or an empty array. None if it was not learned."""
+        row = self._learn(x, y, None, predict)
+        if row is None:
+            return None
+        return self.targets.decode(row.answers) if predict else EMPTY
+
+    def _learn(self, x: Any, y: Any, weight: float | None, answers: bool) -> Row | None:
         try:
             code = self.codes.get(y) if self.labels else self._value(y)
         except (TypeError, OverflowError):  # a label that is not hashable, or too large a value
             return None
-        if code is None or not (weight is None or self._is_weight(weight)):
+        if code is None or not (weight is None or self._is_weight(weight)) or not self.caller.learns:
             return None
+        if self.class_weight is not None:
+            if self.class_weight != self.caller.class_weight:  # somebody has changed the dict
+                return None
+            weight = self.class_weight.get(y, 1.0) * (1.0 if weight is None else weight)
         before = self.learner.n_features
         row = self.row_of(x, False)
         if row is None:
             if type(x) is not dict:
                 return None
             row = self._unusual(x)
-        if self.weights is not None:
-            weight = self.weights[y] * (1.0 if weight is None else weight)
+        if self.call is not None and self.of_dicts is not None:
+            self.usual[y] = self.of_dicts.for_code(code)
         if row.learn(code, weight, answers):
+            if row.log is not None:
+                row.keep_log()
             return row
         if self.learner.n_features > before:
             self._shrink(before)
@@ -195,14 +231,16 @@ class Lane:
             self.texts[before : before + len(new)] = list(map(id, new))
             self._arrange()
         else:
-            self.of_dicts = None
+            self.of_dicts = self.call = None
+        self.caller.resized(before + len(new), self.names)
 
     def _shrink(self, n_features: int) -> None:
         """Undo `_grow`."""
         texts = self.names.texts
         self.names.drop([texts[j] for j in range(n_features, self.learner.n_features)])
         self.learner.resize(n_features)
-        self.dense, self.sparse, self.of_dicts = {}, {}, None
+        self.dense, self.sparse, self.of_dicts, self.call = {}, {}, None, None
+        self.caller.resized(n_features, self.names)
 
     # -- predicting -------------------------------------------------------------------------------------------
 
@@ -228,12 +266,11 @@ class Lane:
         return None if scores is None else self.targets.decode(self.learner.predict(scores)).tolist()[0]
 
 
-def lane_for(learner: Any, targets: Targets, find_names: Callable[[], Names], weights: Weights) -> Lane | None:
+def lane_for(learner: Any, caller: Caller) -> Lane | None:
     """The short way for this learner; None if it has none."""
     if not isinstance(learner, LinearLearner) or learner.n_classes < 2 or learner.burn_in > 0:
         return None
     if learner.scaling is not None:
         return None
     arrays = [learner.state[name] for name in ("w", "kept") if name in learner.state]
-    small = all(float(np.abs(array).max()) <= LARGEST for array in arrays)
-    return Lane(learner, targets, find_names, weights) if small else None
+    return Lane(learner, caller) if all(float(np.abs(array).max()) <= LARGEST for array in arrays) else None

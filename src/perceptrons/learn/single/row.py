@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons import rules
-from perceptrons.core.counters import LOGGED, OVERFLOW, SQ_RADIUS
+from perceptrons.core.counters import LOGGED, OVERFLOW
 from perceptrons.core.jit.bound import bound
 from perceptrons.core.linear import passes
 from perceptrons.core.rows import GOOD, survey
@@ -33,22 +33,21 @@ class Row:
         self, learner: LinearLearner, targets: Targets, mistakes: Floats, n_entries: int | None, kind: Any
     ) -> None:
         """n_entries: for sparse rows; None for dense ones. kind: the type of values. mistakes[0] counts mistakes."""
-        self.learner, self.mistakes = learner, mistakes
+        self.learner, self.targets, self.mistakes = learner, targets, mistakes
         self.values = np.zeros(learner.n_features if n_entries is None else n_entries, dtype=kind)
         self.indices = None if n_entries is None else np.zeros(n_entries, dtype=np.uint32)
         self.indptr = None if n_entries is None else np.zeros(2, dtype=np.uint64)
         dense = self.values[np.newaxis], None, None
         self.arrays: tuple[Any, ...] = dense if self.indices is None else (self.values, self.indices, self.indptr)
-        self.sq_norm = np.zeros(1)
+        self.sq_norm, self.scores = np.zeros(1), scratch(learner.state["w"])
+        self.out = np.empty((1, self.scores.size))
         self.codes = targets.encode(targets.decode(targets.room(1)))
         self.order, self.answers, self.weight = np.zeros((1, 1), dtype=np.uint32), targets.room(1), np.ones(1)
+        self.log = learner.readout.room(None, 1)  # of updates, for readouts that keep one
         self.passes: dict[tuple[bool, bool], Any] = {}  # compiled passes, by whether there are weights and answers
-        self.scores = scratch(learner.state["w"])
-        self.out = np.empty((1, self.scores.size))
-        frozen = self._frozen()
-        self.survey = bound(survey, *frozen, np.uint64(0), self.sq_norm)
-        self.decide = bound(passes.decide, *frozen, learner.bias, learner.state["w"], self.out, self.scores)
+        self.survey = bound(survey, *self._frozen(), np.uint64(0), self.sq_norm)
         self.refresh()
+        self.decide = bound(passes.decide, *self._frozen(), *self.scored[3:])
 
     def _frozen(self) -> tuple[Any, ...]:
         """The arrays as batches have them: their types pick the same machine code."""
@@ -56,12 +55,11 @@ class Row:
 
     def refresh(self) -> None:
         """Take over the arrays of the learner, which may have grown."""
-        state = self.learner.state
-        self.totals, self.course = state.totals.array, state.course.array
+        self.course = self.learner.state.course.array
         self.measured = *self.arrays, self.learner.n_features, self.sq_norm
         self.scored = *self.arrays, self.learner.bias, self.learner.state["w"], self.out, self.scores
-        for (weighted, answers), (call, _, log) in self.passes.items():
-            self.passes[weighted, answers] = call, (*self.arrays, *self._settings(weighted, answers, log)), log
+        for kind, (call, _) in self.passes.items():
+            self.passes[kind] = call, (*self.arrays, *self._settings(*kind))
 
     def is_good(self) -> bool:
         """Measure the row; whether a pass can read it."""
@@ -77,43 +75,52 @@ class Row:
 
         answers: whether to fill `answers`.
         """
-        call, args, log = self.passes.get((weight is not None, answers)) or self._pass(weight is not None, answers)
+        call, args = self.prepared(weight is not None, answers)
         self.codes[0] = code
         if weight is not None:
             self.weight[0] = weight
-        totals, course = self.totals, self.course
-        before, course[LOGGED] = totals[SQ_RADIUS], 0.0  # a call for batches may have left lines in its own log
-        if self.sq_norm[0] > before and weight != 0.0:
-            totals[SQ_RADIUS] = self.sq_norm[0]  # before the step: a bound with too large a radius holds, too
-        call(*args)
-        if course[OVERFLOW]:
-            totals[SQ_RADIUS], course[OVERFLOW] = before, 0.0
-            return False
-        if log is not None and course[LOGGED]:
-            course[LOGGED] = 0.0
-            self.learner.readout.add(self.rows(), log.copy())
-            self.learner.readout.seal()
-        return True
+        self.mistakes[0] = self.course[LOGGED] = 0.0  # a pass over a batch may have left lines in its own log
+        return bool(call(*args)) or self.fails()
 
-    def _pass(self, weighted: bool, answers: bool) -> Any:
-        """A compiled pass over the row, its arguments, and the log that it may write."""
-        log = self.learner.readout.room(None, 1)
-        settings = self._settings(weighted, answers, log)
-        call = bound(passes.learn, *self._frozen(), *settings, rule=self.learner.rule)
-        found = self.passes[weighted, answers] = call, (*self.arrays, *settings), log
+    def fails(self) -> bool:
+        """Called after a pass that did not learn."""
+        self.course[OVERFLOW] = 0.0
+        return False
+
+    def keep_log(self) -> None:
+        """Called after a pass of a readout that logs updates."""
+        if self.log is not None and self.course[LOGGED]:
+            self.course[LOGGED] = 0.0
+            self.learner.readout.add(self.rows(), self.log.copy())
+            self.learner.readout.seal()
+
+    def prepared(self, weighted: bool, answers: bool) -> Any:
+        """A compiled pass over the row, and its arguments."""
+        found = self.passes.get((weighted, answers))
+        if found is None:
+            settings = self._settings(weighted, answers)
+            call = bound(passes.learn, *self._frozen(), *settings, rule=self.learner.rule)
+            found = self.passes[weighted, answers] = call, (*self.arrays, *settings)
         return found
 
-    def _settings(self, weighted: bool, answers: bool, log: Floats | None) -> tuple[Any, ...]:
+    def _settings(self, weighted: bool, answers: bool) -> tuple[Any, ...]:
         """The arguments of a pass that follow those of the row."""
         learner, state = self.learner, self.learner.state
         learner.shape.owns(state, True)
-        kept = state.get("kept") if log is None else log
+        kept = state.get("kept") if self.log is None else self.log
         settings = learner.eta, learner.bias, learner.tie_positive, 0.0, learner.epsilon or 0.0
         how = How(rules.compiled(learner.rule), learner.readout.marker, *settings)
         weight = self.weight if weighted else None
         shape = state.get(learner.shape.key or ""), learner.shape.room(state)
-        counters = state.totals.array, state.course.array, self.mistakes, self.answers if answers else None
+        counters = state.totals.array, self.course, self.mistakes, self.answers if answers else None
         return self.codes, weight, self.sq_norm, self.order, how, state["w"], kept, *shape, *counters, self.scores
+
+    def for_code(self, code: Any) -> tuple[Any, ...]:
+        """The arguments of a pass without weights and answers for an example of this class."""
+        codes = np.full_like(self.codes, code)
+        return tuple(codes if each is self.codes else each for each in self.prepared(False, False)[1])
+
+    # -- other forms ------------------------------------------------------------------------------------------
 
     def take(self, rows: Rows) -> None:
         """Fill this row, which is sparse, with another one."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons import rules
 from perceptrons.data.batches import Source
 from perceptrons.learn.linear.belief import probabilities, with_belief
-from perceptrons.models import sources, validation
+from perceptrons.models import one, sources, validation
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.guard import reading
 
@@ -88,3 +88,26 @@ def predict_log_proba(model: Classifier, X: Any) -> Floats:
     """
     with np.errstate(divide="ignore"):  # log 0 is −∞
         return np.asarray(np.log(predict_proba.fn(model, X)))
+
+
+@available_if(_believes)
+@reading
+def predict_proba_one(model: Classifier, x: Any) -> dict[Any, float]:
+    """Compute `predict_proba` of one example.
+
+    Parameters
+    ----------
+    x : dict, sequence or pair
+        As for `predict_one`.
+
+    Returns
+    -------
+    dict
+        The probability of each class by its label. Empty if nothing has been learned yet.
+    """
+    if not hasattr(model, "_learner"):
+        return {}
+    (rows, _), names = one.example_of(model, x, grows=False)
+    scaled = model._learner.scaled(rows, None if names is None else getattr(model, "encoding_", None))
+    found = probabilities(model._learner, scaled)[0]
+    return dict(zip(model.classes_.tolist(), found.tolist(), strict=True))
