@@ -118,10 +118,8 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
         return Example(rows, [])
     from scipy.sparse import csr_array
 
-    matrix = csr_array(
-        (what, where.astype(np.int32 if width <= 2**31 else np.int64), np.array([0, where.size])),
-        shape=(1, max(1, width)),
-    )
+    kind = np.int32 if width < 2**31 else np.int64
+    matrix = csr_array((what, where.astype(kind), np.array([0, where.size], dtype=kind)), shape=(1, max(1, width)))
     return Example(as_rows(matrix, input_name="x").wide(width), [])
 
 
