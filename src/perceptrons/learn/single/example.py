@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -118,9 +119,9 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
         return Example(rows, [])
     from scipy.sparse import csr_array
 
-    kind = np.int32 if width < 2**31 else np.int64
-    matrix = csr_array((what, where.astype(kind), np.array([0, where.size], dtype=kind)), shape=(1, max(1, width)))
-    return Example(as_rows(matrix, input_name="x").wide(width), [])
+    matrix = csr_array((what, where.astype(np.int64), np.array([0, where.size])), shape=(1, max(1, width)))
+    rows = as_rows(matrix, input_name="x").wide(width)
+    return Example(replace(rows, indices=readonly(np.asarray(rows.indices).astype(np.uint32))), [])
 
 
 def _row(values: Any, indices: Any, n_features: int) -> Rows | None:
