@@ -127,7 +127,7 @@ def test_kernel_perceptrons(way, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("case", ["perceptron-averaged-4", "arow-averaged-4", "alma-last-4", "perceptron-voted-4"])
+@pytest.mark.parametrize("case", ["perceptron-averaged-4", "pa1-averaged-4", "alma-last-4", "perceptron-voted-4"])
 def test_models_of_dense_rows(case, way, tmp_path):
     """Their arrays lie otherwise in memory; they make room for names and indices all the same."""
     make, _ = CASES[case]

@@ -13,7 +13,7 @@ import numpy as np
 
 from perceptrons.core.linear import passes
 from perceptrons.core.linear import readouts as markers
-from perceptrons.data.arrays import Rows
+from perceptrons.data.arrays import Rows, readonly
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.state import Course, Floats, Growth
 
@@ -292,7 +292,7 @@ class Voted(Readout):
     def with_features(self, n_features: int) -> Readout:
         self.seal()
         new = Voted()
-        new.sealed = [Step(rows.padded(n_features), log) for rows, log in self.sealed]
+        new.sealed = [Step(_resized(rows, n_features), log) for rows, log in self.sealed]
         return new
 
     def with_classes(self, growth: Growth) -> Readout:
@@ -325,6 +325,15 @@ def _about_rows(source: Rows, log: Floats) -> list[Step]:
     log = log.copy()
     rows, log[:, markers.ROW] = np.unique(log[:, markers.ROW].astype(np.intp), return_inverse=True)
     return [Step(source.take(rows), log)]
+
+
+def _resized(rows: Rows, n_features: int) -> Rows:
+    """The same rows with more features, which are 0, or with fewer."""
+    if rows.indices is not None or n_features == rows.n_features:
+        return rows.wide(n_features)
+    if n_features > rows.n_features:
+        return rows.padded(n_features)
+    return Rows(readonly(rows.values[:, :n_features].copy()), None, None, n_features, rows.sq_norm)
 
 
 def _renumbered(log: Floats, growth: Growth) -> Floats:

@@ -107,7 +107,7 @@ def as_numbers(y: Array, input_name: str) -> Array:
     for row, value in enumerate(y.tolist()):
         try:
             float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(
                 f"Unknown label type: expected numbers to predict, got {value!r:.60} at row {row} of {input_name}"
             ) from None

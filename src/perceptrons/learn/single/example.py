@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -111,18 +112,16 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
     if not grows:
         known = where < n_features
         where, what = where[known], what[known]
-    width = max(n_features, int(where.max()) + 1 if where.size else 0)
+    width = max(n_features, int(where.max()) + 1) if where.size else n_features
     rising = bool((where[1:] > where[:-1]).all())
     rows = _row(np.ascontiguousarray(what), where.astype(np.uint32), width) if rising else None
     if rows is not None:
         return Example(rows, [])
     from scipy.sparse import csr_array
 
-    matrix = csr_array(
-        (what, where.astype(np.int32 if width <= 2**31 else np.int64), np.array([0, where.size])),
-        shape=(1, max(1, width)),
-    )
-    return Example(as_rows(matrix, input_name="x").wide(width), [])
+    matrix = csr_array((what, where.astype(np.int64), np.array([0, where.size])), shape=(1, max(1, width)))
+    rows = as_rows(matrix, input_name="x").wide(width)
+    return Example(replace(rows, indices=readonly(np.asarray(rows.indices).astype(np.uint32))), [])
 
 
 def _row(values: Any, indices: Any, n_features: int) -> Rows | None:

@@ -176,7 +176,7 @@ class Lane:
     def _learn(self, x: Any, y: Any, weight: float | None, answers: bool) -> Row | None:
         try:
             code = self.codes.get(y) if self.labels else self._value(y)
-        except TypeError:  # a label that is not hashable
+        except (TypeError, OverflowError):  # a label that is not hashable, or too large a value
             return None
         if code is None or not self.caller.learns or not (weight is None or self._is_weight(weight)):
             return None
