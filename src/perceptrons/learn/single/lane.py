@@ -52,6 +52,7 @@ class Lane:
         self.class_weight = None if caller.class_weight is None else dict(caller.class_weight)
         self.dense: dict[Any, Row] = {}  # by the type of values, like `sparse`
         self.sparse: dict[Any, Row] = {}
+        self.pairs: dict[Any, Any] = {}  # functions that read pairs, by the types of indices and values
         self.of_dicts: Row | None = None  # one of them, once dicts can be read
         self.score: Any = None  # the score of a dict, if that tells its class
         # The pass over a dict, and its arguments by label, if there is nothing else to do for an example.
@@ -98,13 +99,26 @@ class Lane:
         return row
 
     def _from_pair(self, indices: Any, values: Any, skips: bool) -> Row | None:
-        if indices.dtype.kind not in "iu" or not indices.dtype.isnative or values.dtype not in TYPES:
-            return None
         if values.ndim != 1 or indices.shape != values.shape:
             return None
-        row = self._sparse(values.dtype, values.size)
-        found = single.read_pair(indices, values, self.learner.n_features, skips, *row.arrays)
-        return row if found != single.UNUSUAL else None
+        row = self.sparse.get(values.dtype)
+        if row is None or row.values.size < values.size:
+            if values.dtype not in TYPES:
+                return None
+            row = self._sparse(values.dtype, values.size)
+        kinds = indices.dtype, values.dtype
+        read = self.pairs.get(kinds) or self._reads_pairs(*kinds, row)
+        if read is None or read(indices, values, self.learner.n_features, skips, *row.arrays) == single.UNUSUAL:
+            return None
+        return row
+
+    def _reads_pairs(self, of_indices: Any, of_values: Any, row: Row) -> Any:
+        """The function that reads pairs of these types; None if there is none."""
+        if of_indices.kind not in "iu" or not of_indices.isnative:
+            return None
+        indices, values = (np.zeros(4, dtype=kind)[::2] for kind in (of_indices, of_values))  # with any strides
+        read = self.pairs[of_indices, of_values] = bound(single.read_pair, indices, values, 0, False, *row.arrays)
+        return read
 
     def _from_dict(self, x: dict[Any, Any], skips: bool) -> Row | None:
         if self.of_dicts is None:
