@@ -12,7 +12,7 @@ import numpy as np
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.single.example import Example, from_dict, from_pair
-from perceptrons.learn.single.lane import Caller, Lane, lane_for
+from perceptrons.learn.single.lane import Caller, Lane, fits, lane_for
 from perceptrons.learn.single.names import Names
 from perceptrons.models import validation
 from perceptrons.models.guard import Guard
@@ -214,7 +214,8 @@ def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
     class_weight = known.get("class_weight")
     if isinstance(class_weight, str):
         return None
-    caller = Caller(model._known(), partial(names_of, model), resized, model._guard.thread, class_weight, learns=learns)
+    zeros, names = "encoding_" not in known, partial(names_of, model)
+    caller = Caller(model._known(), names, resized, model._guard.thread, class_weight, zeros, learns)
     lane = lane_for(model._learner, caller)
     if lane is not None and learns:
         lane.mistakes[0] = known.pop("mistakes_")[0]
@@ -249,7 +250,7 @@ def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
 def scores_of(model: Supervised, x: Any) -> Any:
     """The scores of one example, one column for two classes."""
     guard: Guard = model.__dict__.get("_locks") or model._guard
-    lane = guard.lane or _predicting_lane(model, guard)
+    lane = guard.lane or (_predicting_lane(model, guard) if fits(model._learner) else None)
     found = None if lane is None else guard.quickly(lane.scores, x)
     if found is not None:
         return found
