@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.single.example import Example, from_dict, from_pair
@@ -119,7 +120,13 @@ def examples_of(model: Supervised, X: Any, *, grows: bool) -> tuple[Example, Nam
 
 
 def learn_rows(
-    model: Supervised, example: Example, names: Names | None, y: Any, weight: Any, settings: dict[str, Any]
+    model: Supervised,
+    example: Example,
+    names: Names | None,
+    y: Any,
+    weight: Any,
+    settings: dict[str, Any],
+    classes: Any = None,
 ) -> None:
     """Learn from rows that may have new features, whose names are known to `names` already."""
     fresh = copy.copy(model)
@@ -135,13 +142,13 @@ def learn_rows(
         rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
     first = rows.part(0, 1)
     try:
-        model._learn_rows(settings, fresh, rows, y, None, weight, predict=False, like=first)
+        model._learn_rows(settings, fresh, rows, y, classes, weight, predict=False, like=first)
     finally:
         if names is not None and vars(model).get("n_features_in_") != rows.n_features:  # nothing was learned
             names.drop(example.new)
 
 
-def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) -> Any:
+def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None, classes: Any = None) -> Any:
     """Learn from one example. A loop of these calls learns the same as `partial_fit` of all rows.
 
     Parameters
@@ -154,6 +161,9 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
         Its class, or in regression its value.
     sample_weight : float, optional
         The weight of the example. It scales the step, or C for PA-I and PA-II.
+    classes : sequence of labels, optional
+        Classes that exist from now on, for classifiers. Without it, classes exist from their first example on, and a
+        model learns nothing before the second class has come. Passing it once, with the first example, is enough.
 
     Returns
     -------
@@ -169,17 +179,25 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
     """
     guard: Guard = model.__dict__.get("_locks") or model._guard
     lane = guard.lane
-    if lane is not None and guard.quickly(lane.learn, x, y, sample_weight) is not None:
+    if classes is None and lane is not None and guard.quickly(lane.learn, x, y, sample_weight) is not None:
         return model
     with guard.learning:
         guard.settle()
-        settings = model._check_learning_once(not hasattr(model, "_learner"))
+        settings = _settings(model, classes)
         example, names = example_of(model, x, grows=True)
         if names is not None:
             names.add(example.new, example.rows.n_features - len(example.new))
-        learn_rows(model, example, names, [y], None if sample_weight is None else [sample_weight], settings)
+        weight = None if sample_weight is None else [sample_weight]
+        learn_rows(model, example, names, [y], weight, settings, classes)
         guard.lane = lane_of(model, learns=True)
     return model
+
+
+def _settings(model: Supervised, classes: Any) -> dict[str, Any]:
+    """Return the settings of a model; raise an error if it cannot learn with them."""
+    if classes is not None and not isinstance(model, ClassifierMixin):
+        raise ValueError(f"classes must be None: {type(model).__name__} predicts numbers, which have no classes")
+    return model._check_learning_once(not hasattr(model, "_learner"))
 
 
 def is_single(X: Any, y: Any) -> bool:
@@ -217,7 +235,7 @@ def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
     return lane
 
 
-def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Any:
     """Learn from several dicts, in their order: the same as `learn_one` of each, but all or none.
 
     Parameters
@@ -228,6 +246,8 @@ def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         One for each dict.
     sample_weight : sequence of float, optional
         Weights of the examples.
+    classes : sequence of labels, optional
+        Classes that exist from now on, as for `learn_one`.
 
     Returns
     -------
@@ -235,9 +255,9 @@ def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """
     with model._guard.learning:
         model._guard.settle()
-        settings = model._check_learning_once(not hasattr(model, "_learner"))
+        settings = _settings(model, classes)
         example, names = examples_of(model, X, grows=True)
-        learn_rows(model, example, names, y, sample_weight, settings)
+        learn_rows(model, example, names, y, sample_weight, settings, classes)
     return model
 
 
