@@ -77,6 +77,7 @@ class Guard:
         self.gate = threading.RLock()
         self.stripes = tuple(threading.RLock() for _ in range(STRIPES))
         self.lane: Any = None  # the short way for single examples; None after a change
+        self.names: Any = None  # names of features that did not come with dicts: the array, and what `Names` made of it
         self.owner: _Owner | None = None
         self._shared = False  # whether a second thread has used the model
         self._last, self._streak = 0, 0  # the last thread that called `quickly` with locks, and how often in a row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from math import isfinite
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from perceptrons.data.arrays import Rows, as_rows, readonly
 from perceptrons.learn.single.names import Names
 
 MOST = 2**32 - 1  # features
+PLAIN = (float, int, bool, np.float64)  # types of most numbers
 
 
 class Example(NamedTuple):
@@ -35,9 +36,20 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
     """
     entries: dict[int, float] = {}
     new: dict[str, int] = {}
+    known, total = names.numbers, n_features
     for key, given in x.items():
-        name, value = (f"{key}={given}", 1.0) if isinstance(given, str) else (_key(key), _number(key, given))
-        found = names.find(name, n_features)
+        # Most keys are text, and most values are floats: those are tested first, because many words may be new.
+        if type(given) is float:
+            name, value = key if type(key) is str else _key(key), given
+        elif isinstance(given, str):
+            name, value = f"{key}={given}", 1.0
+        elif given is None and not grows and names.find(_key(key), n_features) is None:
+            continue  # as NaN is
+        else:
+            name, value = _key(key), _number(key, given)
+        found = known.get(name)
+        if found is None or found >= n_features:
+            found = names.find(name, n_features)
         if found is not None and isinstance(given, str):
             names.note(key, given, found)
         if found is None:
@@ -46,17 +58,19 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
             if found is None:
                 if not grows:
                     continue
-                found = new[text] = n_features + len(new)
+                found = new[text] = total
+                total += 1
         if found in entries:
             raise ValueError(f"the feature {str(name)!r:.80} occurs twice in x, as {key!r:.80} and under another key")
         entries[found] = value
-    if n_features + len(new) > MOST:
+    if total > MOST:
         raise ValueError(f"x has too many new features: a model can have at most {MOST:,}")
     order = sorted(entries)
     values = np.array([entries[j] for j in order], dtype=np.float64)
-    rows = _row(values, np.array(order, dtype=np.uint32), n_features + len(new))
+    rows = _row(values, np.array(order, dtype=np.uint32), total)
     if rows is None:
-        bad = next((key for key, given in x.items() if not isinstance(given, str) and not isfinite(given)), None)
+        finite = {key: isinstance(given, str) or given is None or isfinite(given) for key, given in x.items()}
+        bad = next((key for key in x if not finite[key]), None)
         if bad is None:
             raise ValueError("x is too large: its squared length overflows float64. Rescale the features.")
         what = "NaN" if x[bad] != x[bad] else "infinite"
@@ -76,14 +90,23 @@ def _key(key: Any) -> Any:
 
 def _number(key: Any, given: Any) -> float:
     """The value of a feature."""
-    real = isinstance(given, numbers.Real | np.bool_)
+    real = type(given) in PLAIN or isinstance(given, numbers.Real | np.bool_)
     if real or (isinstance(given, numbers.Number) and not isinstance(given, numbers.Complex)):  # such as Decimal
         try:
             return float(given)
         except OverflowError:
             raise ValueError(f"the feature {key!r:.80} of x is too large for float64: {given!r:.40}") from None
-    missing = " Leave out features that are missing." if given is None else ""
-    raise ValueError(f"the feature {key!r:.80} of x must be a number or text, got {given!r:.80}.{missing}")
+    hint = ""
+    if given is None:
+        hint = " Leave out features that are missing."
+    elif isinstance(given, Mapping):
+        inner = next(iter(given), "inner")
+        hint = f" Flatten it: give each of its values a name, such as '{key!s:.40}.{inner!s:.40}'."
+    elif isinstance(given, list | tuple | Set | np.ndarray):
+        hint = (
+            f" Flatten it: give each value a name, such as '{key!s:.40}.0'; of texts, '{key!s:.40}=text': 1 for each."
+        )
+    raise ValueError(f"the feature {key!r:.80} of x must be a number or text, got {given!r:.80}.{hint}")
 
 
 def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Example:

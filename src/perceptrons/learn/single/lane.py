@@ -272,7 +272,10 @@ class Lane:
                 return self.labels[score == 0.0 and self.learner.tie_positive]
             return None  # the example is unusual, or not finite
         scores = self.scores(x)
-        return None if scores is None else self.targets.decode(self.learner.predict(scores)).tolist()[0]
+        if scores is None:
+            return None
+        found = self.learner.predict(scores)  # classes, or values
+        return (self.targets.decode(found) if self.labels else found).tolist()[0]
 
 
 def lane_for(learner: Any, caller: Caller) -> Lane | None:
