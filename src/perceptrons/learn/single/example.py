@@ -38,9 +38,8 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
     new: dict[str, int] = {}
     known, total = names.numbers, n_features
     for key, given in x.items():
-        # Most keys are text, and most values are floats: those are tested first, because many words may be new.
-        if type(given) is float:
-            name, value = key if type(key) is str else _key(key), given
+        if type(given) is float and type(key) is str:  # as most are
+            name, value = key, given
         elif isinstance(given, str):
             name, value = f"{key}={given}", 1.0
         elif given is None and not grows and names.find(_key(key), n_features) is None:
@@ -50,8 +49,6 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
         found = known.get(name)
         if found is None or found >= n_features:
             found = names.find(name, n_features)
-        if found is not None and isinstance(given, str):
-            names.note(key, given, found)
         if found is None:
             text = str(name)
             found = new.get(text)
@@ -60,14 +57,15 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
                     continue
                 found = new[text] = total
                 total += 1
+        elif value == 1.0 and isinstance(given, str):
+            names.note(key, given, found)
         if found in entries:
             raise ValueError(f"the feature {str(name)!r:.80} occurs twice in x, as {key!r:.80} and under another key")
         entries[found] = value
     if total > MOST:
         raise ValueError(f"x has too many new features: a model can have at most {MOST:,}")
     order = sorted(entries)
-    values = np.array([entries[j] for j in order], dtype=np.float64)
-    rows = _row(values, np.array(order, dtype=np.uint32), total)
+    rows = _row(np.array([entries[j] for j in order]), np.array(order, dtype=np.uint32), total)
     if rows is None:
         finite = {key: isinstance(given, str) or given is None or isfinite(given) for key, given in x.items()}
         bad = next((key for key in x if not finite[key]), None)
@@ -137,7 +135,7 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
         where, what = where[known], what[known]
     width = max(n_features, int(where.max()) + 1) if where.size else n_features
     rising = bool((where[1:] > where[:-1]).all())
-    rows = _row(np.ascontiguousarray(what), where.astype(np.uint32), width) if rising else None
+    rows = _row(readonly(np.ascontiguousarray(what)), where.astype(np.uint32), width) if rising else None
     if rows is not None:
         return Example(rows, [])
     from scipy.sparse import csr_array
@@ -148,7 +146,9 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
 
 
 def _row(values: Any, indices: Any, n_features: int) -> Rows | None:
-    """One sparse row; None if its values cannot be used."""
-    arrays = readonly(values), readonly(indices), readonly(np.array([0, len(values)], dtype=np.uint64))
+    """One sparse row of arrays that become read-only; None if its values cannot be used."""
+    arrays = values, indices, np.array([0, len(values)], dtype=np.uint64)
+    for array in arrays:
+        array.flags.writeable = False  # as `readonly` does, but without a view
     sq_norm, verdict, _ = survey(*arrays, np.uint64(n_features))
     return Rows(*arrays, n_features, sq_norm) if verdict == GOOD else None
