@@ -34,6 +34,18 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
     >>> found.rows.indices, found.rows.values, found.new
     (array([0, 1], dtype=uint32), array([41.,  1.]), ['job=cook'])
     """
+    entries, new = entries_of(x, names, n_features, grows=grows)
+    order = sorted(entries)
+    rows = _row(np.array([entries[j] for j in order]), np.array(order, dtype=np.uint32), n_features + len(new))
+    if rows is None:
+        raise unusable(x)
+    return Example(rows, new)
+
+
+def entries_of(
+    x: Mapping[Any, Any], names: Names, n_features: int, *, grows: bool
+) -> tuple[dict[int, float], list[str]]:
+    """The values of a dict by feature, in any order, and the names that are new. Values may be infinite or NaN."""
     entries: dict[int, float] = {}
     new: dict[str, int] = {}
     known, total = names.numbers, n_features
@@ -64,16 +76,17 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
         entries[found] = value
     if total > MOST:
         raise ValueError(f"x has too many new features: a model can have at most {MOST:,}")
-    order = sorted(entries)
-    rows = _row(np.array([entries[j] for j in order]), np.array(order, dtype=np.uint32), total)
-    if rows is None:
-        finite = {key: isinstance(given, str) or given is None or isfinite(given) for key, given in x.items()}
-        bad = next((key for key in x if not finite[key]), None)
-        if bad is None:
-            raise ValueError("x is too large: its squared length overflows float64. Rescale the features.")
-        what = "NaN" if x[bad] != x[bad] else "infinite"
-        raise ValueError(f"the feature {bad!r:.80} of x is {what}: leave it out, or impute it")
-    return Example(rows, list(new))
+    return entries, list(new)
+
+
+def unusable(x: Mapping[Any, Any]) -> ValueError:
+    """The error for a dict whose values cannot be used."""
+    finite = {key: isinstance(given, str) or given is None or isfinite(given) for key, given in x.items()}
+    bad = next((key for key in x if not finite[key]), None)
+    if bad is None:
+        return ValueError("x is too large: its squared length overflows float64. Rescale the features.")
+    what = "NaN" if x[bad] != x[bad] else "infinite"
+    return ValueError(f"the feature {bad!r:.80} of x is {what}: leave it out, or impute it")
 
 
 def _key(key: Any) -> Any:
