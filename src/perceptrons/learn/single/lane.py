@@ -16,7 +16,7 @@ import numpy as np
 from perceptrons.core import single
 from perceptrons.core.jit.bound import bound
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.single.example import from_dict
+from perceptrons.learn.single.example import entries_of, unusable
 from perceptrons.learn.single.names import Names
 from perceptrons.learn.single.row import Row
 from perceptrons.learn.state import Ints
@@ -162,8 +162,8 @@ class Lane:
             self.call = row.prepared(False, False)[0]
 
     def _arrange(self) -> None:
-        """Fill the desk, for the features that there are now."""
-        row, desk, w = self.of_dicts, self.desk, self.learner.state["w"]
+        """Fill the desk."""
+        row, desk = self.of_dicts, self.desk
         assert row is not None and row.indices is not None and row.indptr is not None
         self.arranged = {  # which keeps the arrays alive
             single.TEXTS: self.texts,
@@ -172,15 +172,20 @@ class Lane:
             single.INDPTR: row.indptr,
             single.SQ_NORM: row.sq_norm,
             single.MISTAKES: self.mistakes,
-            single.WEIGHTS: w,
             single.BIAS: np.array([self.learner.bias]),
             single.OWNER: self.caller.owner,
         }
         for at, array in self.arranged.items():
             desk[at] = array.ctypes.data
-        n_features, n_named = self.learner.n_features, len(self.names.texts)
-        desk[single.WIDTH], desk[single.ALL_NAMED] = n_features, n_named == n_features
-        desk[single.CAPACITY], desk[single.N_TEXTS], desk[single.N_WEIGHTS] = row.values.size, n_features, w.size
+        desk[single.CAPACITY] = row.values.size
+        self._arrange_features()
+
+    def _arrange_features(self) -> None:
+        """Fill what depends on the number of features."""
+        desk, w, n_features = self.desk, self.learner.state["w"], self.learner.n_features
+        self.arranged[single.WEIGHTS], desk[single.WEIGHTS], desk[single.N_WEIGHTS] = w, w.ctypes.data, w.size
+        desk[single.WIDTH], desk[single.ALL_NAMED] = n_features, len(self.names.texts) == n_features
+        desk[single.N_TEXTS] = n_features
         self.usual = {}
 
     # -- learning ---------------------------------------------------------------------------------------------
@@ -224,7 +229,7 @@ class Lane:
             if type(x) is not dict or not self.reads_dicts:
                 return None
             row = self._unusual(x)
-        if self.call is not None and self.of_dicts is not None:
+        elif self.call is not None and self.of_dicts is not None:
             self.usual[y] = self.of_dicts.for_code(code)
         if row.learn(code, weight, answers):
             if row.log is not None:
@@ -247,11 +252,12 @@ class Lane:
 
         Raises an error, and changes nothing, if the dict is no example.
         """
-        rows, new = from_dict(x, self.names, self.learner.n_features, grows=True)
+        entries, new = entries_of(x, self.names, self.learner.n_features, grows=True)
+        row = self._sparse(np.dtype(np.float64), len(entries))
+        if not row.fill(entries, self.learner.n_features + len(new)):
+            raise unusable(x)
         if new:
             self._grow(new)
-        row = self._sparse(rows.values.dtype, rows.values.size)
-        row.take(rows)
         return row
 
     def _grow(self, new: list[str]) -> None:
@@ -264,7 +270,7 @@ class Lane:
             row.refresh()
         if self.of_dicts is not None and before + len(new) <= self.texts.size:
             self.texts[before : before + len(new)] = list(map(id, new))
-            self._arrange()
+            self._arrange_features()
         else:
             self._forget_dicts()
         self.caller.resized(before + len(new), self.names)
@@ -302,7 +308,10 @@ class Lane:
             row.to_scale()
             return self.label_of(row.score(self.learner.state["w"]).item())
         scores = self.scores(x)
-        return None if scores is None else self.targets.decode(self.learner.predict(scores)).tolist()[0]
+        if scores is None:
+            return None
+        found = self.learner.predict(scores)  # classes, or values
+        return (self.targets.decode(found) if self.labels else found).tolist()[0]
 
     def label_of(self, score: float) -> Any:
         """The class of a score, one of two; None if the score is not finite."""

@@ -33,7 +33,7 @@ class Names:
             number = int(key[1:]) if len(key) < 12 else n_features
             if number < n_features and number not in self.texts and key == f"x{number}":
                 return number
-        return found
+        return found if found is None or found < n_features else None  # another thread may be adding it
 
     def note(self, name: Any, text: str, number: int) -> None:
         """Note that the text is a category of the name, with this feature."""

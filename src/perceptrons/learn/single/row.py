@@ -171,11 +171,13 @@ class Row:
 
     # -- other forms ------------------------------------------------------------------------------------------
 
-    def take(self, rows: Rows) -> None:
-        """Fill this row, which is sparse, with another one."""
-        assert self.indptr is not None and self.indices is not None and rows.indices is not None
-        n = self.indptr[1] = rows.values.size
-        self.values[:n], self.indices[:n], self.sq_norm[0] = rows.values, rows.indices, rows.sq_norm[0]
+    def fill(self, entries: dict[int, float], n_features: int) -> bool:
+        """Fill and measure this row, which is sparse; whether a pass can read it, once there are that many features."""
+        assert self.indptr is not None and self.indices is not None
+        order = sorted(entries)
+        n = self.indptr[1] = len(order)
+        self.indices[:n], self.values[:n] = order, [entries[j] for j in order]
+        return bool(self.survey(*self.arrays, n_features, self.measured[-1])[0] == GOOD)
 
     def sort(self) -> None:
         """Sort the entries by their features."""
