@@ -189,16 +189,24 @@ class Lane:
         if row is None:
             if type(x) is not dict:
                 return None
-            row = self._unusual(x)
+            return self._learn_unusual(x, code, weight, answers, before)
         if self.call is not None and self.of_dicts is not None:
             self.usual[y] = self.of_dicts.for_code(code)
-        if row.learn(code, weight, answers):
-            if row.log is not None:
-                row.keep_log()
-            return row
-        if self.learner.n_features > before:
-            self._shrink(before)
-        return None
+        return row if row.learn(code, weight, answers) else None
+
+    def _learn_unusual(
+        self, x: dict[Any, Any], code: Any, weight: float | None, answers: bool, n_features: int
+    ) -> Row | None:
+        """Learn from a dict that compiled code does not read; n_features: how many there are before."""
+        totals = self.learner.totals
+        seen, learned = totals.seen, False
+        try:
+            row = self._unusual(x)
+            learned = row.learn(code, weight, answers)
+        finally:  # after an error or Ctrl-C, too
+            if not learned and totals.seen == seen and self.learner.n_features > n_features:
+                self._shrink(n_features)
+        return row if learned else None
 
     def _value(self, y: Any) -> float | None:
         """A value to predict, on the scale of the learner."""
@@ -206,7 +214,7 @@ class Lane:
         return (y - unit.centre) / unit.spread if type(y) in NUMBERS and abs(y) <= LARGEST else None
 
     def _is_weight(self, weight: Any) -> bool:
-        return type(weight) in NUMBERS and 0.0 <= weight < math.inf and takes_weights(self.learner.rule)
+        return type(weight) in NUMBERS and 0.0 <= weight <= LARGEST and takes_weights(self.learner.rule)
 
     def _unusual(self, x: dict[Any, Any]) -> Row:
         """The row of a dict that compiled code does not read; makes room for new features.
@@ -236,11 +244,10 @@ class Lane:
         self.caller.resized(before + len(new), self.names)
 
     def _shrink(self, n_features: int) -> None:
-        """Undo `_grow`."""
-        texts = self.names.texts
-        self.names.drop([texts[j] for j in range(n_features, self.learner.n_features)])
-        self.learner.resize(n_features)
+        """Undo `_grow`, or the part of it that Ctrl-C left."""
         self.dense, self.sparse, self.of_dicts, self.call = {}, {}, None, None
+        self.names.cut(n_features)
+        self.learner.resize(n_features)
         self.caller.resized(n_features, self.names)
 
     # -- predicting -------------------------------------------------------------------------------------------
