@@ -139,7 +139,7 @@ def learn_rows(
             names.add(example.new, rows.n_features - len(example.new))
         model._learn_rows(settings, fresh, rows, y, None, weight, predict=False, like=first)
     finally:  # after an error or Ctrl-C, too
-        known = vars(model)
+        known = model.__dict__
         if known.get("n_features_in_") != rows.n_features:
             if getattr(known.get("_learner"), "n_features", 0) == rows.n_features:  # it has been widened
                 known.update({name: vars(fresh)[name] for name in ("n_features_in_", "_names") if name in vars(fresh)})

@@ -116,10 +116,7 @@ class Row:
             self.weight[0] = weight
         before = self.mistakes[0]
         self.mistakes[0] = self.course[LOGGED] = 0.0  # a pass over a batch may have left lines in its own log
-        if self.simple:
-            learned = bool(call(*args))
-        else:
-            learned = self._observe_and_learn(call, args, weight)
+        learned = bool(call(*args)) if self.simple else self._observe_and_learn(call, args, weight)
         if not learned:
             self.mistakes[0] = before
             self.fails()
