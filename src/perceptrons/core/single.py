@@ -4,6 +4,9 @@ A dict is read by compiled code that holds Python's lock, in a twentieth of the 
 functions of Python's C interface, and reads the fields that every object begins with; `usable` tells whether they lie
 where they are expected. Nothing is called that could run Python code. Whatever is unusual, such as keys that are not
 text, values that are neither numbers nor text, or a new name, is left to the caller.
+
+Passing an array to compiled code takes as long as reading two entries of a dict. So what does not change from dict to
+dict is passed in one array, the desk: numbers, and the addresses of arrays that the caller keeps alive.
 """
 
 from __future__ import annotations
@@ -15,18 +18,24 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.core.jit.compiled import OPTIONS, UNCOUNTED, Compiled, is_finite
+from perceptrons.core.jit.compiled import Compiled, is_finite
 from perceptrons.core.jit.deferred import overload, register_jitable
-from perceptrons.core.rows import JIT, ONE, U, survey_row
-from perceptrons.core.spaces import score
+from perceptrons.core.rows import JIT, ONE, U, dot, survey_row
 
 UNUSUAL, CROWDED, UNSORTED = -1, -2, -3  # what `read_dict` returns instead of the number of entries
 TYPE, CONTENT = 8, 16  # where an object has the address of its type; where a float has its number
 FEW = 64  # entries that are sorted here
 EXACT = 2**53  # integers up to this are floats
-POSITION, KEY, VALUE, OVERFLOW, ROOM = range(5)  # entries of `room`
-# Addresses in `known`.
-TEXT, FLOAT, FLOAT64, INT, BOOL, TRUE, NAMES, CATEGORIES = range(8)
+# Entries of the desk. First what `read` works with: the place in the dict, its key and value, and a flag.
+POSITION, KEY, VALUE, OVERFLOW = range(4)
+TEXT, FLOAT, FLOAT64, INT, BOOL, TRUE = range(4, 10)  # addresses of types, and of True
+NAMES, CATEGORIES = 10, 11  # addresses of dicts: the feature of each name; for each name, that of each text
+WIDTH, ALL_NAMED, CAPACITY, N_TEXTS, N_WEIGHTS = range(12, 17)
+# Addresses of arrays: names; the row; what was measured; weights and the bias; the thread that owns the model.
+TEXTS, VALUES, INDICES, INDPTR, SQ_NORM, MISTAKES, WEIGHTS, BIAS, OWNER = range(17, 26)
+# At each place of a dict, the address of the key that was there, and its feature.
+PLACES, EXPECTED = 1 << 10, 26
+NUMBERS, SIZE = EXPECTED + PLACES, EXPECTED + 2 * PLACES
 
 
 @cache
@@ -45,13 +54,15 @@ def usable() -> bool:
     )
 
 
-def addresses(numbers: dict[Any, int], categories: dict[Any, dict[str, int]]) -> Any:
-    """The array `known`: addresses of types, of True, and of two dicts that the caller keeps alive.
+def new_desk(numbers: dict[Any, int], categories: dict[Any, dict[str, int]]) -> Any:
+    """A desk for names of features. The caller fills in the rest, and keeps all that it refers to alive.
 
     numbers: the feature of each name. categories: for each name, the feature of each text that was its value.
     """
+    desk = np.zeros(SIZE, dtype=np.int64)
     known = str, float, np.float64, int, bool, True, numbers, categories
-    return np.array([id(each) for each in known], dtype=np.int64)
+    desk[TEXT : CATEGORIES + 1] = [id(each) for each in known]
+    return desk
 
 
 def word(address):
@@ -62,16 +73,28 @@ def real(address):
     """The 8 bytes at an address, as a float."""
 
 
-def next_entry(address, room):
-    """Find the next entry of a dict; updates room in place, and returns 0 after the last one."""
+def floats(address, size):
+    """The array of floats at an address."""
+
+
+def words(address, size, kind):
+    """The array of integers at an address; kind: np.uint32, np.uint64 or np.int64."""
+
+
+def next_entry(address, desk):
+    """Find the next entry of a dict; updates the desk in place, and returns 0 after the last one."""
 
 
 def item(numbers, key):
     """The address of the value for a key of a dict; 0 if there is none."""
 
 
-def whole(address, room):
-    """An int as a 64-bit integer; updates room in place."""
+def this_thread():
+    """The number of the thread that calls, as `threading.get_ident` gives it."""
+
+
+def whole(address, desk):
+    """An int as a 64-bit integer; updates the desk in place."""
 
 
 def _pointed(kind):
@@ -99,10 +122,43 @@ overload(word, jit_options=JIT)(_pointed("int64"))
 overload(real, jit_options=JIT)(_pointed("float64"))
 
 
+def _array_of(kind):
+    """A compiled function that makes an array of Numba's type `kind` from an address and a size."""
+    from numba import carray, types
+    from numba.extending import intrinsic, register_jitable
+
+    @intrinsic
+    def pointer(typingctx, address):
+        def codegen(context, builder, signature, args):
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(kind)(types.int64), codegen
+
+    @register_jitable(**JIT)
+    def made(address, size):
+        return carray(pointer(address), size)
+
+    return made
+
+
+@overload(floats, jit_options=JIT)
+def _floats(address, size):
+    from numba import types
+
+    made = _array_of(types.float64)
+    return lambda address, size: made(address, size)
+
+
+@overload(words, jit_options=JIT)
+def _words(address, size, kind):
+    made = _array_of(kind.dtype)
+    return lambda address, size, kind: made(address, size)
+
+
 def _c_function(name, returns, parameters):
     """Make an overload that calls a function of Python's C interface.
 
-    parameters: "P" for an address, or the entries of the array `room` to whose addresses pointers are passed.
+    parameters: "P" for an address, or the entries of the desk to whose addresses pointers are passed.
     """
 
     def call(typingctx, *kinds):
@@ -117,8 +173,8 @@ def _c_function(name, returns, parameters):
                 if parameter == "P":
                     passed.append(builder.inttoptr(given.pop(0), byte))
                 else:
-                    room = context.make_array(signature.args[-1])(context, builder, args[-1]).data
-                    at = builder.gep(room, [ir.Constant(ir.IntType(64), parameter)])
+                    desk = context.make_array(signature.args[-1])(context, builder, args[-1]).data
+                    at = builder.gep(desk, [ir.Constant(ir.IntType(64), parameter)])
                     passed.append(builder.bitcast(at, byte))
             kind = byte if returns == "P" else low[returns]
             function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [byte] * len(passed)), name)
@@ -132,16 +188,16 @@ def _c_function(name, returns, parameters):
 
 
 @overload(next_entry, jit_options=JIT)
-def _next_entry(address, room):
+def _next_entry(address, desk):
     from numba.extending import intrinsic
 
     make = _c_function("PyDict_Next", "int32", ["P", POSITION, KEY, VALUE])
 
     @intrinsic
-    def call(typingctx, address, room):
-        return make(typingctx, address, room)
+    def call(typingctx, address, desk):
+        return make(typingctx, address, desk)
 
-    return lambda address, room: call(address, room)
+    return lambda address, desk: call(address, desk)
 
 
 @overload(item, jit_options=JIT)
@@ -157,64 +213,75 @@ def _item(numbers, key):
     return lambda numbers, key: call(numbers, key)
 
 
+@overload(this_thread, jit_options=JIT)
+def _this_thread():
+    from numba.extending import intrinsic
+
+    make = _c_function("PyThread_get_thread_ident", "int64", [])
+
+    @intrinsic
+    def call(typingctx):
+        return make(typingctx)
+
+    return lambda: call()
+
+
 @overload(whole, jit_options=JIT)
-def _whole(address, room):
+def _whole(address, desk):
     from numba.extending import intrinsic
 
     make = _c_function("PyLong_AsLongLongAndOverflow", "int64", ["P", OVERFLOW])
 
     @intrinsic
-    def call(typingctx, address, room):
-        return make(typingctx, address, room)
+    def call(typingctx, address, desk):
+        return make(typingctx, address, desk)
 
-    return lambda address, room: call(address, room)
+    return lambda address, desk: call(address, desk)
 
 
 @register_jitable(**JIT)
-def number_of(value, kind, known, room):
-    """The number that a value of this type is, and whether it is one that is read here; updates room in place."""
-    if kind == known[FLOAT] or kind == known[FLOAT64]:
+def number_of(value, kind, desk):
+    """The number that a value of this type is, and whether it is one that is read here; updates the desk in place."""
+    if kind == desk[FLOAT64]:
         return real(value + CONTENT), True
-    if kind == known[INT]:
-        room[OVERFLOW] = 0
-        found = whole(value, room)
-        return float(found), room[OVERFLOW] == 0 and -EXACT <= found <= EXACT
-    if kind == known[BOOL]:
-        return 1.0 if value == known[TRUE] else 0.0, True
-    return 1.0, kind == known[TEXT]
+    if kind == desk[INT]:
+        desk[OVERFLOW] = 0
+        found = whole(value, desk)
+        return float(found), desk[OVERFLOW] == 0 and -EXACT <= found <= EXACT
+    if kind == desk[BOOL]:
+        return 1.0 if value == desk[TRUE] else 0.0, True
+    return 1.0, kind == desk[TEXT]
 
 
 NEW, STRANGE = np.int64(-1), np.int64(-2)  # instead of a feature
 
 
 @register_jitable(**JIT)
-def feature_of(key, place, known, expected, numbers, texts, room):
+def feature_of(key, place, desk):
     """The feature with this name, which is the key at this place of the dict; NEW or STRANGE if there is none.
 
-    `expected` has the address of the key at each place of earlier dicts, and `numbers` its feature. Updates both, and
-    room, in place. `texts` has the addresses of names that are kept alive: only these are expected again.
+    The desk has the address of the key that was at each place of an earlier dict, and its feature. Only names that are
+    kept alive are expected again: otherwise another text might have that address. Updates the desk in place.
     """
-    if place < U(expected.size) and expected[place] == key:
-        return numbers[place]
-    if word(key + TYPE) != known[TEXT]:
+    if word(key + TYPE) != desk[TEXT]:
         return STRANGE
-    found = item(known[NAMES], key)
+    found = item(desk[NAMES], key)
     if found == 0:
         return NEW
-    j = whole(found, room)
-    if place < U(expected.size) and j < texts.size and texts[j] == key:
-        expected[place], numbers[place] = key, j
+    j = whole(found, desk)
+    if place < U(PLACES) and j < desk[N_TEXTS] and word(desk[TEXTS] + 8 * j) == key:
+        desk[U(EXPECTED) + place], desk[U(NUMBERS) + place] = key, j
     return j
 
 
 @register_jitable(**JIT)
-def category_of(key, text, known, room):
-    """The feature of a name with a text as its value; STRANGE if it has not been noted. Updates room in place."""
-    if word(key + TYPE) != known[TEXT]:
+def category_of(key, text, desk):
+    """The feature of a name with a text as its value; STRANGE if it has not been noted. Updates the desk in place."""
+    if word(key + TYPE) != desk[TEXT]:
         return STRANGE
-    texts = item(known[CATEGORIES], key)
+    texts = item(desk[CATEGORIES], key)
     found = item(texts, text) if texts != 0 else 0
-    return whole(found, room) if found != 0 else STRANGE
+    return whole(found, desk) if found != 0 else STRANGE
 
 
 @register_jitable(**JIT)
@@ -231,29 +298,36 @@ def sort_few(indices, values, n):
     return True
 
 
-@register_jitable(**OPTIONS)
-def read(address, known, width, skips, expected, numbers, texts, room, values, indices, indptr):
-    """Read the dict at an address; fills the row, updates expected, numbers and room in place, returns its length.
+@register_jitable(**JIT)
+def read(address, skips, desk, values, indices, indptr):
+    """Read the dict at an address; fills the row, updates the desk in place, returns the number of entries.
 
     skips: whether names that are not known are left out; otherwise they are unusual.
     """
-    room[POSITION] = 0
+    desk[POSITION] = 0
     n, place, last, rises = U(0), U(0), np.int64(-1), True
-    while next_entry(address, room) != 0:
-        kind = word(room[VALUE] + TYPE)
-        x, plain = number_of(room[VALUE], kind, known, room)
-        if not plain:
-            return UNUSUAL
-        if kind == known[TEXT]:
-            j = category_of(room[KEY], room[VALUE], known, room)
+    usual, width, room = desk[FLOAT], desk[WIDTH], U(values.size)  # kept in registers
+    while next_entry(address, desk) != 0:
+        key, value = desk[KEY], desk[VALUE]
+        kind = word(value + TYPE)
+        if kind == usual:
+            x = real(value + CONTENT)
         else:
-            j = feature_of(room[KEY], place, known, expected, numbers, texts, room)
+            x, plain = number_of(value, kind, desk)
+            if not plain:
+                return UNUSUAL
+        if place < U(PLACES) and desk[U(EXPECTED) + place] == key and kind != desk[TEXT]:
+            j = desk[U(NUMBERS) + place]
+        elif kind == desk[TEXT]:
+            j = category_of(key, value, desk)
+        else:
+            j = feature_of(key, place, desk)
         place += ONE
-        if j == NEW and skips:
+        if j == NEW and skips and desk[ALL_NAMED] != 0:
             continue
         if j < 0 or j >= width:
             return UNUSUAL
-        if n == U(values.size):
+        if n == room:
             return CROWDED
         rises = rises and j > last
         last = j
@@ -268,29 +342,35 @@ def read(address, known, width, skips, expected, numbers, texts, room, values, i
     return np.int64(n)
 
 
-def _read_dict(
-    address, known, width, skips, expected, numbers, texts, room, values, indices, indptr, sq_norm, mistakes
-):
-    """Read and measure a dict: see `read`. A row that is not finite is unusual. Fills sq_norm, sets mistakes to 0."""
-    mistakes[0] = 0.0
-    n = read(address, known, width, skips, expected, numbers, texts, room, values, indices, indptr)
-    sq_norm[0], _ = survey_row(values, indices, indptr, U(0), U(width))
-    return n if is_finite(sq_norm[0]) or n == UNSORTED else UNUSUAL
+def _read_dict(address, skips, desk):
+    """Read and measure a dict: see `read`. A row that is not finite is unusual. Sets the number of mistakes to 0."""
+    values, indices = floats(desk[VALUES], desk[CAPACITY]), words(desk[INDICES], desk[CAPACITY], np.uint32)
+    indptr, sq_norm = words(desk[INDPTR], 2, np.uint64), floats(desk[SQ_NORM], 1)
+    n = read(address, skips, desk, values, indices, indptr)
+    if n < 0 and n != UNSORTED:
+        return n
+    sq_norm[0], _ = survey_row(values, indices, indptr, U(0), U(desk[WIDTH]))
+    if not skips:
+        floats(desk[MISTAKES], 1)[0] = 0.0
+    return n if is_finite(sq_norm[0]) else UNUSUAL
 
 
-def _score_dict(
-    address, known, width, skips, expected, numbers, texts, room, values, indices, indptr, bias, w, out, scores
-):
-    """The score of a dict by one weight vector; NaN if the dict is unusual. Arguments as for `read`."""
-    n = read(address, known, width, skips, expected, numbers, texts, room, values, indices, indptr)
-    if n < 0:
+def _score_dict(address, desk):
+    """The score of a dict by one weight vector; NaN if the dict is unusual, or if this thread does not own the model.
+
+    The owner needs no lock: to take the ownership away, another thread must hold Python's lock, which this one has.
+    """
+    if word(desk[OWNER]) != this_thread():
         return np.nan
-    score(values, indices, indptr, U(0), bias, w, scores)
-    return scores[0]
+    values, indices = floats(desk[VALUES], desk[CAPACITY]), words(desk[INDICES], desk[CAPACITY], np.uint32)
+    indptr, w = words(desk[INDPTR], 2, np.uint64), floats(desk[WEIGHTS], desk[N_WEIGHTS])
+    if read(address, True, desk, values, indices, indptr) < 0:
+        return np.nan
+    return dot(values, indices, indptr, U(0), w) + real(desk[BIAS]) * w[U(w.size) - ONE]
 
 
 # They must hold Python's lock, which other compiled functions release.
-read_dict, score_dict = (Compiled(each, nogil=False, **UNCOUNTED) for each in (_read_dict, _score_dict))
+read_dict, score_dict = (Compiled(each, nogil=False) for each in (_read_dict, _score_dict))
 
 
 @Compiled

@@ -17,6 +17,8 @@ from heapq import heappop, heappush
 from threading import get_ident
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
+
 P = ParamSpec("P")
 R = TypeVar("R")
 STRIPES = 8  # the most threads that predict side by side
@@ -83,6 +85,7 @@ class Guard:
         self.stripes = tuple(threading.RLock() for _ in range(STRIPES))
         self.lane: Any = None  # the short way for single examples; None after a change
         self.owner: _Owner | None = None
+        self.thread = np.zeros(1, dtype=np.intp)  # that of the owner, if he has not lost the model; else 0
         self._shared = False  # whether a second thread has used the model
         self._last, self._streak = 0, 0  # the last thread that called `quickly` with locks, and how often in a row
 
@@ -102,6 +105,7 @@ class Guard:
         owner = self.owner
         if owner is not None and owner.thread != get_ident():
             owner.lost = self._shared = True
+            self.thread[0] = 0
             while owner.busy:  # for microseconds
                 time.sleep(0.0)
             if self.owner is owner:
@@ -155,6 +159,7 @@ class Guard:
         self._last, self._streak = me, self._streak + 1 if me == self._last else 0
         if IN_TURN and (self._streak >= PATIENCE or not self._shared):
             self.owner, self._streak = _Owner(me), 0
+            self.thread[0] = me
         return act(*args) if act.__self__ is self.lane else None  # type: ignore[attr-defined]
 
 

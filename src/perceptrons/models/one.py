@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from perceptrons.models.guard import Guard
 
 if TYPE_CHECKING:
     from perceptrons.models.supervised import Supervised
+
+INFINITY = math.inf
 
 
 class FeatureNames:
@@ -174,7 +177,10 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
     >>> model.predict_one({"lunch": 1, "from": "Adam"}), model.n_features_in_
     ('ham', 4)
     """
-    guard: Guard = model.__dict__.get("_locks") or model._guard
+    try:
+        guard: Guard = model.__dict__["_locks"]
+    except KeyError:
+        guard = model._guard
     lane = guard.lane
     if lane is not None and guard.quickly(lane.learn, x, y, sample_weight) is not None:
         return model
@@ -223,9 +229,8 @@ def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
     class_weight = known.get("class_weight")
     if isinstance(class_weight, str):
         return None
-    lane = lane_for(
-        model._learner, Caller(model._known(), partial(names_of, model), resized, class_weight, learns=learns)
-    )
+    caller = Caller(model._known(), partial(names_of, model), resized, model._guard.thread, class_weight, learns=learns)
+    lane = lane_for(model._learner, caller)
     if lane is not None and learns:
         lane.mistakes[0] = known.pop("mistakes_")[0]
         known["_mistakes"] = lane.mistakes
@@ -283,9 +288,18 @@ def predict_one(model: Any, x: Any) -> Any:
     label
         As in `classes_`, or in regression a number. None if nothing has been learned yet.
     """
-    guard: Guard = model.__dict__.get("_locks") or model._guard
+    try:
+        guard: Guard = model.__dict__["_locks"]
+    except KeyError:
+        guard = model._guard
     lane = guard.lane
     if lane is not None:
+        if type(x) is dict and lane.score is not None:
+            score = lane.score(id(x), lane.desk)
+            if 0.0 < score < INFINITY:
+                return lane.labels[1]
+            if -INFINITY < score < 0.0:
+                return lane.labels[0]
         found = guard.glance(lane.predict, x)
         if found is not None:
             return found

@@ -19,10 +19,10 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.single.example import from_dict
 from perceptrons.learn.single.names import Names
 from perceptrons.learn.single.row import Row
+from perceptrons.learn.state import Ints
 from perceptrons.learn.targets import Targets
 from perceptrons.rules import takes_weights
 
-PLACES = 1 << 10  # of a dict, at which the keys of earlier dicts are expected
 ENTRIES = 64  # of sparse rows, for a start
 LARGEST = 2.0**1000  # of weights, so that no steps make them overflow: see `passes.LONGEST`; and of values to predict
 TYPES = {np.dtype(np.float64): np.float64, np.dtype(np.float32): np.float32}  # of values that are read as they are
@@ -36,6 +36,7 @@ class Caller(NamedTuple):
     targets: Targets
     find_names: Callable[[], Names]  # returns the names of features; called when the first dict comes
     resized: Callable[[int, Names], None]  # called with the new number of features
+    owner: Ints  # an array whose entry is the number of the thread that owns the model, 0 for none
     class_weight: dict[Any, float] | None = None
     learns: bool = True  # otherwise it only predicts
 
@@ -51,7 +52,9 @@ class Lane:
         self.class_weight = None if caller.class_weight is None else dict(caller.class_weight)
         self.dense: dict[Any, Row] = {}  # by the type of values, like `sparse`
         self.sparse: dict[Any, Row] = {}
+        self.pairs: dict[Any, Any] = {}  # functions that read pairs, by the types of indices and values
         self.of_dicts: Row | None = None  # one of them, once dicts can be read
+        self.score: Any = None  # the score of a dict, if that tells its class
         # The pass over a dict, and its arguments by label, if there is nothing else to do for an example.
         self.call: Any = None
         self.usual: dict[Any, tuple[Any, ...]] = {}
@@ -90,19 +93,32 @@ class Lane:
         row = self.sparse.get(kind)
         if row is None or row.values.size < n_entries:
             if row is self.of_dicts:
-                self.of_dicts = self.call = None  # it would miss new features
+                self._forget_dicts()  # it would miss new features
             room = max(ENTRIES, 2 * n_entries)
             row = self.sparse[kind] = Row(self.learner, self.targets, self.mistakes, room, TYPES[kind])
         return row
 
     def _from_pair(self, indices: Any, values: Any, skips: bool) -> Row | None:
-        if indices.dtype.kind not in "iu" or not indices.dtype.isnative or values.dtype not in TYPES:
-            return None
         if values.ndim != 1 or indices.shape != values.shape:
             return None
-        row = self._sparse(values.dtype, values.size)
-        found = single.read_pair(indices, values, self.learner.n_features, skips, *row.arrays)
-        return row if found != single.UNUSUAL else None
+        row = self.sparse.get(values.dtype)
+        if row is None or row.values.size < values.size:
+            if values.dtype not in TYPES:
+                return None
+            row = self._sparse(values.dtype, values.size)
+        kinds = indices.dtype, values.dtype
+        read = self.pairs.get(kinds) or self._reads_pairs(*kinds, row)
+        if read is None or read(indices, values, self.learner.n_features, skips, *row.arrays) == single.UNUSUAL:
+            return None
+        return row
+
+    def _reads_pairs(self, of_indices: Any, of_values: Any, row: Row) -> Any:
+        """The function that reads pairs of these types; None if there is none."""
+        if of_indices.kind not in "iu" or not of_indices.isnative:
+            return None
+        indices, values = (np.zeros(4, dtype=kind)[::2] for kind in (of_indices, of_values))  # with any strides
+        read = self.pairs[of_indices, of_values] = bound(single.read_pair, indices, values, 0, False, *row.arrays)
+        return read
 
     def _from_dict(self, x: dict[Any, Any], skips: bool) -> Row | None:
         if self.of_dicts is None:
@@ -110,14 +126,17 @@ class Lane:
         row = self.of_dicts
         if row is None:
             return None
-        found = self.read(id(x), *(self.skipping if skips else self.knowing))
+        found = self.read(id(x), skips, self.desk)
         if found == single.CROWDED:
-            self.of_dicts = self.call = None
+            self._forget_dicts()
             return self._from_dict(x, skips)
         if found == single.UNSORTED:
             row.sort()
             return row if row.is_good() else None
         return row if found != single.UNUSUAL else None
+
+    def _forget_dicts(self) -> None:
+        self.of_dicts = self.call = self.score = None
 
     def _expect(self, n_entries: int) -> None:
         """Get ready to read dicts with up to this many entries, if that is possible."""
@@ -128,25 +147,35 @@ class Lane:
         self.texts = np.zeros(int(1.5 * n_features) + 1, dtype=np.int64)
         for j, text in names.texts.items():
             self.texts[j] = id(text)
-        self.known = single.addresses(names.numbers, names.categories)
-        self.places = np.zeros((2, PLACES), dtype=np.int64)
+        self.desk = single.new_desk(names.numbers, names.categories)
         self.of_dicts = row
         self._arrange()
-        self.read = bound(single.read_dict, 0, *self.knowing)
-        if self.plain:
-            self.score = bound(single.score_dict, 0, *self.scoring)
+        self.read = bound(single.read_dict, 0, False, self.desk)
+        if self.plain and self.labels:
+            self.score = bound(single.score_dict, 0, self.desk)
         if self.labels and self.class_weight is None and row.simple and self.caller.learns:
             self.call = row.prepared(False, False)[0]
 
     def _arrange(self) -> None:
-        """The arguments of the calls that read a dict, for the features that there are now."""
-        row, n_features = self.of_dicts, self.learner.n_features
-        assert row is not None
-        all_named = len(self.names.texts) == n_features
-        rest = *self.places, self.texts, np.zeros(single.ROOM, dtype=np.int64), *row.arrays
-        self.knowing = self.known, n_features, False, *rest, row.sq_norm, self.mistakes
-        self.skipping = self.known, n_features, all_named, *rest, row.sq_norm, np.zeros(1)
-        self.scoring = *self.skipping[:-2], *row.scored[3:]
+        """Fill the desk, for the features that there are now."""
+        row, desk, w = self.of_dicts, self.desk, self.learner.state["w"]
+        assert row is not None and row.indices is not None and row.indptr is not None
+        self.arranged = {  # which keeps the arrays alive
+            single.TEXTS: self.texts,
+            single.VALUES: row.values,
+            single.INDICES: row.indices,
+            single.INDPTR: row.indptr,
+            single.SQ_NORM: row.sq_norm,
+            single.MISTAKES: self.mistakes,
+            single.WEIGHTS: w,
+            single.BIAS: np.array([self.learner.bias]),
+            single.OWNER: self.caller.owner,
+        }
+        for at, array in self.arranged.items():
+            desk[at] = array.ctypes.data
+        n_features, n_named = self.learner.n_features, len(self.names.texts)
+        desk[single.WIDTH], desk[single.ALL_NAMED] = n_features, n_named == n_features
+        desk[single.CAPACITY], desk[single.N_TEXTS], desk[single.N_WEIGHTS] = row.values.size, n_features, w.size
         self.usual = {}
 
     # -- learning ---------------------------------------------------------------------------------------------
@@ -161,7 +190,7 @@ class Lane:
                 args = self.usual.get(y)
             except TypeError:  # a label that is not hashable
                 return None
-            if args is not None and self.read(id(x), *self.knowing) >= 0:
+            if args is not None and self.read(id(x), False, self.desk) >= 0:
                 row: Any = self.of_dicts
                 return row if self.call(*args) or row.fails() else None
         return self._learn(x, y, weight, answers)
@@ -240,12 +269,13 @@ class Lane:
             self.texts[before : before + len(new)] = list(map(id, new))
             self._arrange()
         else:
-            self.of_dicts = self.call = None
+            self._forget_dicts()
         self.caller.resized(before + len(new), self.names)
 
     def _shrink(self, n_features: int) -> None:
         """Undo `_grow`, or the part of it that Ctrl-C left."""
-        self.dense, self.sparse, self.of_dicts, self.call = {}, {}, None, None
+        self.dense, self.sparse = {}, {}
+        self._forget_dicts()
         self.names.cut(n_features)
         self.learner.resize(n_features)
         self.caller.resized(n_features, self.names)
@@ -268,18 +298,19 @@ class Lane:
     def predict(self, x: Any) -> Any:
         """The label of an example; None if it was left to the caller."""
         if self.plain and self.labels:
-            if type(x) is dict and self.of_dicts is not None:
-                score = self.score(id(x), *self.scoring)
-            else:
-                row = self.row_of(x, True)
-                score = math.nan if row is None else float(row.score(self.learner.state["w"])[0, 0])
-            if 0.0 < score < math.inf:
-                return self.labels[1]
-            if -math.inf < score <= 0.0:
-                return self.labels[score == 0.0 and self.learner.tie_positive]
-            return None  # the example is unusual, or not finite
+            row = self.row_of(x, True)
+            score = math.nan if row is None else float(row.score(self.learner.state["w"])[0, 0])
+            return self.label_of(score)
         scores = self.scores(x)
         return None if scores is None else self.targets.decode(self.learner.predict(scores)).tolist()[0]
+
+    def label_of(self, score: float) -> Any:
+        """The class of a score, one of two; None if the score is not finite."""
+        if 0.0 < score < math.inf:
+            return self.labels[1]
+        if -math.inf < score <= 0.0:
+            return self.labels[score == 0.0 and self.learner.tie_positive]
+        return None
 
 
 def lane_for(learner: Any, caller: Caller) -> Lane | None:
