@@ -160,7 +160,7 @@ def examples_of(model: Supervised, X: Iterable[Any], *, grows: bool) -> tuple[Ex
         if not found:
             raise ValueError("X has no rows")
     except BaseException:
-        names.drop(new)
+        names.cut(n_features)
         raise
     width = n_features + len(new)
     return Example(Rows.joined([rows.wide(width) for rows in found]), new), names

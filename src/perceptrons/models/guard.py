@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from heapq import heappop, heappush
 from threading import get_ident
@@ -22,6 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 STRIPES = 8  # the most threads that predict side by side
 PATIENCE = 100  # calls in a row by one thread, after which it owns a model that other threads have used
+MOMENT = 1e-3  # seconds that a prediction waits for another thread that learns
 # Whether one thread runs at a time, so that what a thread writes is seen by all others at once.
 IN_TURN: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
@@ -65,13 +67,16 @@ class Guard:
     """The locks of one model. Deep copies and pickles of a model do not have them: they get locks of their own.
 
     A reader takes one of several locks, which depends on its thread; whoever changes the model takes all of them. While
-    a change waits for readers, the gate keeps out new ones. Only ``with`` on plain locks is used: Ctrl-C cannot come
-    between taking a lock and the block that releases it.
+    a change waits for readers, the gate keeps out new ones. ``with`` is used on plain locks: Ctrl-C cannot come between
+    taking a lock and the block that releases it.
 
     Ten locks take longer than learning from one example. So a thread that has the model for itself owns it: `quickly`
     takes no lock then. The owner says that it is busy before it looks whether it is still the owner. Another thread
     says that the ownership is lost before it looks whether the owner is busy. So one of them always sees the other.
     Ownership is given only by a thread that has all locks.
+
+    A busy owner may call the model again, in a signal handler for example. Then the lane is in use, so that the call
+    takes the long way, and it needs no lock to read: no other thread comes in while the owner is busy.
     """
 
     def __init__(self) -> None:
@@ -87,6 +92,9 @@ class Guard:
 
     def mine(self) -> Any:
         """The lock that lets this thread read; to be used with ``with``, and `settle` in its block."""
+        owner = self.owner
+        if owner is not None and owner.busy and owner.thread == get_ident():
+            return nullcontext()
         own: Any = self.stripes[_thread.number.value % STRIPES]
         if not own._is_owned():
             with self.gate:
@@ -120,13 +128,34 @@ class Guard:
         """Call `act`, a method of the lane, while no other thread reads or learns; None if the lane has changed."""
         owner = self.owner
         if owner is not None and owner.thread == get_ident():
+            if owner.busy:
+                return None
             try:
                 owner.busy = True
                 if not owner.lost:
                     return act(*args)
+            except KeyboardInterrupt:  # it may have come anywhere
+                self.lane = None
+                raise
             finally:
                 owner.busy = False
         return self.alone(lambda: self._with_locks(act, *args))
+
+    def glance(self, act: Callable[..., R], *args: Any) -> R | None:
+        """Call `act` as `quickly` does, to predict; None also if another thread learns for more than a moment."""
+        if self.owner is not None and self.owner.thread == get_ident():
+            return self.quickly(act, *args)
+        return self.soon(lambda: self._with_locks(act, *args))
+
+    def soon(self, act: Callable[[], R]) -> R | None:
+        """Call `act` as `alone` does; None if another thread learns for more than a moment."""
+        had, taken = self.learning._is_owned(), False  # type: ignore[attr-defined]
+        try:
+            taken = had or self.learning.acquire(timeout=MOMENT)
+            return self.alone(act) if taken else None
+        finally:
+            if taken and not had:
+                self.learning.release()
 
     def _with_locks(self, act: Callable[..., R], *args: Any) -> R | None:
         """Call `act`. A thread that has the model for itself becomes its owner, or does so again after a while."""

@@ -57,7 +57,7 @@ def learn_rows(
     settings: dict[str, Any],
     classes: Any = None,
 ) -> None:
-    """Learn from rows that may have new features, whose names are known to `names` already."""
+    """Learn from rows that may have new features, which get the names `example.new`."""
     fresh = copy.copy(model)
     fresh.n_features_in_ = example.rows.n_features
     if names is not None:
@@ -70,10 +70,17 @@ def learn_rows(
     try:
         if hasattr(model, "_learner"):
             rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
+        if names is not None:
+            names.add(example.new, rows.n_features - len(example.new))
         model._learn_rows(settings, fresh, rows, y, classes, weight, predict=False, like=rows.part(0, 1))
-    finally:
-        if names is not None and vars(model).get("n_features_in_") != rows.n_features:  # nothing was learned
-            names.drop(example.new)
+    finally:  # after an error or Ctrl-C, too
+        known = model.__dict__
+        if known.get("n_features_in_") != rows.n_features:
+            if getattr(known.get("_learner"), "n_features", 0) == rows.n_features:  # it has been widened
+                known.update({name: vars(fresh)[name] for name in ("n_features_in_", "_names") if name in vars(fresh)})
+                known.pop("feature_names_in_", None)
+            elif names is not None:
+                names.cut(rows.n_features - len(example.new))
 
 
 def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None, classes: Any = None) -> Any:
@@ -117,12 +124,19 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None, cl
         settings = _settings(model, classes)
         check_label(model, y)
         example, names = example_of(model, x, grows=True)
-        if names is not None:
-            names.add(example.new, example.rows.n_features - len(example.new))
         weight = None if sample_weight is None else [sample_weight]
         learn_rows(model, example, names, [y], weight, settings, classes)
-        guard.lane = lane_of(model, learns=True)
+        shorten(model, settings)
     return model
+
+
+def shorten(model: Supervised, settings: dict[str, Any]) -> None:
+    """Set up the short way for the next examples, after a call that learned with these settings."""
+    lane = model._guard.lane = lane_of(model, learns=True)
+    # Parameters that another thread sets after this look drop the lane again, as `__setattr__` does.
+    same = model._settings() == settings and not model.early_stopping
+    if lane is not None and not (same and vars(model).get("class_weight") is lane.caller.class_weight):
+        model._guard.lane = None
 
 
 def _settings(model: Supervised, classes: Any) -> dict[str, Any]:
@@ -142,7 +156,8 @@ def check_label(model: Supervised, y: Any) -> None:
 
 def is_single(X: Any, y: Any) -> bool:
     """Whether X is an array with one row, and y has one label."""
-    return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1 and type(y) in (np.ndarray, list) and len(y) == 1
+    one_label = len(y) == 1 if type(y) is list else type(y) is np.ndarray and y.shape == (1,)
+    return one_label and type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
 
 
 def learn_row(model: Supervised, X: Any, y: Any, predict: bool) -> Any:
@@ -205,7 +220,7 @@ def scores_of(model: Supervised, x: Any) -> Any:
     """The scores of one example, one column for two classes."""
     guard: Guard = model.__dict__.get("_locks") or model._guard
     lane = guard.lane or (_predicting_lane(model, guard) if fits(model._learner) else None)
-    found = None if lane is None else guard.quickly(lane.scores, x)
+    found = None if lane is None else guard.glance(lane.scores, x)
     if found is not None:
         return found
     with guard.mine():
@@ -240,13 +255,14 @@ def predict_one(model: Any, x: Any) -> Any:
         guard = model._guard
     lane = guard.lane
     if lane is not None:
-        if type(x) is dict and lane.score is not None:
-            score = lane.score(id(x), lane.desk)
+        dicts = lane.dicts
+        if type(x) is dict and lane.decides and dicts is not None:
+            score = dicts.score(id(x), dicts.score_desk)
             if 0.0 < score < INFINITY:
                 return lane.labels[1]
             if -INFINITY < score < 0.0:
                 return lane.labels[0]
-        found = guard.quickly(lane.predict, x)
+        found = guard.glance(lane.predict, x)
         if found is not None:
             return found
     if not hasattr(model, "_learner"):
@@ -311,7 +327,7 @@ def _predicting_lane(model: Supervised, guard: Guard) -> Lane | None:
         guard.lane = lane
         return lane
 
-    return guard.alone(make)
+    return guard.soon(make)
 
 
 def score_one(model: Any, x: Any) -> Any:

@@ -263,7 +263,7 @@ class Supervised(Online, metaclass=ABCMeta):
             rows = self._rows(fresh, X, reset=first)
             guesses = self._learn_rows(settings, fresh, rows, y, classes, sample_weight, predict)
             if len(rows) == 1:
-                self._guard.lane = one.lane_of(self, learns=True)
+                one.shorten(self, settings)
             return guesses
 
     def _check_learning_once(self, first: bool) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def unusable(x: Mapping[Any, Any]) -> ValueError:
 
 def _key(key: Any) -> Any:
     if type(key) is str or isinstance(key, str):
-        return str(key)
+        return str.__str__(key)  # without the methods of a subclass
     if isinstance(key, numbers.Integral) and not isinstance(key, bool | np.bool_):
         return int(key)
     if type(key) is tuple and all(isinstance(part, str | int) for part in key):

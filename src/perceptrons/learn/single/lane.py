@@ -16,6 +16,7 @@ import numpy as np
 from perceptrons.core import single
 from perceptrons.core.jit.bound import bound
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.single.dicts import Dicts
 from perceptrons.learn.single.example import entries_of, unusable
 from perceptrons.learn.single.names import Names
 from perceptrons.learn.single.row import Row
@@ -54,8 +55,7 @@ class Lane:
         self.dense: dict[Any, Row] = {}  # by the type of values, like `sparse`
         self.sparse: dict[Any, Row] = {}
         self.pairs: dict[Any, Any] = {}  # functions that read pairs, by the types of indices and values
-        self.of_dicts: Row | None = None  # one of them, once dicts can be read
-        self.score: Any = None  # the score of a dict, if that tells its class
+        self.dicts: Dicts | None = None  # reads dicts into one of them, once there was a dict
         # The pass over a dict, and its arguments by label, if there is nothing else to do for an example.
         self.call: Any = None
         self.usual: dict[Any, tuple[Any, ...]] = {}
@@ -65,6 +65,7 @@ class Lane:
         self.reads_pairs, self.reads_dicts = not centred, not (centred and caller.zeros)
         # Whether the array w and a row give the score that decides between two classes.
         self.plain = learner.readout.name == "last" and learner.shape.key != "scale" and len(self.labels) == 2
+        self.decides = self.plain and scaling is None  # whether `Dicts.score` is that score
 
     @cached_property
     def names(self) -> Names:
@@ -97,7 +98,7 @@ class Lane:
         """A row with room for this many entries."""
         row = self.sparse.get(kind)
         if row is None or row.values.size < n_entries:
-            if row is self.of_dicts:
+            if self.dicts is not None and row is self.dicts.row:
                 self._forget_dicts()  # it would miss new features
             room = max(ENTRIES, 2 * n_entries)
             row = self.sparse[kind] = Row(self.learner, self.targets, self.mistakes, room, TYPES[kind])
@@ -126,67 +127,38 @@ class Lane:
         return read
 
     def _from_dict(self, x: dict[Any, Any], skips: bool) -> Row | None:
-        if self.of_dicts is None:
+        if self.dicts is None:
             self._expect(len(x))
-        row = self.of_dicts
-        if row is None:
+        dicts = self.dicts
+        if dicts is None:
             return None
-        found = self.read(id(x), skips, self.desk)
+        found = dicts.read(id(x), skips, dicts.desk)
         if found == single.CROWDED:
             self._forget_dicts()
             return self._from_dict(x, skips)
+        row = dicts.row
         if found == single.UNSORTED:
             row.sort()
             return row if row.is_good() else None
         return row if found != single.UNUSUAL else None
 
-    def _forget_dicts(self) -> None:
-        self.of_dicts = self.call = self.score = None
-
     def _expect(self, n_entries: int) -> None:
         """Get ready to read dicts with up to this many entries, if that is possible."""
-        if not single.usable():
-            return
-        names, n_features = self.names, self.learner.n_features
-        row = self._sparse(np.dtype(np.float64), n_entries)
-        self.texts = np.zeros(int(1.5 * n_features) + 1, dtype=np.int64)
-        for j, text in names.texts.items():
-            self.texts[j] = id(text)
-        self.desk = single.new_desk(names.numbers, names.categories)
-        self.of_dicts = row
-        self._arrange()
-        self.read = bound(single.read_dict, 0, False, self.desk)
-        if self.plain and self.learner.scaling is None:
-            self.score = bound(single.score_dict, 0, self.desk)
-        if self.labels and self.class_weight is None and row.simple and self.caller.learns:
-            self.call = row.prepared(False, False)[0]
+        if single.usable():
+            row = self._sparse(np.dtype(np.float64), n_entries)
+            self.dicts = Dicts(self.learner, self.names, row, self.caller.owner)
+            self._shorten()
 
-    def _arrange(self) -> None:
-        """Fill the desk."""
-        row, desk = self.of_dicts, self.desk
-        assert row is not None and row.indices is not None and row.indptr is not None
-        self.arranged = {  # which keeps the arrays alive
-            single.TEXTS: self.texts,
-            single.VALUES: row.values,
-            single.INDICES: row.indices,
-            single.INDPTR: row.indptr,
-            single.SQ_NORM: row.sq_norm,
-            single.MISTAKES: self.mistakes,
-            single.BIAS: np.array([self.learner.bias]),
-            single.OWNER: self.caller.owner,
-        }
-        for at, array in self.arranged.items():
-            desk[at] = array.ctypes.data
-        desk[single.CAPACITY] = row.values.size
-        self._arrange_features()
+    def _shorten(self) -> None:
+        """Prepare the pass over a dict, if it is all that there is to do for an example."""
+        if self.dicts is not None and self.labels and self.class_weight is None and self.caller.learns:
+            self.usual, simple = {}, self.dicts.row.simple
+            self.call = self.dicts.row.prepared(False, False)[0] if simple else None
 
-    def _arrange_features(self) -> None:
-        """Fill what depends on the number of features."""
-        desk, w, n_features = self.desk, self.learner.state["w"], self.learner.n_features
-        self.arranged[single.WEIGHTS], desk[single.WEIGHTS], desk[single.N_WEIGHTS] = w, w.ctypes.data, w.size
-        desk[single.WIDTH], desk[single.ALL_NAMED] = n_features, len(self.names.texts) == n_features
-        desk[single.N_TEXTS] = n_features
-        self.usual = {}
+    def _forget_dicts(self) -> None:
+        """Read no dict as before; Ctrl-C may come at any point."""
+        self.call = None
+        self.dicts = None
 
     # -- learning ---------------------------------------------------------------------------------------------
 
@@ -200,9 +172,9 @@ class Lane:
                 args = self.usual.get(y)
             except TypeError:  # a label that is not hashable
                 return None
-            if args is not None and self.read(id(x), False, self.desk) >= 0:
-                row: Any = self.of_dicts
-                return row if self.call(*args) or row.fails() else None
+            dicts: Any = self.dicts
+            if args is not None and dicts.read(id(x), False, dicts.desk) >= 0:
+                return dicts.row if self.call(*args) or dicts.row.fails() else None
         return self._learn(x, y, weight, answers)
 
     def learn_row(self, x: Any, y: Any, predict: bool) -> Any:
@@ -228,16 +200,24 @@ class Lane:
         if row is None:
             if type(x) is not dict or not self.reads_dicts:
                 return None
+            return self._learn_unusual(x, code, weight, answers, before)
+        if self.call is not None and self.dicts is not None:
+            self.usual[y] = self.dicts.row.for_code(code)
+        return row if row.learn(code, weight, answers) else None
+
+    def _learn_unusual(
+        self, x: dict[Any, Any], code: Any, weight: float | None, answers: bool, n_features: int
+    ) -> Row | None:
+        """Learn from a dict that compiled code does not read; n_features: how many there are before."""
+        totals = self.learner.totals
+        seen, learned = totals.seen, False
+        try:
             row = self._unusual(x)
-        elif self.call is not None and self.of_dicts is not None:
-            self.usual[y] = self.of_dicts.for_code(code)
-        if row.learn(code, weight, answers):
-            if row.log is not None:
-                row.keep_log()
-            return row
-        if self.learner.n_features > before:
-            self._shrink(before)
-        return None
+            learned = row.learn(code, weight, answers)
+        finally:  # after an error or Ctrl-C, too
+            if not learned and totals.seen == seen and self.learner.n_features > n_features:
+                self._shrink(n_features)
+        return row if learned else None
 
     def _value(self, y: Any) -> float | None:
         """A value to predict, on the scale of the learner."""
@@ -245,7 +225,7 @@ class Lane:
         return (y - unit.centre) / unit.spread if type(y) in NUMBERS and abs(y) <= LARGEST else None
 
     def _is_weight(self, weight: Any) -> bool:
-        return type(weight) in NUMBERS and 0.0 <= weight < math.inf and takes_weights(self.learner.rule)
+        return type(weight) in NUMBERS and 0.0 <= weight <= LARGEST and takes_weights(self.learner.rule)
 
     def _unusual(self, x: dict[Any, Any]) -> Row:
         """The row of a dict that compiled code does not read; makes room for new features.
@@ -262,26 +242,24 @@ class Lane:
 
     def _grow(self, new: list[str]) -> None:
         """Make room for features with these names."""
-        before = self.learner.n_features
+        before, dicts = self.learner.n_features, self.dicts
+        self._forget_dicts()
         self.learner.widen(before + len(new))
         self.names.add(new, before)
         self.dense = {}
         for row in self.sparse.values():
             row.refresh()
-        if self.of_dicts is not None and before + len(new) <= self.texts.size:
-            self.texts[before : before + len(new)] = list(map(id, new))
-            self._arrange_features()
-        else:
-            self._forget_dicts()
+        if dicts is not None and dicts.widen(new):
+            self.dicts = dicts
+            self._shorten()
         self.caller.resized(before + len(new), self.names)
 
     def _shrink(self, n_features: int) -> None:
-        """Undo `_grow`."""
-        texts = self.names.texts
-        self.names.drop([texts[j] for j in range(n_features, self.learner.n_features)])
-        self.learner.resize(n_features)
-        self.dense, self.sparse = {}, {}
+        """Undo `_grow`, or the part of it that Ctrl-C left."""
         self._forget_dicts()
+        self.dense, self.sparse = {}, {}
+        self.names.cut(n_features)
+        self.learner.resize(n_features)
         self.caller.resized(n_features, self.names)
 
     # -- predicting -------------------------------------------------------------------------------------------

@@ -18,7 +18,9 @@ class Names:
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self.texts = dict(enumerate(texts))  # the name of each feature that has one, by number
+        # The name of each feature that has one, by number, in rising order. Compiled code compares them with others: no
+        # method of a subclass may be called then.
+        self.texts = dict(enumerate(map(str.__str__, texts)))
         self.numbers: dict[Any, int] = {}  # of names; also of keys that are not text, such as 7 for "7"
         for j, text in self.texts.items():
             self.numbers.setdefault(text, j)
@@ -29,6 +31,8 @@ class Names:
         found = self.numbers.get(key)
         if found is None and type(key) is int:
             found = self.numbers.get(str(key))
+        if found is not None and found >= n_features:  # Ctrl-C came before the model had it
+            return None
         if found is None and type(key) is str and key[:1] == "x" and key[1:].isdecimal():
             number = int(key[1:]) if len(key) < 12 else n_features
             if number < n_features and number not in self.texts and key == f"x{number}":
@@ -42,14 +46,17 @@ class Names:
 
     def add(self, texts: list[str], n_features: int) -> None:
         """Give these names, which are new, the numbers from `n_features` on."""
+        self.cut(n_features)
         for j, text in enumerate(texts, n_features):
             self.texts[j], self.numbers[text] = text, j
 
-    def drop(self, texts: list[str]) -> None:
-        """Forget names, which were added last."""
-        for text in texts:
-            self.texts.pop(self.numbers.pop(text))
-        self.categories.clear()
+    def cut(self, n_features: int) -> None:
+        """Forget the names of all features from `n_features` on. They are those that were added last."""
+        while self.texts and (j := next(reversed(self.texts))) >= n_features:
+            if self.numbers.get(self.texts[j]) == j:
+                del self.numbers[self.texts[j]]
+            del self.texts[j]  # last: after Ctrl-C, the next call goes on
+            self.categories.clear()
 
     def listed(self, n_features: int) -> list[str]:
         """The names of all features."""

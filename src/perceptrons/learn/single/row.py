@@ -6,12 +6,15 @@ calls is set up once.
 
 from __future__ import annotations
 
+import operator
+from collections import deque
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from perceptrons import rules
-from perceptrons.core.counters import LOGGED, OVERFLOW
+from perceptrons.core.counters import LOGGED, OVERFLOW, SEEN
 from perceptrons.core.jit.bound import bound
 from perceptrons.core.linear import passes
 from perceptrons.core.rows import GOOD, survey
@@ -20,6 +23,7 @@ from perceptrons.core.scaling import move_statistics, rescale, standardize
 from perceptrons.core.spaces import scratch
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.readouts import about_rows
 from perceptrons.learn.scale import running
 from perceptrons.learn.state import Floats
 from perceptrons.learn.targets import Targets
@@ -75,8 +79,8 @@ class Row:
 
     def refresh(self) -> None:
         """Take over the arrays of the learner, which may have grown."""
-        self.course = self.learner.state.course.array
         state = self.learner.state
+        self.course, self.totals = state.course.array, state.totals.array
         measured = self.sq_norm if self.scaling is None else self.raw_sq_norm
         self.measured = *self.arrays, self.learner.n_features, measured
         self.scored = *self.scaled, self.learner.bias, state["w"], self.out, self.scores
@@ -117,31 +121,55 @@ class Row:
         self.codes[0] = code
         if weight is not None:
             self.weight[0] = weight
-        if self.online:
-            if weight == 0.0:
-                return True
-            self.move(*self.arrays[1:], False, *self.statistics)
-            if self.standardize(*self.observed) < 1:  # a variance overflows
-                return self.fails()
-        else:
-            self.to_scale()
+        before = self.mistakes[0]
         self.mistakes[0] = self.course[LOGGED] = 0.0  # a pass over a batch may have left lines in its own log
-        return bool(call(*args)) or self.fails()
+        learned = bool(call(*args)) if self.simple else self._observe_and_learn(call, args, weight)
+        if not learned:
+            self.mistakes[0] = before
+            self.fails()
+        return learned
+
+    def _observe_and_learn(self, call: Any, args: tuple[Any, ...], weight: float | None) -> bool:
+        """Put the row on the scale of the learner, if it has one; call the pass; keep its log.
+
+        Ctrl-C is raised when a compiled call returns. What was done then is finished or undone.
+        """
+        observes = self.online and weight != 0.0
+        if not observes:
+            self.to_scale()
+        else:
+            self.move(*self.arrays[1:], False, *self.statistics)
+        n_observed, seen, learned = self.n_observed[0] if observes else 0.0, self.totals[SEEN], False
+        try:
+            if not observes or self.standardize(*self.observed) == 1:  # otherwise a variance overflows
+                learned = bool(call(*args))
+        finally:
+            if self.log is not None:
+                self.keep_log()
+            if observes and not learned and self.totals[SEEN] == seen:
+                self.n_observed[0] = n_observed
+                self.move(*self.arrays[1:], True, *self.statistics)
+        return learned
 
     def fails(self) -> bool:
-        """Called after a pass that did not learn; undoes what was done before it."""
+        """Called after a pass that did not learn: the next one may."""
         self.course[OVERFLOW] = 0.0
-        if self.online:
-            self.n_observed[0] -= 1.0
-            self.move(*self.arrays[1:], True, *self.statistics)
         return False
 
     def keep_log(self) -> None:
         """Called after a pass of a readout that logs updates."""
+        try:
+            self._keep_log()
+        except KeyboardInterrupt:
+            self._keep_log()
+            raise
+
+    def _keep_log(self) -> None:
         if self.log is not None and self.course[LOGGED]:
-            self.course[LOGGED] = 0.0
-            self.learner.readout.add(self.rows(), self.log.copy())
-            self.learner.readout.seal()
+            steps = about_rows(self.rows(), self.log)
+            # No line of Python runs in between, so that Ctrl-C never leaves half a change.
+            work = partial(self.learner.readout.sealed.extend, steps), partial(self.course.__setitem__, LOGGED, 0.0)
+            deque(map(operator.call, work), maxlen=0)
 
     def prepared(self, weighted: bool, answers: bool) -> Any:
         """A compiled pass over the row, and its arguments."""
