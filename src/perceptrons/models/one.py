@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from perceptrons.learn.single.example import Example
-from perceptrons.learn.single.lane import Caller, Lane, lane_for
+from perceptrons.learn.single.lane import Caller, Lane, fits, lane_for
 from perceptrons.learn.single.names import Names
 from perceptrons.models.examples import at_row, check_dict, dicts_of, example_of, examples_of, names_of
 from perceptrons.models.guard import Guard, reading
@@ -166,7 +166,8 @@ def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
     class_weight = known.get("class_weight")
     if isinstance(class_weight, str):
         return None
-    caller = Caller(model._known(), partial(names_of, model), resized, model._guard.thread, class_weight, learns=learns)
+    zeros, names = "encoding_" not in known, partial(names_of, model)
+    caller = Caller(model._known(), names, resized, model._guard.thread, class_weight, zeros, learns)
     lane = lane_for(model._learner, caller)
     if lane is not None and learns:
         lane.mistakes[0] = known.pop("mistakes_")[0]
@@ -279,7 +280,7 @@ def predict_many(model: Any, X: Any) -> Any:
     if not hasattr(model, "_learner"):
         return np.full(len(dicts), None)
     lane = guard.lane or _predicting_lane(model, guard)
-    if dicts and (lane is None or model._learner.readout.by_vote):
+    if dicts and (lane is None or not lane.reads_dicts or model._learner.readout.by_vote):
         return _predict_rows(model, dicts)
 
     def one_by_one() -> Any:
@@ -303,7 +304,9 @@ def _predict_rows(model: Any, dicts: list[Any]) -> Any:
 
 
 def _predicting_lane(model: Supervised, guard: Guard) -> Lane | None:
-    """Make the short way for a model that has not learned from single examples."""
+    """Make the short way for a model that has not learned from single examples; None if it has none."""
+    if not fits(model._learner):
+        return None
 
     def make() -> Lane | None:
         lane: Lane | None = guard.lane or lane_of(model, learns=False)

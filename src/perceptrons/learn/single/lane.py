@@ -38,6 +38,7 @@ class Caller(NamedTuple):
     resized: Callable[[int, Names], None]  # called with the new number of features
     owner: Ints  # an array whose entry is the number of the thread that owns the model, 0 for none
     class_weight: dict[Any, float] | None = None
+    zeros: bool = True  # whether features that a dict does not have are 0; otherwise they are missing
     learns: bool = True  # otherwise it only predicts
 
 
@@ -58,7 +59,11 @@ class Lane:
         # The pass over a dict, and its arguments by label, if there is nothing else to do for an example.
         self.call: Any = None
         self.usual: dict[Any, tuple[Any, ...]] = {}
-        unscaled = learner.shape.key != "scale" and not learner.scales_online
+        scaling = learner.scaling
+        # With these, a feature that is 0 has another value on the scale of the learner, so it must not be left out.
+        centred = scaling is not None and not learner.scales_online and bool(scaling.centre.any())
+        self.reads_pairs, self.reads_dicts = not centred, not (centred and caller.zeros)
+        unscaled = learner.shape.key != "scale" and scaling is None
         self.plain = learner.readout.name == "last" and unscaled and learner.n_classes == 2
 
     @cached_property
@@ -71,13 +76,13 @@ class Lane:
         """The row of an example, measured; None if it is unusual. skips: whether unknown features are left out."""
         kind = type(x)
         if kind is dict:
-            return self._from_dict(x, skips)
+            return self._from_dict(x, skips) if self.reads_dicts else None
         if kind is np.ndarray:
             row = self.dense.get(x.dtype) or self._dense(x.dtype)
             if row is None or x.shape != row.values.shape:
                 return None
             row.values[:] = x
-        elif kind is tuple and len(x) == 2 and type(x[0]) is np.ndarray is type(x[1]):
+        elif kind is tuple and len(x) == 2 and type(x[0]) is np.ndarray is type(x[1]) and self.reads_pairs:
             row = self._from_pair(x[0], x[1], skips)
         else:
             return None
@@ -221,7 +226,7 @@ class Lane:
         before = self.learner.n_features
         row = self.row_of(x, False)
         if row is None:
-            if type(x) is not dict:
+            if type(x) is not dict or not self.reads_dicts:
                 return None
             row = self._unusual(x)
         elif self.call is not None and self.of_dicts is not None:
@@ -315,11 +320,16 @@ class Lane:
         return None
 
 
+def fits(learner: Any) -> bool:
+    """Whether there is a short way for this learner, unless its weights are huge."""
+    if not isinstance(learner, LinearLearner) or learner.n_classes < 2 or learner.burn_in > 0:
+        return False
+    return learner.scaling is None or learner.scaling.rarity is None
+
+
 def lane_for(learner: Any, caller: Caller) -> Lane | None:
     """The short way for this learner; None if it has none."""
-    if not isinstance(learner, LinearLearner) or learner.n_classes < 2 or learner.burn_in > 0:
-        return None
-    if learner.scaling is not None and not learner.scales_online:
+    if not fits(learner):
         return None
     arrays = [learner.state[name] for name in ("w", "kept") if name in learner.state]
     return Lane(learner, caller) if all(float(np.abs(array).max()) <= LARGEST for array in arrays) else None
