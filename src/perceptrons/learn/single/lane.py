@@ -63,8 +63,8 @@ class Lane:
         # With these, a feature that is 0 has another value on the scale of the learner, so it must not be left out.
         centred = scaling is not None and not learner.scales_online and bool(scaling.centre.any())
         self.reads_pairs, self.reads_dicts = not centred, not (centred and caller.zeros)
-        unscaled = learner.shape.key != "scale" and scaling is None
-        self.plain = learner.readout.name == "last" and unscaled and learner.n_classes == 2
+        # Whether the array w and a row give the score that decides between two classes.
+        self.plain = learner.readout.name == "last" and learner.shape.key != "scale" and len(self.labels) == 2
 
     @cached_property
     def names(self) -> Names:
@@ -156,7 +156,7 @@ class Lane:
         self.of_dicts = row
         self._arrange()
         self.read = bound(single.read_dict, 0, False, self.desk)
-        if self.plain and self.labels:
+        if self.plain and self.learner.scaling is None:
             self.score = bound(single.score_dict, 0, self.desk)
         if self.labels and self.class_weight is None and row.simple and self.caller.learns:
             self.call = row.prepared(False, False)[0]
@@ -301,10 +301,12 @@ class Lane:
 
     def predict(self, x: Any) -> Any:
         """The label of an example; None if it was left to the caller."""
-        if self.plain and self.labels:
+        if self.plain:
             row = self.row_of(x, True)
-            score = math.nan if row is None else float(row.score(self.learner.state["w"])[0, 0])
-            return self.label_of(score)
+            if row is None:
+                return None
+            row.to_scale()
+            return self.label_of(row.score(self.learner.state["w"]).item())
         scores = self.scores(x)
         if scores is None:
             return None
