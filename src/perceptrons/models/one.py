@@ -270,7 +270,8 @@ def predict_many(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> from perceptrons import Perceptron
-    >>> model = Perceptron().learn_many([{"free": 2, "from": "bank"}, {"lunch": 1, "from": "Eva"}], ["spam", "ham"])
+    >>> mails, labels = [{"free": 2, "from": "bank"}, {"lunch": 1, "from": "Eva"}], ["spam", "ham"]
+    >>> model = Perceptron().learn_many(mails, labels, classes=["ham", "spam"])
     >>> model.predict_many([{"lunch": 2, "from": "Adam"}, {"from": "bank"}]).tolist()
     ['ham', 'spam']
     """
