@@ -50,6 +50,7 @@ EXAMPLES = {
         "x must be one example.* got tuple. For several dicts, use learn_many",
     ),
     "a data frame": (pd.DataFrame({"a": [1.0]}), "x must be one example.* got DataFrame. .*learn_many"),
+    "a sparse matrix that is a dict": (sp.dok_matrix(np.eye(3)), "x must be one example.* dok_matrix. Of a sparse"),
     "a sparse matrix": (sp.csr_matrix(np.eye(3)), r"x must be one example.* csr_matrix. .*\(x.indices, x.data\)"),
     "a complex row": (np.array([1j, 0, 0]), "[Cc]omplex"),
     "two rows": (np.ones((1, 3)), r"x must be one example.* got shape \(1, 3\)"),

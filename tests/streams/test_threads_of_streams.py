@@ -58,6 +58,7 @@ def test_one_model_in_three_threads(case):
         while not done.is_set():
             guess, score = model.predict_one({"n0": 1.0, "n2": -1.0}), model.score_one({"n0": 1.0})
             assert score is not None
+            assert len(set(model.predict_many([{"n0": 1.0}] * 5).tolist())) == 1  # by one hypothesis
             if guess is None:
                 continue
             assert np.isfinite(guess) if n_classes is None else guess in model.classes_
@@ -126,3 +127,15 @@ def test_single_calls_and_batches_of_one_model():
 
     all_at_once(singles, batches, guesses)
     assert model.n_seen_ == 302
+
+
+@pytest.mark.parametrize("make", [Perceptron, lambda: KernelPerceptron(budget=5)])
+def test_several_threads_predict_many_while_one_learns(make):
+    """None waits for another forever."""
+    stream = growing(1, 100, 10, 2, forms=("dict",))
+    model, asked = one_by_one(make(), stream), [each.x for each in stream[:20]]
+    before = model.n_seen_
+    work = [lambda: [model.predict_many(asked).tolist() for _ in range(20)] for _ in range(3)]
+    all_at_once(lambda: one_by_one(model, stream), *work)
+    assert model.n_seen_ == before + 100
+    assert model.predict_many(asked).tolist() == [model.predict_one(x) for x in asked]

@@ -52,7 +52,7 @@ def example_of(model: Supervised, x: Any, *, grows: bool) -> tuple[Example, Name
     n_features = n_features_of(model)
     if not isinstance(x, Mapping) and hasattr(x, "to_dict") and hasattr(x, "index") and not hasattr(x, "columns"):
         x = x.to_dict()  # a row of a data frame
-    if isinstance(x, Mapping):
+    if isinstance(x, Mapping) and not hasattr(x, "tocsr"):  # as a sparse matrix in DOK format has
         names = names_of(model)
         return from_dict(x, names, n_features, grows=grows), names
     if is_pair(x):

@@ -286,7 +286,8 @@ def predict_many(model: Any, X: Any) -> Any:
     Examples
     --------
     >>> from perceptrons import Perceptron
-    >>> model = Perceptron().learn_many([{"free": 2, "from": "bank"}, {"lunch": 1, "from": "Eva"}], ["spam", "ham"])
+    >>> mails, labels = [{"free": 2, "from": "bank"}, {"lunch": 1, "from": "Eva"}], ["spam", "ham"]
+    >>> model = Perceptron().learn_many(mails, labels, classes=["ham", "spam"])
     >>> model.predict_many([{"lunch": 2, "from": "Adam"}, {"from": "bank"}]).tolist()
     ['ham', 'spam']
     """
@@ -296,7 +297,7 @@ def predict_many(model: Any, X: Any) -> Any:
     if not hasattr(model, "_learner"):
         return np.full(len(dicts), None)
     lane = guard.lane or _predicting_lane(model, guard)
-    if dicts and (lane is None or model._learner.readout.by_vote):
+    if dicts and (lane is None or not lane.reads_dicts or model._learner.readout.by_vote):
         return _predict_rows(model, dicts)
 
     def one_by_one() -> Any:
@@ -320,7 +321,9 @@ def _predict_rows(model: Any, dicts: list[Any]) -> Any:
 
 
 def _predicting_lane(model: Supervised, guard: Guard) -> Lane | None:
-    """Make the short way for a model that has not learned from single examples."""
+    """Make the short way for a model that has not learned from single examples; None if it has none."""
+    if not fits(model._learner):
+        return None
 
     def make() -> Lane | None:
         lane: Lane | None = guard.lane or lane_of(model, learns=False)

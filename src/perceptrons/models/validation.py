@@ -43,7 +43,8 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
     """
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(f"Input {input_name} is a masked array, whose mask is not read: impute masked values first.")
-    if isinstance(X, Mapping) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+    first = X[0] if isinstance(X, list | tuple) and X else X
+    if isinstance(first, Mapping) and not sp.issparse(first):  # a sparse matrix in DOK format is a dict, too
         raise ValueError(
             f"Input {input_name} must be rows of numbers, got {'a dict' if isinstance(X, Mapping) else 'dicts'}. To "
             "learn from dicts, use learn_many, or learn_one for a single one; to predict, use predict_many or "

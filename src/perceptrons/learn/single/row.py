@@ -64,6 +64,8 @@ class Row:
         self.out = np.empty((1, self.scores.size))
         self.codes = targets.encode(targets.decode(targets.room(1)))
         self.order, self.answers, self.weight = np.zeros((1, 1), dtype=np.uint32), targets.room(1), np.ones(1)
+        settings = learner.eta, learner.bias, learner.tie_positive, 0.0, learner.epsilon or 0.0
+        self.how = How(rules.compiled(learner.rule), learner.readout.marker, *settings)
         self.log = learner.readout.room(None, 1)  # of updates, for readouts that keep one
         self.passes: dict[tuple[bool, bool], Any] = {}  # compiled passes, by whether there are weights and answers
         self.simple = self.log is None and self.scaling is None  # whether a pass is all that there is to do
@@ -185,12 +187,10 @@ class Row:
         learner, state = self.learner, self.learner.state
         learner.shape.owns(state, True)
         kept = state.get("kept") if self.log is None else self.log
-        settings = learner.eta, learner.bias, learner.tie_positive, 0.0, learner.epsilon or 0.0
-        how = How(rules.compiled(learner.rule), learner.readout.marker, *settings)
         weight = self.weight if weighted else None
         shape = state.get(learner.shape.key or ""), learner.shape.room(state)
         counters = state.totals.array, self.course, self.mistakes, self.answers if answers else None
-        return self.codes, weight, self.sq_norm, self.order, how, state["w"], kept, *shape, *counters, self.scores
+        return self.codes, weight, self.sq_norm, self.order, self.how, state["w"], kept, *shape, *counters, self.scores
 
     def for_code(self, code: Any) -> tuple[Any, ...]:
         """The arguments of a pass without weights and answers for an example of this class."""
