@@ -46,7 +46,7 @@ class Mistakes:
         counted = vars(model).get("_mistakes")
         if counted is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute 'mistakes_'")
-        return counted.astype(np.int64)
+        return counted[:1].astype(np.int64)
 
 
 def names_of(model: Supervised) -> Names:

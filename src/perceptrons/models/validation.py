@@ -149,7 +149,10 @@ def sample_weights(sample_weight: Any, rows: Rows) -> npt.NDArray[np.float64] | 
     """One weight per row; None if none were given."""
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        given = np.asarray(sample_weight, dtype=np.float64)
+    except OverflowError:  # a large int
+        raise ValueError("sample_weight must be >= 0 and finite, got a number that is too large for float64") from None
     if given.shape not in ((), (len(rows),)):
         raise ValueError(f"sample_weight.shape == {given.shape}, expected {(len(rows),)}!")
     weight = np.ones(len(rows)) * given

@@ -46,7 +46,7 @@ class Lane:
 
     def __init__(self, learner: LinearLearner, caller: Caller) -> None:
         self.learner, self.caller, self.targets = learner, caller, caller.targets
-        self.mistakes = np.zeros(1)  # of the last example
+        self.mistakes = np.zeros(2)  # of the last example, and of the one before a dict
         self.labels: list[Any] = self.targets.classes.tolist()
         self.codes = {label: code for code, label in enumerate(self.labels)}
         self.class_weight = None if caller.class_weight is None else dict(caller.class_weight)
@@ -127,6 +127,8 @@ class Lane:
         if row is None:
             return None
         found = self.read(id(x), skips, self.desk)
+        if not skips and found >= 0:
+            self.mistakes[0] = self.mistakes[1]  # `Row.learn` counts for itself
         if found == single.CROWDED:
             self._forget_dicts()
             return self._from_dict(x, skips)
@@ -143,23 +145,24 @@ class Lane:
         if not single.usable():
             return
         names, n_features = self.names, self.learner.n_features
+        names.cut(n_features)  # what Ctrl-C may have left
         row = self._sparse(np.dtype(np.float64), n_entries)
         self.texts = np.zeros(int(1.5 * n_features) + 1, dtype=np.int64)
         for j, text in names.texts.items():
             self.texts[j] = id(text)
-        self.desk = single.new_desk(names.numbers, names.categories)
-        self.of_dicts = row
-        self._arrange()
-        self.read = bound(single.read_dict, 0, False, self.desk)
-        if self.plain and self.labels:
-            self.score = bound(single.score_dict, 0, self.desk)
-        if self.labels and self.class_weight is None and row.simple and self.caller.learns:
-            self.call = row.prepared(False, False)[0]
+        desk = single.new_desk(names.numbers, names.categories)
+        self.read = bound(single.read_dict, 0, False, desk)
+        self._score = bound(single.score_dict, 0, desk) if self.plain and self.labels else None
+        self._arrange(row, desk)
 
-    def _arrange(self) -> None:
-        """Fill the desk, for the features that there are now."""
-        row, desk, w = self.of_dicts, self.desk, self.learner.state["w"]
-        assert row is not None and row.indices is not None and row.indptr is not None
+    def _arrange(self, row: Row, desk: Ints) -> None:
+        """Fill the desk, for the features that there are now, and let it be used.
+
+        Compiled code follows its addresses. So nothing uses a desk before it is filled, even if Ctrl-C or another
+        thread comes in between: `_forget_dicts` must have been called before.
+        """
+        assert self.of_dicts is None and row.indices is not None and row.indptr is not None
+        w = self.learner.state["w"]
         self.arranged = {  # which keeps the arrays alive
             single.TEXTS: self.texts,
             single.VALUES: row.values,
@@ -176,7 +179,9 @@ class Lane:
         n_features, n_named = self.learner.n_features, len(self.names.texts)
         desk[single.WIDTH], desk[single.ALL_NAMED] = n_features, n_named == n_features
         desk[single.CAPACITY], desk[single.N_TEXTS], desk[single.N_WEIGHTS] = row.values.size, n_features, w.size
-        self.usual = {}
+        self.usual, self.desk, self.of_dicts, self.score = {}, desk, row, self._score
+        if self.labels and self.class_weight is None and row.simple and self.caller.learns:
+            self.call = row.prepared(False, False)[0]
 
     # -- learning ---------------------------------------------------------------------------------------------
 
@@ -191,8 +196,11 @@ class Lane:
             except TypeError:  # a label that is not hashable
                 return None
             if args is not None and self.read(id(x), False, self.desk) >= 0:
-                row: Any = self.of_dicts
-                return row if self.call(*args) or row.fails() else None
+                if not self.call(*args):
+                    self.mistakes[0] = self.mistakes[1]
+                    self.of_dicts.fails()  # type: ignore[union-attr]
+                    return None
+                return self.of_dicts
         return self._learn(x, y, weight, answers)
 
     def learn_row(self, x: Any, y: Any, predict: bool) -> Any:
@@ -259,17 +267,16 @@ class Lane:
 
     def _grow(self, new: list[str]) -> None:
         """Make room for features with these names."""
-        before = self.learner.n_features
+        before, of_dicts = self.learner.n_features, self.of_dicts
+        self._forget_dicts()
         self.learner.widen(before + len(new))
         self.names.add(new, before)
         self.dense = {}
         for row in self.sparse.values():
             row.refresh()
-        if self.of_dicts is not None and before + len(new) <= self.texts.size:
+        if of_dicts is not None and before + len(new) <= self.texts.size:
             self.texts[before : before + len(new)] = list(map(id, new))
-            self._arrange()
-        else:
-            self._forget_dicts()
+            self._arrange(of_dicts, self.desk)
         self.caller.resized(before + len(new), self.names)
 
     def _shrink(self, n_features: int) -> None:
