@@ -4,7 +4,9 @@ import re
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from stream_cases import assert_equal_bits, everything
 
 from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, PassiveAggressiveRegressor, Perceptron
@@ -17,11 +19,11 @@ EXAMPLES = {
     "NaN of a new feature": ({"late": NAN}, "the feature 'late' of x is NaN"),
     "NaN of a decimal": ({"late": Decimal("nan")}, "the feature 'late' of x"),
     "None": ({"late": 1.0, "b": None}, "the feature 'b' of x must be a number or text, got None"),
-    "a list": ({"late": [1.0]}, "the feature 'late' of x must be a number or text"),
+    "a list": ({"late": [1.0]}, "the feature 'late' of x must be a number or text.* Flatten it: .*'late.0'"),
     "bytes": ({"late": b"1.0"}, "the feature 'late' of x must be a number or text"),
     "complex": ({"late": 1 + 2j}, "the feature 'late' of x must be a number or text"),
     "an array": ({"late": np.ones(1)}, "the feature 'late' of x must be a number or text"),
-    "a dict": ({"late": {}}, "the feature 'late' of x must be a number or text"),
+    "a dict": ({"late": {"b": 1}}, "the feature 'late' of x must be a number or text.* Flatten it: .*'late.b'"),
     "a key that is a tuple": ({("late", 1.5): 1.0}, "names of features must be text"),
     "a key that is None": ({None: 1.0}, "names of features must be text"),
     "a key that is a number": ({1.5: 1.0}, "names of features must be text"),
@@ -35,16 +37,24 @@ EXAMPLES = {
     "a row with NaN": ([1.0, NAN, 2.0], "NaN"),
     "a row with infinity": (np.array([1.0, INF, 2.0]), "infinity"),
     "a row with None": ([1.0, None, 2.0], "."),
-    "a row of text": (["a", "b", "c"], "."),
-    "a text": ("abc", "x must be one example|features"),
-    "a number": (3.0, "x must be one example"),
-    "nothing": (None, "x must be one example"),
-    "a row of bytes": (b"abc", "x must be one example|features"),
-    "a set": ({1.0, 2.0, 3.0}, "x must be one example"),
+    "a row of text": (["a", "b", "c"], "x must be one example.* got text: .* Give categories names"),
+    "a text": ("abc", r"x must be one example.* got str. .*Counter\("),
+    "a number": (3.0, "x must be one example.* got float. .*give it a name"),
+    "nothing": (None, "x must be one example.* got NoneType"),
+    "bytes instead of an example": (b"abc", "x must be one example.* got bytes"),
+    "a set": ({1.0, 2.0, 3.0}, r"x must be one example.* got set. .*dict.fromkeys\(x, 1\)"),
+    "a generator": (iter([1.0, 2.0, 3.0]), r"x must be one example.* got list_iterator. Pass dict\(x\)"),
+    "a list of dicts": ([{"a": 1.0}], "x must be one example.* got list. For several dicts, use learn_many"),
+    "a pair of dicts": (
+        ({"a": 1.0}, {"b": 1.0}),
+        "x must be one example.* got tuple. For several dicts, use learn_many",
+    ),
+    "a data frame": (pd.DataFrame({"a": [1.0]}), "x must be one example.* got DataFrame. .*learn_many"),
+    "a sparse matrix": (sp.csr_matrix(np.eye(3)), r"x must be one example.* csr_matrix. .*\(x.indices, x.data\)"),
     "a complex row": (np.array([1j, 0, 0]), "[Cc]omplex"),
     "two rows": (np.ones((1, 3)), r"x must be one example.* got shape \(1, 3\)"),
     "nested lists": ([[1.0, 2.0, 3.0]], "x must be one example"),
-    "a ragged row": ([1.0, [2.0, 3.0], 4.0], "."),
+    "a ragged row": ([1.0, [2.0, 3.0], 4.0], "x must be one example.* different lengths"),
     "too short a row": ([1.0, 2.0], "x has 2 features, but .* is expecting 3 features as input"),
     "too wide a row": (np.ones(4), "x has 4 features, but .* is expecting 3 features as input"),
     "an empty row": ([], "x has 0 features, but .* is expecting 3 features as input"),
@@ -121,6 +131,19 @@ def test_examples_in_prediction(bad):
     assert everything(model) == before
 
 
+def test_missing_values_of_unknown_features_in_prediction():
+    """None and NaN alike: the feature is ignored, whatever its value would be. Of known features, both are errors."""
+    for make in (Perceptron, lambda: Perceptron(readout="averaged"), lambda: KernelPerceptron(budget=3)):
+        model = trained(make())
+        for missing in (None, NAN):
+            assert model.predict_one({"a": 3.0, "late": missing}) == model.predict_one({"a": 3.0})
+            assert model.score_one({"late": missing, "a": 3.0}) == model.score_one({"a": 3.0})
+            assert model.predict_many([{"a": 3.0, "late": missing}]) == model.predict_many([{"a": 3.0}])
+            for call in (model.predict_one, model.score_one, lambda x, m=model: m.learn_one(x, "no")):
+                with pytest.raises(ValueError, match="'a' of x"):
+                    call({"a": missing})
+
+
 LABELS = {
     "a list": [1, 2],
     "a dict": {},
@@ -144,6 +167,29 @@ def test_labels(make, bad):
     after = everything(model) if not isinstance(model, KernelPerceptron) else model.dual_coef_.tolist()
     assert after == before
     assert "late" not in list(model.feature_names_in_)
+
+
+@pytest.mark.parametrize("y", [["no"], ("no", "yes"), np.array(["no"]), pd.Series(["no"]), {}, None], ids=repr)
+def test_labels_that_are_not_one(y):
+    for model in (trained(Perceptron()), Perceptron(), KernelPerceptron(budget=3)):
+        with pytest.raises(ValueError, match=f"y must be one label, got {'None' if y is None else type(y).__name__}"):
+            model.learn_one({"a": 1.0}, y)
+    with pytest.raises(ValueError, match="y must be one number"):
+        trained(PassiveAggressiveRegressor()).learn_one({"a": 1.0}, y)
+    assert trained(Perceptron()).learn_one({"a": 1.0}, np.array("no")).n_seen_ == 4  # one label all the same
+
+
+@pytest.mark.parametrize("X", [[{"a": 1.0}], ({"a": 1.0}, {"b": 1.0}), {"a": 1.0}], ids=repr)
+def test_dicts_instead_of_arrays(X):
+    for model in (trained(Perceptron()), trained(KernelPerceptron(budget=3)), trained(PassiveAggressiveRegressor())):
+        y = [1.0] * len(X) if isinstance(model, PassiveAggressiveRegressor) else ["no"] * len(X)
+        for call in (
+            lambda m=model, y=y: m.fit(X, y),
+            lambda m=model, y=y: m.partial_fit(X, y),
+            lambda m=model: m.predict(X),
+        ):
+            with pytest.raises(ValueError, match=r"(?s)got (a dict|dicts)\. .*learn_many.*learn_one.*predict_many"):
+                call()
 
 
 def test_text_for_a_model_of_numbers():

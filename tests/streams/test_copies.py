@@ -4,14 +4,12 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from stream_cases import CASES, FULL, Example, assert_equal_bits, csr, everything, growing, one_by_one, same_width
 
 from perceptrons import KernelPerceptron, Perceptron, load, save
-
-# Files do not tell whether names came with dicts or with a data frame, and scikit-learn warns of arrays for the latter.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 
 
 def by_file(model, folder):
@@ -67,6 +65,38 @@ def test_shallow_copies():
     score = model.score_one({"a": 1.0})
     copied = copy.copy(model)
     assert copied.score_one({"a": 1.0}) == score and copied.feature_names_in_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_arrays_after_names(way, tmp_path):
+    """scikit-learn asks for names if they came with a data frame, and not if they came with dicts."""
+    frame = pd.DataFrame({"a": [1.0, -1.0], "b": [0.0, 2.0]})
+    of_frame = Perceptron().partial_fit(frame, ["no", "yes"])
+    of_frame.predict_one({"a": 1.0})
+    for model in (of_frame, WAYS[way](of_frame, tmp_path)):
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            model.predict([[1.0, 2.0]])
+        assert model.feature_names_in_.tolist() == ["a", "b"] and "_names" not in vars(model)
+    again = WAYS[way](of_frame.learn_one({"b": 3.0}, "no"), tmp_path)
+    of_dicts = Perceptron().learn_many(frame.to_dict("records"), ["no", "yes"])
+    for model in (again, of_dicts, WAYS[way](of_dicts, tmp_path)):  # warnings are errors
+        assert model.predict([[1.0, 2.0]]).shape == (1,)
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+        assert model.predict(frame).shape == (2,)
+
+
+@pytest.mark.parametrize("make", [Perceptron, lambda: Perceptron(readout="averaged")])
+def test_shallow_copies_share_what_they_learn(make):
+    """Also names that are new to one of them."""
+    model = make().learn_one({"a": 1.0}, "no").learn_one({"b": 1.0}, "yes")
+    other = copy.copy(model)
+    model.learn_one({"c": 1.0, "d": 2.0}, "no")
+    for x in ({"c": 1.0}, {"d": -1.0, "a": 3.0}, {"e": 1.0}):
+        assert other.score_one(x) == model.score_one(x) and other.predict_many([x]) == model.predict_many([x])
+        assert other.explain_one(x).score == model.explain_one(x).score
+    other.set_params(eta0=1.0)  # no short way is left
+    assert other.learn_one({"d": 1.0, "e": 1.0}, "yes").n_features_in_ == 5
+    assert model.score_one({"e": 1.0}) == other.score_one({"e": 1.0}) != 0.0
 
 
 def test_clones_have_learned_nothing():

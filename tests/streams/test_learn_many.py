@@ -49,14 +49,18 @@ def test_forms_of_input():
 
 GOOD = [{"a": 1.0, "new": 2.0}, {"b": -1.0}, {"other": "text"}]
 BAD = {
-    "NaN": ([*GOOD, {"a": float("nan")}], list("ABAC"), "'a' of x is NaN"),
+    "NaN": ([*GOOD, {"a": float("nan")}], list("ABAC"), "at row 3: the feature 'a' of x is NaN"),
     "text label": (GOOD, [1, 2, 3], "labels do not match"),
     "a list": ([*GOOD, [1.0, 2.0]], list("ABAB"), "expected dicts, got list at row 3"),
     "None": ([*GOOD, None], list("ABAB"), "expected dicts, got NoneType at row 3"),
     "too few labels": (GOOD, list("AB"), "inconsistent numbers of samples"),
     "no rows": ([], [], "X has no rows"),
     "overflow": ([*GOOD, {"huge": 1e200}], list("ABAB"), "overflows"),
-    "a bad value": ([*GOOD, {"late": None}], list("ABAB"), "'late' of x must be a number or text, got None"),
+    "a bad value": ([*GOOD, {"late": None}], list("ABAB"), "at row 3: the feature 'late' of x must be a number"),
+    "one dict": (GOOD[0], ["A"], "X must be several dicts, or a data frame, got dict: for one, use learn_one"),
+    "text": ("abc", list("ABA"), "X must be several dicts, or a data frame, got str"),
+    "a number": (3.0, ["A"], "X must be several dicts, or a data frame, got float"),
+    "an array": (np.ones((2, 2)), list("AB"), "expected dicts, got ndarray at row 0: use partial_fit"),
 }
 
 
@@ -79,6 +83,15 @@ def test_all_or_none(bad, fitted):
         twin.learn_many([{"a": 1.0}, {"b": 2.0}], ["A", "B"])
     assert_equal_bits(model, twin.learn_many(GOOD, list("ABA")))
     assert list(model.feature_names_in_) == list(twin.feature_names_in_)
+
+
+def test_frames_of_polars():
+    polars = pytest.importorskip("polars", reason="data frames of Polars are for users who have it installed")
+    given = {"age": [41.0, 20.0, 35.0], "job": ["cook", "nurse", "cook"]}
+    frame, y = polars.DataFrame(given), ["a", "b", "a"]
+    model = Perceptron().learn_many(frame, polars.Series(y))
+    assert_equal_bits(model, Perceptron().learn_many(pd.DataFrame(given), y))
+    assert model.predict_many(frame).tolist() == [model.predict_one(x) for x in frame.iter_rows(named=True)]
 
 
 def test_a_generator_that_fails_changes_nothing():

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from stream_cases import assert_equal_bits
 
-from perceptrons import PassiveAggressiveRegressor, Perceptron, load, save
+from perceptrons import KernelPerceptron, PassiveAggressiveRegressor, Perceptron, load, save
+from perceptrons.models.examples import names_of
 
 ODD = [
     "",
@@ -200,3 +201,14 @@ def test_many_new_names_one_by_one():
         model.learn_one({f"name{i}": 1.0, "shared": 0.5}, float(i % 3))
     assert model.n_features_in_ == 3001
     assert model.feature_names_in_[-1] == "name2999" and model.coef_.shape == (3001,)
+
+
+def test_names_of_data_frames_are_read_once():
+    """For models without a short way, too; after another fit, they are read anew."""
+    frame, y = pd.DataFrame({"a": [1.0, -1.0, 0.5], "b": [0.0, 2.0, 1.0]}), ["no", "yes", "no"]
+    for model in (KernelPerceptron(budget=3).partial_fit(frame, y), Perceptron(readout="voted").partial_fit(frame, y)):
+        score, names = model.score_one({"b": 1.0}), names_of(model)
+        assert names_of(model) is names and model.score_one({"b": 1.0}) == score
+        model.fit(frame.rename(columns={"a": "b", "b": "c"}), y)
+        assert names_of(model) is not names
+        assert model.score_one({"c": 1.0, "a": 5.0}) == model.score_one((np.array([1]), np.array([1.0])))

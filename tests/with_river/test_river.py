@@ -121,7 +121,7 @@ def test_weights_of_examples():
     model, estimator = ours.PassiveAggressiveClassifier(), perceptrons.PassiveAggressiveClassifier()
     for i, (x, y) in enumerate(datasets.Phishing().take(100)):
         model.learn_one(x, y, w=0.1 * (1 + i % 3))
-        estimator.learn_one(x, y, 0.1 * (1 + i % 3))
+        estimator.learn_one(x, y, 0.1 * (1 + i % 3), classes=None if i else [False, True])
     assert (model.estimator.coef_ == estimator.coef_).all()
     unweighted = ours.Perceptron(rule="pa")
     unweighted.learn_one({"a": 1.0}, True, w=1)
@@ -163,7 +163,7 @@ def test_parameters_can_change_while_a_model_learns():
             model.mutate({"C": 0.01})
             estimator.set_params(C=0.01)
         model.learn_one(x, y)
-        estimator.learn_one(x, y)
+        estimator.learn_one(x, y, classes=None if i else [False, True])
     assert model.C == model.estimator.C == 0.01
     assert (model.estimator.coef_ == estimator.coef_).all()
     with pytest.raises(ValueError, match="'average' is not a mutable attribute"):
@@ -198,6 +198,23 @@ def test_rules_without_parameters():
         ours.Perceptron(rule=Mine())
 
 
+@pytest.mark.parametrize("first", [True, False, np.True_])
+def test_the_first_truth_value_announces_both_classes(first):
+    """So the first example is learned, as River's models do; of other labels, only those are known that have come."""
+    model, estimator = ours.Perceptron(), perceptrons.Perceptron()
+    model.learn_one({"a": 1.0}, first)
+    estimator.learn_one({"a": 1.0}, bool(first), classes=[False, True])
+    assert model.estimator.classes_.tolist() == [False, True]
+    assert model.score_one({"a": 1.0}) == estimator.score_one({"a": 1.0}) != 0.0
+    frames = pytest.importorskip("pandas")
+    at_once = ours.Perceptron()
+    at_once.learn_many(frames.DataFrame({"a": [1.0]}), frames.Series([first]))
+    assert at_once.score_one({"a": 1.0}) == model.score_one({"a": 1.0})
+    text = ours.Perceptron()
+    text.learn_one({"a": 1.0}, "yes")
+    assert text.estimator.classes_.tolist() == ["yes"] and text.score_one({"a": 1.0}) == 0.0
+
+
 # -- labels and probabilities -----------------------------------------------------------------------------------------
 
 
@@ -216,11 +233,13 @@ def test_labels_come_back_as_they_are(labels):
 @EACH_CLASSIFIER
 def test_shares_of_labels(model):
     """Nothing before the first example, all for the only label known, and then shares that order as scores do."""
-    model = model.clone()
+    text, model = model.clone(), model.clone()
     assert model.predict_proba_one({"a": 1.0}) == {}
+    text.learn_one({"a": 1.0}, "sky")
+    assert text.predict_proba_one({"a": 1.0}) == {"sky": 1.0}
     stream = list(datasets.Phishing().take(100))
     model.learn_one(*stream[0])
-    assert model.predict_proba_one({"a": 1.0}) == {stream[0][1]: 1.0}
+    assert set(model.predict_proba_one({"a": 1.0})) == {False, True}
     for x, y in stream:
         model.learn_one(x, y)
     shares = np.array([model.predict_proba_one(x)[True] for x, _ in stream])

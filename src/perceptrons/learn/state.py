@@ -257,8 +257,10 @@ class State:
                 room, stays = np.empty((int(SPARE * size), *array.shape[1:]), dtype=array.dtype), before
                 _roomy[id(room)] = room
             grown = new.arrays[name] = room[:size]
-            grown[:stays] = array[:stays]
-            grown[before + self.tail : n_rows] = fill
+            if stays:
+                grown[:stays] = array[:stays]
+            if n_rows > before + self.tail:
+                grown[before + self.tail : n_rows] = fill
             grown[n_rows:] = array[before:]
             tails.append((grown[before : before + self.tail], fill))
         return new, tails

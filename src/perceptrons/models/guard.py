@@ -84,6 +84,7 @@ class Guard:
         self.gate = threading.RLock()
         self.stripes = tuple(threading.RLock() for _ in range(STRIPES))
         self.lane: Any = None  # the short way for single examples; None after a change
+        self.names: Any = None  # names of features that did not come with dicts: the array, and what `Names` made of it
         self.owner: _Owner | None = None
         self.thread = np.zeros(1, dtype=np.intp)  # that of the owner, if he has not lost the model; else 0
         self._used = False  # whether a thread that has all locks uses the lane

@@ -1,21 +1,20 @@
-"""One example a call, as River's names are: `learn_one`, `predict_one`, `score_one`, `explain_one`, `learn_many`."""
+"""One example a call, by the names that River uses; `learn_many` and `predict_many` for several dicts."""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
-from perceptrons.data.arrays import Rows
-from perceptrons.learn.single.example import Example, from_dict, from_pair
-from perceptrons.learn.single.lane import Caller, Lane, lane_for
+from perceptrons.learn.single.example import Example
+from perceptrons.learn.single.lane import Caller, Lane, fits, lane_for
 from perceptrons.learn.single.names import Names
-from perceptrons.models import validation
-from perceptrons.models.guard import Guard
+from perceptrons.models.examples import at_row, check_dict, dicts_of, example_of, examples_of, names_of
+from perceptrons.models.guard import Guard, reading
 
 if TYPE_CHECKING:
     from perceptrons.models.supervised import Supervised
@@ -49,80 +48,14 @@ class Mistakes:
         return counted[:1].astype(np.int64)
 
 
-def names_of(model: Supervised) -> Names:
-    """The names of a model's features."""
-    found: Names | None = vars(model).get("_names")
-    if found is not None:
-        return found
-    encoding = getattr(model, "encoding_", None)
-    if encoding is not None and not encoding.named:
-        raise ValueError(
-            "this model was trained on a table whose features have no names of their own, because they are hashed or "
-            "words of texts: it cannot read dicts. Write the examples to a table, and read that with "
-            "source(..., like=model.encoding_)"
-        )
-    return Names(getattr(model, "feature_names_in_", ()))
-
-
-def example_of(model: Supervised, x: Any, *, grows: bool) -> tuple[Example, Names | None]:
-    """One example, not scaled yet; and the names of features, if it has some.
-
-    grows: whether new features make room; otherwise they are left out.
-    """
-    n_features = model.n_features_in_ if hasattr(model, "_learner") else 0
-    if not isinstance(x, Mapping) and hasattr(x, "to_dict") and hasattr(x, "index"):
-        x = x.to_dict()  # a row of a data frame
-    if isinstance(x, Mapping):
-        names = names_of(model)
-        return from_dict(x, names, n_features, grows=grows), names
-    if is_pair(x):
-        return from_pair(x[0], x[1], n_features, grows=grows), None
-    row = np.asarray(x)
-    if row.ndim != 1:
-        raise ValueError(
-            f"x must be one example: a dict, a row of numbers, or a pair (indices, values); got shape {row.shape}. "
-            "For several rows, use partial_fit or predict"
-        )
-    if hasattr(model, "_learner") and len(row) != n_features:
-        name = type(model).__name__
-        raise ValueError(f"x has {len(row)} features, but {name} is expecting {n_features} features as input")
-    nameless = copy.copy(model)  # a row has no names, and needs none
-    nameless.__dict__.pop("feature_names_in_", None)
-    nameless.__dict__.pop("_names", None)
-    rows = validation.features(nameless, row[np.newaxis], reset=not hasattr(model, "_learner"), input_name="x")
-    return Example(rows, []), None
-
-
-def is_pair(x: Any) -> bool:
-    """Whether x is (indices, values)."""
-    return type(x) is tuple and len(x) == 2 and all(hasattr(part, "__len__") for part in x)
-
-
-def examples_of(model: Supervised, X: Any, *, grows: bool) -> tuple[Example, Names]:
-    """Several dicts as rows, not scaled yet, and the names of features; new names get numbers at once."""
-    if hasattr(X, "to_dict") and hasattr(X, "columns"):
-        X = X.to_dict("records")  # of a data frame
-    names, n_features = names_of(model), model.n_features_in_ if hasattr(model, "_learner") else 0
-    found, new = list[Rows](), list[str]()
-    try:
-        for i, x in enumerate(X):
-            if not isinstance(x, Mapping):
-                raise ValueError(f"expected dicts, got {type(x).__name__} at row {i}: use partial_fit for arrays")
-            rows, more = from_dict(x, names, n_features + len(new), grows=grows)
-            names.add(more, n_features + len(new))
-            new += more
-            found.append(rows)
-        if not found:
-            raise ValueError("X has no rows")
-    except BaseException:
-        names.cut(n_features)
-        raise
-    width = n_features + len(new)
-    return Example(Rows.joined([rows.wide(width) for rows in found]), new), names
-
-
 def learn_rows(
-    model: Supervised, example: Example, names: Names | None, y: Any, weight: Any, settings: dict[str, Any]
+    model: Supervised,
+    example: Example,
+    names: Names | None,
+    y: Any,
+    weight: Any,
+    settings: dict[str, Any],
+    classes: Any = None,
 ) -> None:
     """Learn from rows that may have new features, which get the names `example.new`."""
     fresh = copy.copy(model)
@@ -134,13 +67,12 @@ def learn_rows(
             fresh._names = names_of(model)
         fresh.__dict__.pop("feature_names_in_", None)
     rows = example.rows
-    if hasattr(model, "_learner"):
-        rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
-    first = rows.part(0, 1)
     try:
         if names is not None:
             names.add(example.new, rows.n_features - len(example.new))
-        model._learn_rows(settings, fresh, rows, y, None, weight, predict=False, like=first)
+        if hasattr(model, "_learner"):
+            rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
+        model._learn_rows(settings, fresh, rows, y, classes, weight, predict=False, like=rows.part(0, 1))
     finally:  # after an error or Ctrl-C, too
         known = model.__dict__
         if known.get("n_features_in_") != rows.n_features:
@@ -151,7 +83,7 @@ def learn_rows(
                 names.cut(rows.n_features - len(example.new))
 
 
-def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) -> Any:
+def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None, classes: Any = None) -> Any:
     """Learn from one example. A loop of these calls learns the same as `partial_fit` of all rows.
 
     Parameters
@@ -164,6 +96,9 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
         Its class, or in regression its value.
     sample_weight : float, optional
         The weight of the example. It scales the step, or C for PA-I and PA-II.
+    classes : sequence of labels, optional
+        Classes that exist from now on, for classifiers. Without it, classes exist from their first example on, and a
+        model learns nothing before the second class has come. Passing it once, with the first example, is enough.
 
     Returns
     -------
@@ -182,13 +117,15 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None) ->
     except KeyError:
         guard = model._guard
     lane = guard.lane
-    if lane is not None and guard.quickly(lane.learn, x, y, sample_weight) is not None:
+    if classes is None and lane is not None and guard.quickly(lane.learn, x, y, sample_weight) is not None:
         return model
     with guard.learning:
         guard.settle()
-        settings = model._check_learning_once(not hasattr(model, "_learner"))
+        settings = _settings(model, classes)
+        check_label(model, y)
         example, names = example_of(model, x, grows=True)
-        learn_rows(model, example, names, [y], None if sample_weight is None else [sample_weight], settings)
+        weight = None if sample_weight is None else [sample_weight]
+        learn_rows(model, example, names, [y], weight, settings, classes)
         shorten(model, settings)
     return model
 
@@ -200,6 +137,21 @@ def shorten(model: Supervised, settings: dict[str, Any]) -> None:
     same = model._settings() == settings and not model.early_stopping
     if lane is not None and not (same and vars(model).get("class_weight") is lane.caller.class_weight):
         model._guard.lane = None
+
+
+def _settings(model: Supervised, classes: Any) -> dict[str, Any]:
+    """Return the settings of a model; raise an error if it cannot learn with them."""
+    if classes is not None and not isinstance(model, ClassifierMixin):
+        raise ValueError(f"classes must be None: {type(model).__name__} predicts numbers, which have no classes")
+    return model._check_learning_once(not hasattr(model, "_learner"))
+
+
+def check_label(model: Supervised, y: Any) -> None:
+    """Raise an error if y cannot be the label of one example."""
+    if y is None or isinstance(y, list | tuple | dict | set) or getattr(y, "ndim", 0) > 0:
+        what = "label" if isinstance(model, ClassifierMixin) else "number"
+        many = "" if y is None else ". For several examples, use learn_many or partial_fit"
+        raise ValueError(f"y must be one {what}, got {'None' if y is None else type(y).__name__}{many}")
 
 
 def is_single(X: Any, y: Any) -> bool:
@@ -229,7 +181,8 @@ def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
     class_weight = known.get("class_weight")
     if isinstance(class_weight, str):
         return None
-    caller = Caller(model._known(), partial(names_of, model), resized, model._guard.thread, class_weight, learns=learns)
+    zeros, names = "encoding_" not in known, partial(names_of, model)
+    caller = Caller(model._known(), names, resized, model._guard.thread, class_weight, zeros, learns)
     lane = lane_for(model._learner, caller)
     if lane is not None and learns:
         lane.mistakes[0] = known.pop("mistakes_")[0]
@@ -237,17 +190,19 @@ def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
     return lane
 
 
-def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Any:
     """Learn from several dicts, in their order: the same as `learn_one` of each, but all or none.
 
     Parameters
     ----------
-    X : iterable of dict, or DataFrame
+    X : iterable of dict, or DataFrame of pandas or Polars
         Named features, as for `learn_one`.
     y : sequence of labels
         One for each dict.
     sample_weight : sequence of float, optional
         Weights of the examples.
+    classes : sequence of labels, optional
+        Classes that exist from now on, as for `learn_one`.
 
     Returns
     -------
@@ -255,16 +210,16 @@ def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """
     with model._guard.learning:
         model._guard.settle()
-        settings = model._check_learning_once(not hasattr(model, "_learner"))
-        example, names = examples_of(model, X, grows=True)
-        learn_rows(model, example, names, y, sample_weight, settings)
+        settings = _settings(model, classes)
+        example, names = examples_of(model, dicts_of(X, "learn_one"), grows=True)
+        learn_rows(model, example, names, y, sample_weight, settings, classes)
     return model
 
 
 def scores_of(model: Supervised, x: Any) -> Any:
     """The scores of one example, one column for two classes."""
     guard: Guard = model.__dict__.get("_locks") or model._guard
-    lane = guard.lane or _predicting_lane(model, guard)
+    lane = guard.lane or (_predicting_lane(model, guard) if fits(model._learner) else None)
     found = None if lane is None else guard.glance(lane.scores, x)
     if found is not None:
         return found
@@ -273,6 +228,12 @@ def scores_of(model: Supervised, x: Any) -> Any:
         (rows, _), names = example_of(model, x, grows=False)
         learner = model._learner
         return learner.decide(learner.scaled(rows, None if names is None else getattr(model, "encoding_", None)))
+
+
+def predicted(model: Supervised, scores: Any) -> Any:
+    """The labels, or values, that scores stand for."""
+    found = model._learner.predict(scores)
+    return model.classes_[found] if hasattr(model, "classes_") else found
 
 
 def predict_one(model: Any, x: Any) -> Any:
@@ -305,8 +266,56 @@ def predict_one(model: Any, x: Any) -> Any:
             return found
     if not hasattr(model, "_learner"):
         return None
-    scores = scores_of(model, x)
-    return model._known().decode(model._learner.predict(scores)).tolist()[0]
+    return predicted(model, scores_of(model, x)).tolist()[0]
+
+
+def predict_many(model: Any, X: Any) -> Any:
+    """Predict the labels of several dicts: the same as `predict_one` of each.
+
+    Parameters
+    ----------
+    X : iterable of dict, or DataFrame of pandas or Polars
+        As for `learn_many`. Features that the model does not know are ignored.
+
+    Returns
+    -------
+    ndarray
+        Labels, with the type of `classes_`, or in regression numbers. Each is None if nothing has been learned yet.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> model = Perceptron().learn_many([{"free": 2, "from": "bank"}, {"lunch": 1, "from": "Eva"}], ["spam", "ham"])
+    >>> model.predict_many([{"lunch": 2, "from": "Adam"}, {"from": "bank"}]).tolist()
+    ['ham', 'spam']
+    """
+    dicts, guard = list(dicts_of(X, "predict_one")), model._guard
+    for i, x in enumerate(dicts):
+        check_dict(x, i, "predict")
+    if not hasattr(model, "_learner"):
+        return np.full(len(dicts), None)
+    lane = guard.lane or _predicting_lane(model, guard)
+    if dicts and (lane is None or model._learner.readout.by_vote):
+        return _predict_rows(model, dicts)
+
+    def one_by_one() -> Any:
+        scores = [np.empty((0, 1))]
+        for i, x in enumerate(dicts):
+            try:
+                scores.append(scores_of(model, x))
+            except ValueError as error:
+                raise at_row(i, error) from None
+        return predicted(model, np.concatenate(scores[1:] or scores))
+
+    return guard.alone(one_by_one)
+
+
+@reading
+def _predict_rows(model: Any, dicts: list[Any]) -> Any:
+    """Predict the labels of dicts at once: faster if there is no short way for single ones."""
+    example, _ = examples_of(model, dicts, grows=False)
+    learner = model._learner
+    return predicted(model, learner.decide(learner.scaled(example.rows, getattr(model, "encoding_", None))))
 
 
 def _predicting_lane(model: Supervised, guard: Guard) -> Lane | None:

@@ -311,6 +311,7 @@ class Supervised(Online, metaclass=ABCMeta):
         return once.guesses
 
     learn_one, learn_many, predict_one, score_one = one.learn_one, one.learn_many, one.predict_one, one.score_one
+    predict_many = one.predict_many
 
     # -- prediction -------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,12 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
     """
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(f"Input {input_name} is a masked array, whose mask is not read: impute masked values first.")
+    if isinstance(X, Mapping) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+        raise ValueError(
+            f"Input {input_name} must be rows of numbers, got {'a dict' if isinstance(X, Mapping) else 'dicts'}. To "
+            "learn from dicts, use learn_many, or learn_one for a single one; to predict, use predict_many or "
+            "predict_one. For fit, turn dicts into a matrix first, with DictVectorizer of scikit-learn."
+        )
     if isinstance(X, np.ndarray) and X.dtype in NARROW:
         X = X.astype(np.float32, order="C")
     if _as_is(X):

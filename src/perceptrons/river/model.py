@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from perceptrons import rules
 from perceptrons.models import one
 from perceptrons.models.parameters import entries, with_entries
@@ -105,6 +107,9 @@ class Model:
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from one example.
 
+        If the first label is True or False, both classes exist from then on, and the model learns from the first
+        example. Otherwise, it learns from the example on that brings the second class.
+
         Parameters
         ----------
         x
@@ -115,7 +120,13 @@ class Model:
             The weight of the example. It scales the step, or C for PA-I and PA-II. Some rules do not accept weights.
         """
         # The estimator's own method would look at each call whether it can learn from a stream, for 0.7 µs.
-        one.learn_one(self.estimator, x, y, None if w == 1.0 else w)
+        estimator = self.estimator
+        classes = None if "_learner" in estimator.__dict__ else self._announced(y)
+        one.learn_one(estimator, x, y, None if w == 1.0 else w, classes)
+
+    def _announced(self, y: Any) -> Any:
+        """The classes that exist before the first example, which has the label y; None if y does not tell."""
+        return None
 
     def score_one(self, x: dict[Any, Any]) -> Any:
         """Compute the score of one example, as `estimator.score_one` does.
@@ -149,7 +160,9 @@ class Model:
             weights = None if w == 1.0 else [w] * len(rows)
         else:
             weights = dataframe.into_series(w).to_list()
-        self.estimator.learn_many(rows, labels.to_list(), weights)
+        y = labels.to_list()
+        classes = None if hasattr(self.estimator, "_learner") or not y else self._announced(y[0])
+        self.estimator.learn_many(rows, y, weights, classes)
         self._y_name = labels.name
 
     def predict_many(self, X: Any) -> Any:
@@ -175,6 +188,10 @@ class Classifier(Model, base.MiniBatchClassifier):
     @property
     def _multiclass(self) -> bool:
         return True
+
+    def _announced(self, y: Any) -> Any:
+        """If the first label is True or False, both classes exist: so the first example is learned, as River does."""
+        return [False, True] if isinstance(y, bool | np.bool_) else None
 
     def predict_one(self, x: dict[Any, Any]) -> Any:
         """Predict the label of one example.

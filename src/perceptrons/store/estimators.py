@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perceptrons.learn.fit import Run, Verdict
+from perceptrons.learn.single.names import Names
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import LEARNERS, TAGGER, Saved, read, write
 from perceptrons.store.values import rule_from
@@ -143,6 +144,7 @@ def to_saved(model: Online) -> Saved | SavedTagger:
             "contradiction": None if contradiction is None else contradiction.tolist(),
         },
         encoding=getattr(model, "encoding_", None),
+        names_of_dicts="_names" in vars(model),
     )
 
 
@@ -165,7 +167,9 @@ def from_saved(saved: Saved) -> Any:
     model.n_features_in_ = saved.n_features
     if len(saved.classes):
         model.classes_ = saved.classes
-    if saved.feature_names is not None:
+    if saved.feature_names is not None and saved.names_of_dicts:
+        model._names = Names(saved.feature_names)
+    elif saved.feature_names is not None:
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     if saved.encoding is not None:
         model.encoding_ = saved.encoding

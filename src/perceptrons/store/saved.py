@@ -40,6 +40,7 @@ class Saved:
     In `params`, a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``. `report` describes the last fit:
     n_iter, converged, mistakes, validation_errors, and n_rows, the number of rows in a pass. `encoding` says how
     columns of files became features. `trained` has any other facts, ready for JSON. Models of values have no classes.
+    `names_of_dicts` tells that the names of features came with dicts: then scikit-learn does not ask for them.
     """
 
     estimator: str
@@ -51,6 +52,7 @@ class Saved:
     report: dict[str, Any] = field(default_factory=dict)
     encoding: Any = None
     trained: dict[str, Any] = field(default_factory=dict)
+    names_of_dicts: bool = False
 
 
 def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
@@ -145,6 +147,8 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
         tensors |= arrays
     if saved.feature_names is not None:
         tensors |= pack(saved.feature_names, "feature_names")
+    if saved.names_of_dicts:
+        settings["names_of_dicts"] = True
     if saved.encoding is not None:
         meta, lists = saved.encoding.state()
         settings["encoding"] = {"state": meta, "lists": list(lists)}
@@ -201,6 +205,7 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
         saved.feature_names = unpack(tensors, "feature_names")
         if len(saved.feature_names) != n_features:
             raise ValueError(f"there are {len(saved.feature_names)} names for {n_features} features")
+        saved.names_of_dicts = "names_of_dicts" in found and settings.flag("names_of_dicts")  # older files do not tell
     if "encoding" in found:
         saved.encoding = _encoding(settings.part("encoding"), tensors, n_features)
     if "scaling" in found:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
-from operator import call
+from itertools import chain, starmap
+from operator import setitem
 from typing import Any, Literal
 
 import numpy as np
@@ -271,9 +271,8 @@ class LinearLearner(ClassLearner):
         (state, tails), readout = self.state.grown(n_features), self.readout.with_features(n_features)
         changes = {"state": state, "readout": readout, "n_features": n_features, "_read": {}}
         # No line of Python runs in between, so that Ctrl-C never leaves half a change.
-        fill = [partial(rows.__setitem__, slice(None), value) for rows, value in tails]
-        work = [*fill, partial(vars(self).update, changes)]
-        deque(map(call, work), maxlen=0)
+        work = starmap(setitem, [(rows, ..., value) for rows, value in tails]), map(vars(self).update, [changes])
+        deque(chain.from_iterable(work), maxlen=0)
 
     def resize(self, n_features: int) -> None:
         """Make room for more features, which start at 0; or drop features that were never seen."""

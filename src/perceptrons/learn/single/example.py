@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from math import isfinite
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from perceptrons.data.arrays import Rows, as_rows, readonly
 from perceptrons.learn.single.names import Names
 
 MOST = 2**32 - 1  # features
+PLAIN = (float, int, bool, np.float64)  # types of most numbers
 
 
 class Example(NamedTuple):
@@ -33,35 +34,59 @@ def from_dict(x: Mapping[Any, Any], names: Names, n_features: int, *, grows: boo
     >>> found.rows.indices, found.rows.values, found.new
     (array([0, 1], dtype=uint32), array([41.,  1.]), ['job=cook'])
     """
+    entries, new = entries_of(x, names, n_features, grows=grows)
+    order = sorted(entries)
+    rows = _row(np.array([entries[j] for j in order]), np.array(order, dtype=np.uint32), n_features + len(new))
+    if rows is None:
+        raise unusable(x)
+    return Example(rows, new)
+
+
+def entries_of(
+    x: Mapping[Any, Any], names: Names, n_features: int, *, grows: bool
+) -> tuple[dict[int, float], list[str]]:
+    """The values of a dict by feature, in any order, and the names that are new. Values may be infinite or NaN."""
     entries: dict[int, float] = {}
     new: dict[str, int] = {}
+    known, total = names.numbers, n_features
     for key, given in x.items():
-        name, value = (f"{key}={given}", 1.0) if isinstance(given, str) else (_key(key), _number(key, given))
-        found = names.find(name, n_features)
-        if found is not None and isinstance(given, str):
-            names.note(key, given, found)
+        if type(given) is float and type(key) is str:  # as most are
+            name, value = key, given
+        elif isinstance(given, str):
+            name, value = f"{key}={given}", 1.0
+        elif given is None and not grows and names.find(_key(key), n_features) is None:
+            continue  # as NaN is
+        else:
+            name, value = _key(key), _number(key, given)
+        found = known.get(name)
+        if found is None or found >= n_features:
+            found = names.find(name, n_features)
         if found is None:
             text = str(name)
             found = new.get(text)
             if found is None:
                 if not grows:
                     continue
-                found = new[text] = n_features + len(new)
+                found = new[text] = total
+                total += 1
+        elif value == 1.0 and isinstance(given, str):
+            names.note(key, given, found)
         if found in entries:
             raise ValueError(f"the feature {str(name)!r:.80} occurs twice in x, as {key!r:.80} and under another key")
         entries[found] = value
-    if n_features + len(new) > MOST:
+    if total > MOST:
         raise ValueError(f"x has too many new features: a model can have at most {MOST:,}")
-    order = sorted(entries)
-    values = np.array([entries[j] for j in order], dtype=np.float64)
-    rows = _row(values, np.array(order, dtype=np.uint32), n_features + len(new))
-    if rows is None:
-        bad = next((key for key, given in x.items() if not isinstance(given, str) and not isfinite(given)), None)
-        if bad is None:
-            raise ValueError("x is too large: its squared length overflows float64. Rescale the features.")
-        what = "NaN" if x[bad] != x[bad] else "infinite"
-        raise ValueError(f"the feature {bad!r:.80} of x is {what}: leave it out, or impute it")
-    return Example(rows, list(new))
+    return entries, list(new)
+
+
+def unusable(x: Mapping[Any, Any]) -> ValueError:
+    """The error for a dict whose values cannot be used."""
+    finite = {key: isinstance(given, str) or given is None or isfinite(given) for key, given in x.items()}
+    bad = next((key for key in x if not finite[key]), None)
+    if bad is None:
+        return ValueError("x is too large: its squared length overflows float64. Rescale the features.")
+    what = "NaN" if x[bad] != x[bad] else "infinite"
+    return ValueError(f"the feature {bad!r:.80} of x is {what}: leave it out, or impute it")
 
 
 def _key(key: Any) -> Any:
@@ -76,14 +101,23 @@ def _key(key: Any) -> Any:
 
 def _number(key: Any, given: Any) -> float:
     """The value of a feature."""
-    real = isinstance(given, numbers.Real | np.bool_)
+    real = type(given) in PLAIN or isinstance(given, numbers.Real | np.bool_)
     if real or (isinstance(given, numbers.Number) and not isinstance(given, numbers.Complex)):  # such as Decimal
         try:
             return float(given)
         except OverflowError:
             raise ValueError(f"the feature {key!r:.80} of x is too large for float64: {given!r:.40}") from None
-    missing = " Leave out features that are missing." if given is None else ""
-    raise ValueError(f"the feature {key!r:.80} of x must be a number or text, got {given!r:.80}.{missing}")
+    hint = ""
+    if given is None:
+        hint = " Leave out features that are missing."
+    elif isinstance(given, Mapping):
+        inner = next(iter(given), "inner")
+        hint = f" Flatten it: give each of its values a name, such as '{key!s:.40}.{inner!s:.40}'."
+    elif isinstance(given, list | tuple | Set | np.ndarray):
+        hint = (
+            f" Flatten it: give each value a name, such as '{key!s:.40}.0'; of texts, '{key!s:.40}=text': 1 for each."
+        )
+    raise ValueError(f"the feature {key!r:.80} of x must be a number or text, got {given!r:.80}.{hint}")
 
 
 def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Example:
@@ -114,7 +148,7 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
         where, what = where[known], what[known]
     width = max(n_features, int(where.max()) + 1) if where.size else n_features
     rising = bool((where[1:] > where[:-1]).all())
-    rows = _row(np.ascontiguousarray(what), where.astype(np.uint32), width) if rising else None
+    rows = _row(readonly(np.ascontiguousarray(what)), where.astype(np.uint32), width) if rising else None
     if rows is not None:
         return Example(rows, [])
     from scipy.sparse import csr_array
@@ -125,7 +159,9 @@ def from_pair(indices: Any, values: Any, n_features: int, *, grows: bool) -> Exa
 
 
 def _row(values: Any, indices: Any, n_features: int) -> Rows | None:
-    """One sparse row; None if its values cannot be used."""
-    arrays = readonly(values), readonly(indices), readonly(np.array([0, len(values)], dtype=np.uint64))
+    """One sparse row of arrays that become read-only; None if its values cannot be used."""
+    arrays = values, indices, np.array([0, len(values)], dtype=np.uint64)
+    for array in arrays:
+        array.flags.writeable = False  # as `readonly` does, but without a view
     sq_norm, verdict, _ = survey(*arrays, np.uint64(n_features))
     return Rows(*arrays, n_features, sq_norm) if verdict == GOOD else None

@@ -16,7 +16,7 @@ import numpy as np
 from perceptrons.core import single
 from perceptrons.core.jit.bound import bound
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.single.example import from_dict
+from perceptrons.learn.single.example import entries_of, unusable
 from perceptrons.learn.single.names import Names
 from perceptrons.learn.single.row import Row
 from perceptrons.learn.state import Ints
@@ -38,6 +38,7 @@ class Caller(NamedTuple):
     resized: Callable[[int, Names], None]  # called with the new number of features
     owner: Ints  # an array whose entry is the number of the thread that owns the model, 0 for none
     class_weight: dict[Any, float] | None = None
+    zeros: bool = True  # whether features that a dict does not have are 0; otherwise they are missing
     learns: bool = True  # otherwise it only predicts
 
 
@@ -58,8 +59,12 @@ class Lane:
         # The pass over a dict, and its arguments by label, if there is nothing else to do for an example.
         self.call: Any = None
         self.usual: dict[Any, tuple[Any, ...]] = {}
-        unscaled = learner.shape.key != "scale" and not learner.scales_online
-        self.plain = learner.readout.name == "last" and unscaled and learner.n_classes == 2
+        scaling = learner.scaling
+        # With these, a feature that is 0 has another value on the scale of the learner, so it must not be left out.
+        centred = scaling is not None and not learner.scales_online and bool(scaling.centre.any())
+        self.reads_pairs, self.reads_dicts = not centred, not (centred and caller.zeros)
+        # Whether the array w and a row give the score that decides between two classes.
+        self.plain = learner.readout.name == "last" and learner.shape.key != "scale" and len(self.labels) == 2
 
     @cached_property
     def names(self) -> Names:
@@ -71,13 +76,13 @@ class Lane:
         """The row of an example, measured; None if it is unusual. skips: whether unknown features are left out."""
         kind = type(x)
         if kind is dict:
-            return self._from_dict(x, skips)
+            return self._from_dict(x, skips) if self.reads_dicts else None
         if kind is np.ndarray:
             row = self.dense.get(x.dtype) or self._dense(x.dtype)
             if row is None or x.shape != row.values.shape:
                 return None
             row.values[:] = x
-        elif kind is tuple and len(x) == 2 and type(x[0]) is np.ndarray is type(x[1]):
+        elif kind is tuple and len(x) == 2 and type(x[0]) is np.ndarray is type(x[1]) and self.reads_pairs:
             row = self._from_pair(x[0], x[1], skips)
         else:
             return None
@@ -152,17 +157,17 @@ class Lane:
             self.texts[j] = id(text)
         desk = single.new_desk(names.numbers, names.categories)
         self.read = bound(single.read_dict, 0, False, desk)
-        self._score = bound(single.score_dict, 0, desk) if self.plain and self.labels else None
+        scores = self.plain and self.learner.scaling is None
+        self._score = bound(single.score_dict, 0, desk) if scores else None
         self._arrange(row, desk)
 
     def _arrange(self, row: Row, desk: Ints) -> None:
-        """Fill the desk, for the features that there are now, and let it be used.
+        """Fill the desk.
 
         Compiled code follows its addresses. So nothing uses a desk before it is filled, even if Ctrl-C or another
         thread comes in between: `_forget_dicts` must have been called before.
         """
-        assert self.of_dicts is None and row.indices is not None and row.indptr is not None
-        w = self.learner.state["w"]
+        assert row.indices is not None and row.indptr is not None
         self.arranged = {  # which keeps the arrays alive
             single.TEXTS: self.texts,
             single.VALUES: row.values,
@@ -170,15 +175,21 @@ class Lane:
             single.INDPTR: row.indptr,
             single.SQ_NORM: row.sq_norm,
             single.MISTAKES: self.mistakes,
-            single.WEIGHTS: w,
             single.BIAS: np.array([self.learner.bias]),
             single.OWNER: self.caller.owner,
         }
         for at, array in self.arranged.items():
             desk[at] = array.ctypes.data
-        n_features, n_named = self.learner.n_features, len(self.names.texts)
-        desk[single.WIDTH], desk[single.ALL_NAMED] = n_features, n_named == n_features
-        desk[single.CAPACITY], desk[single.N_TEXTS], desk[single.N_WEIGHTS] = row.values.size, n_features, w.size
+        desk[single.CAPACITY] = row.values.size
+        self._arrange_features(row, desk)
+
+    def _arrange_features(self, row: Row, desk: Ints) -> None:
+        """Fill what depends on the number of features, and let the desk be used."""
+        assert self.of_dicts is None
+        w, n_features = self.learner.state["w"], self.learner.n_features
+        self.arranged[single.WEIGHTS], desk[single.WEIGHTS], desk[single.N_WEIGHTS] = w, w.ctypes.data, w.size
+        desk[single.WIDTH], desk[single.ALL_NAMED] = n_features, len(self.names.texts) == n_features
+        desk[single.N_TEXTS] = n_features
         self.usual, self.desk, self.of_dicts, self.score = {}, desk, row, self._score
         if self.labels and self.class_weight is None and row.simple and self.caller.learns:
             self.call = row.prepared(False, False)[0]
@@ -224,7 +235,7 @@ class Lane:
         before = self.learner.n_features
         row = self.row_of(x, False)
         if row is None:
-            if type(x) is not dict:
+            if type(x) is not dict or not self.reads_dicts:
                 return None
             return self._learn_unusual(x, code, weight, answers, before)
         if self.call is not None and self.of_dicts is not None:
@@ -258,11 +269,12 @@ class Lane:
 
         Raises an error, and changes nothing, if the dict is no example.
         """
-        rows, new = from_dict(x, self.names, self.learner.n_features, grows=True)
+        entries, new = entries_of(x, self.names, self.learner.n_features, grows=True)
+        row = self._sparse(np.dtype(np.float64), len(entries))
+        if not row.fill(entries, self.learner.n_features + len(new)):
+            raise unusable(x)
         if new:
             self._grow(new)
-        row = self._sparse(rows.values.dtype, rows.values.size)
-        row.take(rows)
         return row
 
     def _grow(self, new: list[str]) -> None:
@@ -276,7 +288,7 @@ class Lane:
             row.refresh()
         if of_dicts is not None and before + len(new) <= self.texts.size:
             self.texts[before : before + len(new)] = list(map(id, new))
-            self._arrange(of_dicts, self.desk)
+            self._arrange_features(of_dicts, self.desk)
         self.caller.resized(before + len(new), self.names)
 
     def _shrink(self, n_features: int) -> None:
@@ -304,12 +316,17 @@ class Lane:
 
     def predict(self, x: Any) -> Any:
         """The label of an example; None if it was left to the caller."""
-        if self.plain and self.labels:
+        if self.plain:
             row = self.row_of(x, True)
-            score = math.nan if row is None else float(row.score(self.learner.state["w"])[0, 0])
-            return self.label_of(score)
+            if row is None:
+                return None
+            row.to_scale()
+            return self.label_of(row.score(self.learner.state["w"]).item())
         scores = self.scores(x)
-        return None if scores is None else self.targets.decode(self.learner.predict(scores)).tolist()[0]
+        if scores is None:
+            return None
+        found = self.learner.predict(scores)  # classes, or values
+        return (self.targets.decode(found) if self.labels else found).tolist()[0]
 
     def label_of(self, score: float) -> Any:
         """The class of a score, one of two; None if the score is not finite."""
@@ -320,11 +337,16 @@ class Lane:
         return None
 
 
+def fits(learner: Any) -> bool:
+    """Whether there is a short way for this learner, unless its weights are huge."""
+    if not isinstance(learner, LinearLearner) or learner.n_classes < 2 or learner.burn_in > 0:
+        return False
+    return learner.scaling is None or learner.scaling.rarity is None
+
+
 def lane_for(learner: Any, caller: Caller) -> Lane | None:
     """The short way for this learner; None if it has none."""
-    if not isinstance(learner, LinearLearner) or learner.n_classes < 2 or learner.burn_in > 0:
-        return None
-    if learner.scaling is not None and not learner.scales_online:
+    if not fits(learner):
         return None
     arrays = [learner.state[name] for name in ("w", "kept") if name in learner.state]
     return Lane(learner, caller) if all(float(np.abs(array).max()) <= LARGEST for array in arrays) else None

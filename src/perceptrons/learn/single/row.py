@@ -41,8 +41,8 @@ def _frozen(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 class Row:
     """Room for one row, dense, or sparse with some number of entries. Fill `values`, and `indices` and `indptr`.
 
-    `answers` has what was predicted before the last call that asked for it. If the learner scales features online, the
-    compiled calls read the row on that scale, from `scaled`.
+    `answers` has what was predicted before the last call that asked for it. If the learner scales features, by a fixed
+    scaling or online, the compiled calls read the row on that scale, from `scaled`.
     """
 
     def __init__(
@@ -55,9 +55,10 @@ class Row:
         self.indptr = None if n_entries is None else np.zeros(2, dtype=np.uint64)
         dense = self.values[np.newaxis], None, None
         self.arrays: tuple[Any, ...] = dense if self.indices is None else (self.values, self.indices, self.indptr)
-        self.online, self.scaled = learner.scales_online, self.arrays
-        if self.online:
+        self.online, self.scaling, self.scaled = learner.scales_online, learner.scaling, self.arrays
+        if self.scaling is not None:
             self.scaled = np.zeros(self.arrays[0].shape), *self.arrays[1:]
+        if self.online:
             self.saved = np.zeros((len(running.BY_FEATURE), self.values.size))  # statistics before the row
         self.sq_norm, self.raw_sq_norm, self.scores = np.zeros(1), np.zeros(1), scratch(learner.state["w"])
         self.out = np.empty((1, self.scores.size))
@@ -65,30 +66,36 @@ class Row:
         self.order, self.answers, self.weight = np.zeros((1, 1), dtype=np.uint32), targets.room(1), np.ones(1)
         self.log = learner.readout.room(None, 1)  # of updates, for readouts that keep one
         self.passes: dict[tuple[bool, bool], Any] = {}  # compiled passes, by whether there are weights and answers
-        self.simple = self.log is None and not self.online  # whether a pass is all that there is to do
+        self.simple = self.log is None and self.scaling is None  # whether a pass is all that there is to do
         self.refresh()
         self.survey = bound(survey, *_frozen(self.arrays), np.uint64(0), self.sq_norm)
         self.decide = bound(passes.decide, *_frozen(self.scaled), *self.scored[3:])
+        if self.scaling is not None:
+            centre, factor, *rest = self.rescaled[3:]
+            self.rescale = bound(rescale, *_frozen(self.arrays), readonly(centre), readonly(factor), *rest)
         if self.online:
             self.standardize = bound(standardize, *_frozen(self.arrays), *self.observed[3:])
-            self.rescale = bound(
-                rescale, *_frozen(self.arrays), *map(_readonly, self.rescaled[3:5]), *self.rescaled[5:]
-            )
             self.move = bound(move_statistics, *_frozen(self.arrays)[1:], False, *self.statistics)
 
     def refresh(self) -> None:
         """Take over the arrays of the learner, which may have grown."""
         state = self.learner.state
         self.course, self.totals = state.course.array, state.totals.array
-        self.measured = *self.arrays, self.learner.n_features, self.raw_sq_norm if self.online else self.sq_norm
+        measured = self.sq_norm if self.scaling is None else self.raw_sq_norm
+        self.measured = *self.arrays, self.learner.n_features, measured
         self.scored = *self.scaled, self.learner.bias, state["w"], self.out, self.scores
         for kind, (call, _) in self.passes.items():
             self.passes[kind] = call, (*self.scaled, *self._settings(*kind))
+        if self.scaling is not None:
+            scaling = self.learner.scaling
+            assert scaling is not None
+            used = min(len(scaling.centre), self.learner.n_features)
+            scale = scaling.centre[:used], scaling.factor[:used], scaling.limit
+            self.rescaled = *self.arrays, *scale, self.scaled[0], self.sq_norm
         if self.online:
             by_feature, centred = [state[name] for name in running.BY_FEATURE], self.learner.bias > 0.0
-            self.n_observed, out = state[running.ROWS], self.scaled[0]
-            self.observed = *self.arrays, None, centred, self.n_observed, *by_feature, out, self.sq_norm
-            self.rescaled = *self.arrays, by_feature[3][:-1], by_feature[4][:-1], np.inf, out, self.sq_norm
+            self.n_observed = state[running.ROWS]
+            self.observed = *self.arrays, None, centred, self.n_observed, *by_feature, self.scaled[0], self.sq_norm
             self.statistics = *by_feature, self.saved
 
     def is_good(self) -> bool:
@@ -101,8 +108,8 @@ class Row:
         return self.out
 
     def to_scale(self) -> None:
-        """Put the row on the scale of the learner, for its scores."""
-        if self.online:
+        """Put the row on the scale of the learner."""
+        if self.scaling is not None:
             self.rescale(*self.rescaled)
 
     def learn(self, code: Any, weight: float | None, answers: bool) -> bool:
@@ -191,11 +198,13 @@ class Row:
 
     # -- other forms ------------------------------------------------------------------------------------------
 
-    def take(self, rows: Rows) -> None:
-        """Fill this row, which is sparse, with another one."""
-        assert self.indptr is not None and self.indices is not None and rows.indices is not None
-        n = self.indptr[1] = rows.values.size
-        self.values[:n], self.indices[:n], self.sq_norm[0] = rows.values, rows.indices, rows.sq_norm[0]
+    def fill(self, entries: dict[int, float], n_features: int) -> bool:
+        """Fill and measure this row, which is sparse; whether a pass can read it, once there are that many features."""
+        assert self.indptr is not None and self.indices is not None
+        order = sorted(entries)
+        n = self.indptr[1] = len(order)
+        self.indices[:n], self.values[:n] = order, [entries[j] for j in order]
+        return bool(self.survey(*self.arrays, n_features, self.measured[-1])[0] == GOOD)
 
     def sort(self) -> None:
         """Sort the entries by their features."""

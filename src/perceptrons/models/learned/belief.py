@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons import rules
 from perceptrons.data.batches import Source
 from perceptrons.learn.linear.belief import probabilities, with_belief
-from perceptrons.models import one, sources, validation
+from perceptrons.models import sources, validation
 from perceptrons.models.classifier import Classifier
+from perceptrons.models.examples import example_of
 from perceptrons.models.guard import reading
 
 Floats = npt.NDArray[np.float64]
@@ -107,7 +108,7 @@ def predict_proba_one(model: Classifier, x: Any) -> dict[Any, float]:
     """
     if not hasattr(model, "_learner"):
         return {}
-    (rows, _), names = one.example_of(model, x, grows=False)
+    (rows, _), names = example_of(model, x, grows=False)
     scaled = model._learner.scaled(rows, None if names is None else getattr(model, "encoding_", None))
     found = probabilities(model._learner, scaled)[0]
     return dict(zip(model.classes_.tolist(), found.tolist(), strict=True))

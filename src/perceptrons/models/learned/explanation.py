@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.contributions import direction, explained, in_values, runner_up
 from perceptrons.learn.linear.heaviest import name_of
+from perceptrons.models.examples import example_of, is_pair, names_of
 from perceptrons.models.guard import reading
-from perceptrons.models.one import example_of, is_pair, names_of
 from perceptrons.shown import aligned, count, shown
 
 SHOWN = 20  # the most features that a printed table has
