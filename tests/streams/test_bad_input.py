@@ -37,6 +37,7 @@ EXAMPLES = {
     "a row with NaN": ([1.0, NAN, 2.0], "NaN"),
     "a row with infinity": (np.array([1.0, INF, 2.0]), "infinity"),
     "a row with None": ([1.0, None, 2.0], "."),
+    "a row with too large a whole number": ([1.0, 10**400, 2.0], "too large for float64"),
     "a row of text": (["a", "b", "c"], "x must be one example.* got text: .* Give categories names"),
     "a text": ("abc", r"x must be one example.* got str. .*Counter\("),
     "a number": (3.0, "x must be one example.* got float. .*give it a name"),

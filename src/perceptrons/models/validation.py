@@ -55,15 +55,18 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
         return X
     if sp.issparse(X):
         check_sparse(X, input_name)
-    return check_array(
-        X,
-        accept_sparse="csr",
-        dtype=FLOATS,
-        order="C",
-        ensure_all_finite=False,  # as_rows reports where
-        estimator=asker,
-        input_name=input_name,
-    )
+    try:
+        return check_array(
+            X,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            order="C",
+            ensure_all_finite=False,  # as_rows reports where
+            estimator=asker,
+            input_name=input_name,
+        )
+    except OverflowError:  # an int
+        raise ValueError(f"{input_name} has a number that is too large for float64") from None
 
 
 def _known_width(model: BaseEstimator, X: Any, names: Any, reset: bool) -> bool:
