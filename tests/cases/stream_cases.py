@@ -221,4 +221,5 @@ def everything(model):
     names = list(getattr(model, "feature_names_in_", ()))
     params = {name: repr(value) for name, value in model.get_params().items()}
     Q = queries(model.n_features_in_, n=3)
-    return {**bits(model), "names": names, **params, "passes": model.n_iter_, "answers": answers(model, Q)}
+    counts = {"passes": model.n_iter_, "mistakes": model.mistakes_.tolist()}
+    return {**bits(model), "names": names, **params, **counts, "answers": answers(model, Q)}

@@ -37,6 +37,7 @@ EXAMPLES = {
     "a row with NaN": ([1.0, NAN, 2.0], "NaN"),
     "a row with infinity": (np.array([1.0, INF, 2.0]), "infinity"),
     "a row with None": ([1.0, None, 2.0], "."),
+    "a row with too large a whole number": ([1.0, 10**400, 2.0], "too large for float64"),
     "a row of text": (["a", "b", "c"], "x must be one example.* got text: .* Give categories names"),
     "a text": ("abc", r"x must be one example.* got str. .*Counter\("),
     "a number": (3.0, "x must be one example.* got float. .*give it a name"),
@@ -210,7 +211,7 @@ def test_values(y):
     assert everything(model) == before
 
 
-@pytest.mark.parametrize("weight", [-1.0, NAN, INF, "heavy", [1.0, 2.0], [[1.0]]], ids=str)
+@pytest.mark.parametrize("weight", [-1.0, NAN, INF, "heavy", [1.0, 2.0], [[1.0]], 10**400], ids=lambda w: str(w)[:9])
 @pytest.mark.parametrize("make", [Perceptron, PassiveAggressiveRegressor])
 def test_sample_weights(make, weight):
     model = trained(make())
@@ -282,3 +283,21 @@ def test_the_pocket_compares_hypotheses_on_all_rows():
         with pytest.raises(AttributeError, match="cannot learn from a stream, because readout='pocket'"):
             call()
     assert model.predict_one({"a": 1.0}) is None
+
+
+def test_a_label_that_is_an_array_without_dimensions():
+    model = trained(Perceptron())
+    before = everything(model)
+    with pytest.raises(ValueError, match="1d array"):
+        model.partial_fit(np.ones((1, 3)), np.array("yes"))
+    assert everything(model) == before
+
+
+def test_weights_of_new_features():
+    """The weight is refused before there is room for the feature."""
+    for weight in (10**400, -1.0, NAN):
+        model = trained(Perceptron())
+        before = everything(model)
+        with pytest.raises(ValueError, match="sample_weight must be >= 0 and finite"):
+            model.learn_one({"late": 1.0}, "yes", weight)
+        assert everything(model) == before

@@ -343,16 +343,22 @@ def read(address, skips, desk, values, indices, indptr):
 
 
 def _read_dict(address, skips, desk):
-    """Read and measure a dict: see `read`. A row that is not finite is unusual. Sets the number of mistakes to 0."""
+    """Read and measure a dict: see `read`. A row that is not finite is unusual.
+
+    Unless it skips names, sets the number of mistakes to 0, and keeps the last one in the entry behind it.
+    """
     values, indices = floats(desk[VALUES], desk[CAPACITY]), words(desk[INDICES], desk[CAPACITY], np.uint32)
     indptr, sq_norm = words(desk[INDPTR], 2, np.uint64), floats(desk[SQ_NORM], 1)
     n = read(address, skips, desk, values, indices, indptr)
     if n < 0 and n != UNSORTED:
         return n
     sq_norm[0], _ = survey_row(values, indices, indptr, U(0), U(desk[WIDTH]))
-    if not skips:
-        floats(desk[MISTAKES], 1)[0] = 0.0
-    return n if is_finite(sq_norm[0]) else UNUSUAL
+    if not is_finite(sq_norm[0]):
+        return UNUSUAL
+    if n >= 0 and not skips:
+        mistakes = floats(desk[MISTAKES], 2)
+        mistakes[1], mistakes[0] = mistakes[0], 0.0
+    return n
 
 
 def _score_dict(address, desk):

@@ -154,13 +154,15 @@ def examples_of(model: Supervised, X: Iterable[Any], *, grows: bool) -> tuple[Ex
                 rows, more = from_dict(x, names, n_features + len(new), grows=grows)
             except ValueError as error:
                 raise at_row(i, error) from None
-            names.add(more, n_features + len(new))
-            new += more
+            if more:
+                names.add(more, n_features + len(new))
+                new += more
             found.append(rows)
         if not found:
             raise ValueError("X has no rows")
     except BaseException:
-        names.cut(n_features)
+        if grows:
+            names.cut(n_features)
         raise
     width = n_features + len(new)
     return Example(Rows.joined([rows.wide(width) for rows in found]), new), names

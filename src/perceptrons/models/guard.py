@@ -75,8 +75,8 @@ class Guard:
     says that the ownership is lost before it looks whether the owner is busy. So one of them always sees the other.
     Ownership is given only by a thread that has all locks.
 
-    A busy owner may call the model again, in a signal handler for example. Then the lane is in use, so that the call
-    takes the long way, and it needs no lock to read: no other thread comes in while the owner is busy.
+    A thread that uses the lane may call the model again, in a signal handler for example. That call takes the long way.
+    If the thread is the owner, it needs no lock to read: no other thread comes in while the owner is busy.
     """
 
     def __init__(self) -> None:
@@ -87,6 +87,7 @@ class Guard:
         self.names: Any = None  # names of features that did not come with dicts: the array, and what `Names` made of it
         self.owner: _Owner | None = None
         self.thread = np.zeros(1, dtype=np.intp)  # that of the owner, if he has not lost the model; else 0
+        self._used = False  # whether a thread that has all locks uses the lane
         self._shared = False  # whether a second thread has used the model
         self._last, self._streak = 0, 0  # the last thread that called `quickly` with locks, and how often in a row
 
@@ -128,7 +129,7 @@ class Guard:
         """Call `act`, a method of the lane, while no other thread reads or learns; None if the lane has changed."""
         owner = self.owner
         if owner is not None and owner.thread == get_ident():
-            if owner.busy:
+            if owner.busy or self._used:
                 return None
             try:
                 owner.busy = True
@@ -164,7 +165,13 @@ class Guard:
         if IN_TURN and (self._streak >= PATIENCE or not self._shared):
             self.owner, self._streak = _Owner(me), 0
             self.thread[0] = me
-        return act(*args) if act.__self__ is self.lane else None  # type: ignore[attr-defined]
+        if self._used or act.__self__ is not self.lane:  # type: ignore[attr-defined]
+            return None
+        try:
+            self._used = True
+            return act(*args)
+        finally:
+            self._used = False
 
 
 def reading(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:

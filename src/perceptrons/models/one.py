@@ -45,7 +45,7 @@ class Mistakes:
         counted = vars(model).get("_mistakes")
         if counted is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute 'mistakes_'")
-        return counted.astype(np.int64)
+        return counted[:1].astype(np.int64)
 
 
 def learn_rows(
@@ -68,10 +68,10 @@ def learn_rows(
         fresh.__dict__.pop("feature_names_in_", None)
     rows = example.rows
     try:
-        if hasattr(model, "_learner"):
-            rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
         if names is not None:
             names.add(example.new, rows.n_features - len(example.new))
+        if hasattr(model, "_learner"):
+            rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
         model._learn_rows(settings, fresh, rows, y, classes, weight, predict=False, like=rows.part(0, 1))
     finally:  # after an error or Ctrl-C, too
         known = model.__dict__

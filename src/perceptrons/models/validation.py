@@ -56,15 +56,18 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
         return X
     if sp.issparse(X):
         check_sparse(X, input_name)
-    return check_array(
-        X,
-        accept_sparse="csr",
-        dtype=FLOATS,
-        order="C",
-        ensure_all_finite=False,  # as_rows reports where
-        estimator=asker,
-        input_name=input_name,
-    )
+    try:
+        return check_array(
+            X,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            order="C",
+            ensure_all_finite=False,  # as_rows reports where
+            estimator=asker,
+            input_name=input_name,
+        )
+    except OverflowError:  # an int
+        raise ValueError(f"{input_name} has a number that is too large for float64") from None
 
 
 def _known_width(model: BaseEstimator, X: Any, names: Any, reset: bool) -> bool:
@@ -157,7 +160,10 @@ def sample_weights(sample_weight: Any, rows: Rows) -> npt.NDArray[np.float64] | 
     """One weight per row; None if none were given."""
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        given = np.asarray(sample_weight, dtype=np.float64)
+    except OverflowError:  # a large int
+        raise ValueError("sample_weight must be >= 0 and finite, got a number that is too large for float64") from None
     if given.shape not in ((), (len(rows),)):
         raise ValueError(f"sample_weight.shape == {given.shape}, expected {(len(rows),)}!")
     weight = np.ones(len(rows)) * given

@@ -17,12 +17,12 @@ from perceptrons.learn.state import Ints
 class Dicts:
     """Reads dicts into a row: ``read(id(x), skips, desk)``; or scores them: ``score(id(x), score_desk)``.
 
-    Compiled code gets addresses of arrays. They are kept alive here: whoever changes them must make new `Dicts`, or call
-    `widen` while nobody reads.
+    Compiled code follows addresses of arrays, which are kept alive here. So nobody may use this before it is complete, or
+    during `widen`, even if Ctrl-C or another thread comes in between.
     """
 
     def __init__(self, learner: LinearLearner, names: Names, row: Row, owner: Ints) -> None:
-        """row: a sparse row of floats to fill. owner: an array with the number of the thread that may ask for scores."""
+        """row: a sparse row of floats to fill. owner: an array with the number of the thread that owns the model."""
         self.learner, self.names, self.row = learner, names, row
         n_features, n_entries = learner.n_features, row.values.size
         self.texts = np.zeros(int(1.5 * n_features) + 1, dtype=np.int64)
@@ -51,7 +51,7 @@ class Dicts:
         self.score = bound(single.score_dict, 0, self.score_desk)
 
     def widen(self, new: list[str]) -> bool:
-        """Take over that the learner has more features, the last of them with these names; False if there is no room."""
+        """Read more features, which the learner has already, with these names; False if there is no room for that."""
         n_features = self.learner.n_features
         if n_features > self.texts.size:
             return False

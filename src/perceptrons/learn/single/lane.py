@@ -48,7 +48,7 @@ class Lane:
 
     def __init__(self, learner: LinearLearner, caller: Caller) -> None:
         self.learner, self.caller, self.targets = learner, caller, caller.targets
-        self.mistakes = np.zeros(1)  # of the last example
+        self.mistakes = np.zeros(2)  # of the last example, and of the one before a dict
         self.labels: list[Any] = self.targets.classes.tolist()
         self.codes = {label: code for code, label in enumerate(self.labels)}
         self.class_weight = None if caller.class_weight is None else dict(caller.class_weight)
@@ -133,6 +133,8 @@ class Lane:
         if dicts is None:
             return None
         found = dicts.read(id(x), skips, dicts.desk)
+        if not skips and found >= 0:
+            self.mistakes[0] = self.mistakes[1]  # `Row.learn` counts for itself
         if found == single.CROWDED:
             self._forget_dicts()
             return self._from_dict(x, skips)
@@ -145,6 +147,7 @@ class Lane:
     def _expect(self, n_entries: int) -> None:
         """Get ready to read dicts with up to this many entries, if that is possible."""
         if single.usable():
+            self.names.cut(self.learner.n_features)  # what Ctrl-C may have left
             row = self._sparse(np.dtype(np.float64), n_entries)
             self.dicts = Dicts(self.learner, self.names, row, self.caller.owner)
             self._shorten()
@@ -174,7 +177,11 @@ class Lane:
                 return None
             dicts: Any = self.dicts
             if args is not None and dicts.read(id(x), False, dicts.desk) >= 0:
-                return dicts.row if self.call(*args) or dicts.row.fails() else None
+                if self.call(*args):
+                    return dicts.row
+                self.mistakes[0] = self.mistakes[1]
+                dicts.row.fails()
+                return None
         return self._learn(x, y, weight, answers)
 
     def learn_row(self, x: Any, y: Any, predict: bool) -> Any:

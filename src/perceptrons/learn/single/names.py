@@ -31,13 +31,12 @@ class Names:
         found = self.numbers.get(key)
         if found is None and type(key) is int:
             found = self.numbers.get(str(key))
-        if found is not None and found >= n_features:  # Ctrl-C came before the model had it
-            return None
         if found is None and type(key) is str and key[:1] == "x" and key[1:].isdecimal():
             number = int(key[1:]) if len(key) < 12 else n_features
             if number < n_features and number not in self.texts and key == f"x{number}":
                 return number
-        return found if found is None or found < n_features else None  # another thread may be adding it
+        # Another thread may be adding it, or Ctrl-C came before the model had it.
+        return found if found is None or found < n_features else None
 
     def note(self, name: Any, text: str, number: int) -> None:
         """Note that the text is a category of the name, with this feature."""

@@ -153,10 +153,9 @@ class Row:
                 self.move(*self.arrays[1:], True, *self.statistics)
         return learned
 
-    def fails(self) -> bool:
+    def fails(self) -> None:
         """Called after a pass that did not learn: the next one may."""
         self.course[OVERFLOW] = 0.0
-        return False
 
     def keep_log(self) -> None:
         """Called after a pass of a readout that logs updates."""
