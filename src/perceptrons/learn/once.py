@@ -32,7 +32,7 @@ class Once:
         "interrupted" and the learner holds what it has learned so far.
         """
         learner, columns, run = self.learner, self.rows.columns(), Run(mistakes=[0], stop="stream")
-        before = learner.snapshot(columns)
+        before, seen = learner.snapshot(columns), learner.totals.seen
         try:
             learner.adopt(**settings)
             learner.widen(self.rows.n_features)
@@ -40,7 +40,8 @@ class Once:
             self._learn(known, new, run)
             learner.check_finite(columns)
         except KeyboardInterrupt:
-            if self.targets.n_classes != learner.n_classes:  # it came while room was made for a class
+            # It came before the first example was learned, or while room was made for a class.
+            if learner.totals.seen == seen or self.targets.n_classes != learner.n_classes:
                 learner.restore(before)
                 raise
             run.stop, run.interrupted = "interrupted", True

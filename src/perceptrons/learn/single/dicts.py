@@ -17,8 +17,8 @@ from perceptrons.learn.state import Ints
 class Dicts:
     """Reads dicts into a row: ``read(id(x), skips, desk)``; or scores them: ``score(id(x), score_desk)``.
 
-    Compiled code follows addresses of arrays, which are kept alive here. So nobody may use this before it is complete, or
-    during `widen`, even if Ctrl-C or another thread comes in between.
+    Compiled code follows addresses of arrays, which are kept alive here. So nobody may use this before it is complete,
+    or during `widen`, even if Ctrl-C or another thread comes in between.
     """
 
     def __init__(self, learner: LinearLearner, names: Names, row: Row, owner: Ints) -> None:

@@ -178,7 +178,8 @@ class Lane:
             dicts: Any = self.dicts
             if args is not None and dicts.read(id(x), False, dicts.desk) >= 0:
                 if self.call(*args):
-                    return dicts.row
+                    row: Row = dicts.row
+                    return row
                 self.mistakes[0] = self.mistakes[1]
                 dicts.row.fails()
                 return None
