@@ -142,6 +142,10 @@ class ClassLearner(Learner[Examples]):
     def snapshot(self, columns: Ints | None = None) -> Any:
         """What `restore` needs to undo learning from rows with only these features (None: all)."""
 
+    def is_torn(self, snapshot: Any) -> bool:
+        """Whether Ctrl-C has lost some of the updates since a snapshot."""
+        return False
+
     def compact(self) -> State:
         """The part of the state that a model file stores."""
         return self.state

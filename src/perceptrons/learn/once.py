@@ -40,8 +40,8 @@ class Once:
             self._learn(known, new, run)
             learner.check_finite(columns)
         except KeyboardInterrupt:
-            # It came before the first example was learned, or while room was made for a class.
-            if learner.totals.seen == seen or self.targets.n_classes != learner.n_classes:
+            # It came before the first example was learned, while room was made for a class, or before a log was kept.
+            if learner.totals.seen == seen or self.targets.n_classes != learner.n_classes or learner.is_torn(before):
                 learner.restore(before)
                 raise
             run.stop, run.interrupted = "interrupted", True

@@ -107,6 +107,10 @@ class Readout:
         """The current position, for `back_to`."""
         return None
 
+    def n_since(self, mark: Any) -> int:
+        """Number of updates that were logged after the mark."""
+        return 0
+
     def back_to(self, mark: Any) -> None:
         """Discard everything after the mark."""
 
@@ -285,6 +289,10 @@ class Voted(Readout):
 
     def mark(self) -> Any:
         return self.sealed, len(self.sealed), self.logs, len(self.logs), self.source
+
+    def n_since(self, mark: Any) -> int:
+        new = sum(len(step.log) for step in self.sealed[mark[1] :]) + sum(map(len, self.logs))
+        return new - sum(map(len, mark[2][: mark[3]]))
 
     def back_to(self, mark: Any) -> None:
         self.sealed, n_sealed, self.logs, n_logs, self.source = mark

@@ -19,6 +19,7 @@ def bound(compiled: Compiled, *args: Any, rule: object = None) -> Callable[..., 
     """
     from numba import typeof
 
-    dispatcher = compiled.dispatcher_for(rule, *args)
-    entry: Callable[..., Any] = dispatcher.compile(tuple(map(typeof, args)))
+    dispatcher, types = compiled.dispatcher_for(rule, *args), tuple(map(typeof, args))
+    made = getattr(dispatcher, "overloads", {}).get(types)  # without Numba's lock, which Ctrl-C may leave locked
+    entry: Callable[..., Any] = dispatcher.compile(types) if made is None else made.entry_point
     return entry if callable(entry) else dispatcher  # of another version of Numba

@@ -301,6 +301,10 @@ class LinearLearner(ClassLearner):
         self.readout.back_to(mark)
         self._read = {}
 
+    def is_torn(self, snapshot: tuple[Any, ...]) -> bool:
+        _, _, copied, mark = snapshot
+        return self.readout.by_vote and self.readout.n_since(mark) != self.totals.updates - copied.totals.updates
+
     def scale(self, factor: float) -> None:
         """Multiply all hypotheses by a positive number; no prediction changes."""
         self.state.scale(factor)
