@@ -15,6 +15,7 @@ import numpy as np
 
 from perceptrons.core import single
 from perceptrons.core.jit.bound import bound
+from perceptrons.core.pyobjects import usable
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.single.dicts import Dicts
 from perceptrons.learn.single.example import entries_of, unusable
@@ -146,7 +147,7 @@ class Lane:
 
     def _expect(self, n_entries: int) -> None:
         """Get ready to read dicts with up to this many entries, if that is possible."""
-        if single.usable():
+        if usable():
             self.names.cut(self.learner.n_features)  # what Ctrl-C may have left
             row = self._sparse(np.dtype(np.float64), n_entries)
             self.dicts = Dicts(self.learner, self.names, row, self.caller.owner)
