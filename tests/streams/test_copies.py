@@ -176,3 +176,16 @@ def test_models_of_dense_rows(case, way, tmp_path):
         expected.partial_fit(csr(indices, values, 25), y[i % 40 : i % 40 + 1])
     assert_equal_bits(again, model)
     np.testing.assert_allclose(model.decision_function(np.eye(25)), expected.decision_function(np.eye(25)), rtol=1e-9)
+
+
+def test_shallow_copies_learn_with_their_own_parameters():
+    """They share what was learned, and nothing else."""
+    model = Perceptron(eta0=1.0)
+    for x, y in [({"a": 1.0}, 0), ({"a": 2.0}, 1), ({"a": 1.0}, 0)]:
+        model.learn_one(x, y)
+    other = copy.copy(model).set_params(eta0=10.0)
+    before = model.coef_[0, 0]
+    wrong = 1 - other.predict_one({"a": 4.0})
+    model.predict_one({"a": 4.0})
+    other.learn_one({"a": 4.0}, wrong)
+    assert abs(other.coef_[0, 0] - before) == 40.0

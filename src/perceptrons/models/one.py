@@ -117,7 +117,8 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None, cl
     except KeyError:
         guard = model._guard
     lane = guard.lane
-    if classes is None and lane is not None and guard.quickly(lane.learn, x, y, sample_weight) is not None:
+    own = lane is not None and classes is None and lane.model is model.__dict__  # not that of a shallow copy
+    if own and guard.quickly(lane.learn, x, y, sample_weight) is not None:
         return model
     with guard.learning:
         guard.settle()
@@ -167,7 +168,9 @@ def learn_row(model: Supervised, X: Any, y: Any, predict: bool) -> Any:
     """
     guard: Guard = model.__dict__.get("_locks") or model._guard
     lane = guard.lane
-    return None if lane is None else guard.quickly(lane.learn_row, X[0], y[0], predict)
+    if lane is None or lane.model is not model.__dict__:
+        return None
+    return guard.quickly(lane.learn_row, X[0], y[0], predict)
 
 
 def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
@@ -184,6 +187,8 @@ def lane_of(model: Supervised, *, learns: bool) -> Lane | None:
     zeros, names = "encoding_" not in known, partial(names_of, model)
     caller = Caller(model._known(), names, resized, model._guard.thread, class_weight, zeros, learns)
     lane = lane_for(model._learner, caller)
+    if lane is not None:
+        lane.model = known
     if lane is not None and learns:
         lane.mistakes[0] = known.pop("mistakes_")[0]
         known["_mistakes"] = lane.mistakes
@@ -254,7 +259,7 @@ def predict_one(model: Any, x: Any) -> Any:
     except KeyError:
         guard = model._guard
     lane = guard.lane
-    if lane is not None:
+    if lane is not None and lane.model is model.__dict__:  # not that of a shallow copy
         dicts = lane.dicts
         if type(x) is dict and lane.decides and dicts is not None:
             score = dicts.score(id(x), dicts.score_desk)

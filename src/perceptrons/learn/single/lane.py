@@ -49,6 +49,7 @@ class Lane:
 
     def __init__(self, learner: LinearLearner, caller: Caller) -> None:
         self.learner, self.caller, self.targets = learner, caller, caller.targets
+        self.model: Any = None  # a mark that the caller knows its lane by
         self.mistakes = np.zeros(2)  # of the last example, and of the one before a dict
         self.labels: list[Any] = self.targets.classes.tolist()
         self.codes = {label: code for code, label in enumerate(self.labels)}
