@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs 
 CASES = {
     "last": Perceptron,
     "averaged": lambda: Perceptron(readout="averaged"),
+    "voted": lambda: Perceptron(readout="voted"),
     "online": lambda: Perceptron(scale="online"),
     "values": lambda: PassiveAggressiveRegressor(C=0.1),
 }

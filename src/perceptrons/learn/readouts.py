@@ -34,7 +34,6 @@ class Readout:
     by_vote = False  # whether many hypotheses vote, so that there is no single weight vector
     weighs_all_rows = False  # whether it tries hypotheses on all training rows, which rules out streams
     most_visits: int | None = None  # maximum rows that one call of a pass may visit
-    sealed: list[Step]  # logged updates with their rows, if the readout keeps a log
 
     def begin(self, w: Floats) -> Floats | None:
         """The array that passes keep for this readout, before the first example."""
@@ -260,7 +259,7 @@ class Voted(Readout):
     def seal(self) -> None:
         """Copy the rows that made updates, and release all others."""
         if self.source is not None:
-            self.sealed += about_rows(self.source, self.log)
+            self.sealed += _about_rows(self.source, self.log)
             self.source, self.logs = None, []
 
     @property
@@ -285,7 +284,7 @@ class Voted(Readout):
             if first < len(step.log):
                 steps.append(Step(step.rows, step.log[first:]))
             first = max(0, first - len(step.log))
-        return steps if self.source is None else steps + about_rows(self.source, self.log[first:])
+        return steps if self.source is None else steps + _about_rows(self.source, self.log[first:])
 
     def mark(self) -> Any:
         return self.sealed, len(self.sealed), self.logs, len(self.logs), self.source
@@ -327,7 +326,7 @@ class Voted(Readout):
         return self.sealed
 
 
-def about_rows(source: Rows, log: Floats) -> list[Step]:
+def _about_rows(source: Rows, log: Floats) -> list[Step]:
     """Updates with copies of the rows that made them."""
     if len(log) == 0:
         return []

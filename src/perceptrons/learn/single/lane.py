@@ -281,8 +281,6 @@ class Lane:
             return None
         row.to_scale()
         learner = self.learner
-        if learner.readout.by_vote:
-            return None
         # As `decide` does, so that scores are equal bit for bit.
         less = row.indptr is not None and row.indptr[1] < learner.n_features
         return learner.readout.decide_one(learner, row.score) if less else row.score(learner.weights).copy()
@@ -313,6 +311,8 @@ class Lane:
 def fits(learner: Any) -> bool:
     """Whether there is a short way for this learner, unless its weights are huge."""
     if not isinstance(learner, LinearLearner) or learner.n_classes < 2 or learner.burn_in > 0:
+        return False
+    if learner.readout.by_vote:  # its log could miss an update after Ctrl-C, which batches undo
         return False
     return learner.scaling is None or learner.scaling.rarity is None
 

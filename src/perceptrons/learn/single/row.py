@@ -6,24 +6,20 @@ calls is set up once.
 
 from __future__ import annotations
 
-import operator
-from collections import deque
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from perceptrons import rules
-from perceptrons.core.counters import LOGGED, OVERFLOW, SEEN
+from perceptrons.core.counters import OVERFLOW, SEEN
 from perceptrons.core.jit.bound import bound
 from perceptrons.core.linear import passes
 from perceptrons.core.rows import GOOD, survey
 from perceptrons.core.rule import How
 from perceptrons.core.scaling import move_statistics, rescale, standardize
 from perceptrons.core.spaces import scratch
-from perceptrons.data.arrays import Rows, readonly
+from perceptrons.data.arrays import readonly
 from perceptrons.learn.linear.learner import LinearLearner
-from perceptrons.learn.readouts import about_rows
 from perceptrons.learn.scale import running
 from perceptrons.learn.state import Floats
 from perceptrons.learn.targets import Targets
@@ -66,9 +62,8 @@ class Row:
         self.order, self.answers, self.weight = np.zeros((1, 1), dtype=np.uint32), targets.room(1), np.ones(1)
         settings = learner.eta, learner.bias, learner.tie_positive, 0.0, learner.epsilon or 0.0
         self.how = How(rules.compiled(learner.rule), learner.readout.marker, *settings)
-        self.log = learner.readout.room(None, 1)  # of updates, for readouts that keep one
         self.passes: dict[tuple[bool, bool], Any] = {}  # compiled passes, by whether there are weights and answers
-        self.simple = self.log is None and self.scaling is None  # whether a pass is all that there is to do
+        self.simple = self.scaling is None  # whether a pass is all that there is to do
         self.refresh()
         self.survey = bound(survey, *_frozen(self.arrays), np.uint64(0), self.sq_norm)
         self.decide = bound(passes.decide, *_frozen(self.scaled), *self.scored[3:])
@@ -124,7 +119,7 @@ class Row:
         if weight is not None:
             self.weight[0] = weight
         before = self.mistakes[0]
-        self.mistakes[0] = self.course[LOGGED] = 0.0  # a pass over a batch may have left lines in its own log
+        self.mistakes[0] = 0.0
         learned = bool(call(*args)) if self.simple else self._observe_and_learn(call, args, weight)
         if not learned:
             self.mistakes[0] = before
@@ -132,7 +127,7 @@ class Row:
         return learned
 
     def _observe_and_learn(self, call: Any, args: tuple[Any, ...], weight: float | None) -> bool:
-        """Put the row on the scale of the learner, if it has one; call the pass; keep its log.
+        """Put the row on the scale of the learner, then call the pass.
 
         Ctrl-C is raised when a compiled call returns. What was done then is finished or undone.
         """
@@ -146,8 +141,6 @@ class Row:
             if not observes or self.standardize(*self.observed) == 1:  # otherwise a variance overflows
                 learned = bool(call(*args))
         finally:
-            if self.log is not None:
-                self.keep_log()
             if observes and not learned and self.totals[SEEN] == seen:
                 self.n_observed[0] = n_observed
                 self.move(*self.arrays[1:], True, *self.statistics)
@@ -156,21 +149,6 @@ class Row:
     def fails(self) -> None:
         """Called after a pass that did not learn: the next one may."""
         self.course[OVERFLOW] = 0.0
-
-    def keep_log(self) -> None:
-        """Called after a pass of a readout that logs updates."""
-        try:
-            self._keep_log()
-        except KeyboardInterrupt:
-            self._keep_log()
-            raise
-
-    def _keep_log(self) -> None:
-        if self.log is not None and self.course[LOGGED]:
-            steps = about_rows(self.rows(), self.log)
-            # No line of Python runs in between, so that Ctrl-C never leaves half a change.
-            work = partial(self.learner.readout.sealed.extend, steps), partial(self.course.__setitem__, LOGGED, 0.0)
-            deque(map(operator.call, work), maxlen=0)
 
     def prepared(self, weighted: bool, answers: bool) -> Any:
         """A compiled pass over the row, and its arguments."""
@@ -185,7 +163,7 @@ class Row:
         """The arguments of a pass that follow those of the row."""
         learner, state = self.learner, self.learner.state
         learner.shape.owns(state, True)
-        kept = state.get("kept") if self.log is None else self.log
+        kept = state.get("kept")
         weight = self.weight if weighted else None
         shape = state.get(learner.shape.key or ""), learner.shape.room(state)
         counters = state.totals.array, self.course, self.mistakes, self.answers if answers else None
@@ -212,12 +190,3 @@ class Row:
         n = int(self.indptr[1])
         order = np.argsort(self.indices[:n], kind="stable")
         self.indices[:n], self.values[:n] = self.indices[:n][order], self.values[:n][order]
-
-    def rows(self) -> Rows:
-        """A copy of the row, as it was learned."""
-        sq_norm = self.sq_norm.copy()
-        if self.indptr is None or self.indices is None:
-            return Rows(readonly(self.scaled[0].copy()), None, None, self.learner.n_features, sq_norm)
-        n = int(self.indptr[1])
-        values, indices = self.scaled[0][:n].copy(), self.indices[:n].copy()
-        return Rows(readonly(values), readonly(indices), readonly(self.indptr.copy()), self.learner.n_features, sq_norm)
