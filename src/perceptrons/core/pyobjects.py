@@ -57,7 +57,7 @@ def next_entry(address, desk):
 
 
 def item(numbers, key):
-    """The address of the value for a key of a dict; 0 if there is none."""
+    """The address of the value for a key of a dict, or 0 if the dict does not have the key."""
 
 
 def this_thread():

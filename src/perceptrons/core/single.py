@@ -78,7 +78,7 @@ NEW, STRANGE = np.int64(-1), np.int64(-2)  # instead of a feature
 
 @register_jitable(**JIT)
 def feature_of(key, place, desk):
-    """The feature with this name, which is the key at this place of the dict; NEW or STRANGE if there is none.
+    """Find the feature whose name is the key at this place of the dict; NEW for a new name, STRANGE for another key.
 
     The desk has the address of the key that was at each place of an earlier dict, and its feature. Only names that are
     kept alive are expected again: otherwise another text might have that address. Updates the desk in place.

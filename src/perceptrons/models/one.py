@@ -162,9 +162,9 @@ def is_single(X: Any, y: Any) -> bool:
 
 
 def learn_row(model: Supervised, X: Any, y: Any, predict: bool) -> Any:
-    """Learn from a single row by the short way; None if there is none. Returns what was predicted before.
+    """Learn from a single row by the short way. Returns what was predicted before, or None if the row was not learned.
 
-    Without `predict`, that is not computed, and the array is empty.
+    Without `predict`, nothing is predicted, and the array is empty.
     """
     guard: Guard = model.__dict__.get("_locks") or model._guard
     lane = guard.lane

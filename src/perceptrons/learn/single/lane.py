@@ -121,7 +121,7 @@ class Lane:
         return row
 
     def _reads_pairs(self, of_indices: Any, of_values: Any, row: Row) -> Any:
-        """The function that reads pairs of these types; None if there is none."""
+        """The function that reads pairs of these types, or None for types that are not read here."""
         if of_indices.kind not in "iu" or not of_indices.isnative:
             return None
         indices, values = (np.zeros(4, dtype=kind)[::2] for kind in (of_indices, of_values))  # with any strides
