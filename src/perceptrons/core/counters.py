@@ -20,7 +20,8 @@ from perceptrons.core.rows import JIT
     SQ_RADIUS,  # max ‖x‖², or max ‖Δφ‖² over steps
     TOKENS,  # tokens of the sequences processed
     WRONG_TOKENS,  # of them, those whose predicted label was wrong
-) = range(9)
+    MIXED,  # roundings of w by mixing hypotheses, at most
+) = range(10)
 
 # Entries of `course`.
 (

@@ -162,9 +162,9 @@ class Learner(Protocol[E]):
         """Proved upper bound on the margin of any hypothesis on the examples seen: ‖w − w_0‖/Στ, rounded up.
 
         (w − w_0)/Στ is a point of the convex hull of all Δ. Each of k updates rounds w, once or a few
-        times, by at most ε·‖w‖ ≤ ε·(‖w_0‖ + R·Στ), and the sum Στ by a relative ε.
+        times, by at most ε·‖w‖ ≤ ε·(‖w_0‖ + R·Στ), and the sum Στ by a relative ε; and so does mixing.
         """
-        total, roundings = self.totals.sum_tau, self.roundings * self.totals.updates + 4
+        total, roundings = self.totals.sum_tau, self.roundings * self.totals.updates + self.totals.mixed + 4
         if total == 0.0 or not self.definite:
             return float("inf")
         length, start = self.hull_point(total)

@@ -34,6 +34,7 @@ class Readout:
     by_vote = False  # whether many hypotheses vote, so that there is no single weight vector
     weighs_all_rows = False  # whether it tries hypotheses on all training rows, which rules out streams
     most_visits: int | None = None  # maximum rows that one call of a pass may visit
+    unmixed = ""  # why learners of different shards cannot be mixed; empty if they can
 
     def begin(self, w: Floats) -> Floats | None:
         """The array that passes keep for this readout, before the first example."""
@@ -191,6 +192,7 @@ class Pocket(Readout):
 
     name, marker = "pocket", markers.Pocket()
     weighs_all_rows = True
+    unmixed = "it tries hypotheses on all rows, and each shard has only some"
 
     def begin(self, w: Floats) -> Floats | None:
         return np.copy(w)
@@ -224,6 +226,7 @@ class Voted(Readout):
     name, marker = "voted", markers.Voted()
     by_vote = True
     most_visits: int | None = LOG_LINES
+    unmixed = "votes are counted along one sequence of hypotheses, and each shard makes its own"
 
     def __init__(self) -> None:
         self.sealed: list[Step] = []

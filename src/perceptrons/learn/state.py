@@ -67,6 +67,7 @@ class Totals(Entries):
     sq_radius = Entry(counters.SQ_RADIUS)
     tokens = Entry(counters.TOKENS)
     wrong_tokens = Entry(counters.WRONG_TOKENS)
+    mixed = Entry(counters.MIXED)
 
     DONE = ("seen", "mistakes", "updates", "tokens", "wrong_tokens")  # kept when an earlier hypothesis is restored
 

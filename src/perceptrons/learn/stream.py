@@ -94,6 +94,7 @@ class Stream:
         self.known: Summary | None = None  # facts about all rows, if they were read before the first pass
         self.n_rows = 0  # number of rows of the last pass, without those held out
         self.counts: Array | None = None  # number of these rows in each class or group, once a pass has ended
+        self.offset = 0  # number of the first row, if the source is a shard of a larger one
         self.scales = False  # whether features are to be scaled by statistics of these rows
         self.centred = True  # whether they may be centred, too
         self.scaling: Scaling | None = None
@@ -137,6 +138,10 @@ class Stream:
         self.widest = known.n_features
         return first.rows if first.rows.indices is None else first.rows.wide(known.n_features), known
 
+    def settled_by(self, by_batch: list[dict[Any, int]]) -> None:
+        """Note that all rows have been read: the number of rows of each class in each batch."""
+        self._by_batch, self._settled = by_batch, True
+
     def _looks_uneven(self) -> bool:
         """Whether features are to be scaled, as far as the first batch tells; a source that says so is not read."""
         if self.source.scale == "standard" or self.source.is_stream:
@@ -148,8 +153,8 @@ class Stream:
         return first is not None and statistics_of(self.source, first.rows, self._held(0, len(first.rows))) is not None
 
     def _held(self, first: int, n: int) -> npt.NDArray[np.bool_] | None:
-        """Which of n rows, numbered from `first`, are held out."""
-        return chosen(first, n, self.share, self.seed) if self.share else None
+        """Which of n rows, numbered from `first` in the source, are held out."""
+        return chosen(self.offset + first, n, self.share, self.seed) if self.share else None
 
     def _observe(self, rows: Rows, first: int) -> None:
         """Add rows to the statistics of features, except those held out; `first`: number of the first row."""
@@ -276,7 +281,7 @@ class Stream:
 
     def _prepared(self, batch: Batch, numbers: npt.NDArray[np.int64]) -> tuple[Examples, npt.NDArray[np.bool_] | None]:
         """A batch as examples, and which of its rows are held out; `numbers` are those of its rows in the source."""
-        rows = batch.rows
+        rows, numbers = batch.rows, numbers + self.offset
         if self.check is not None:
             self.check()
         if self.widest is not None and rows.n_features > self.widest:  # or the file has changed since

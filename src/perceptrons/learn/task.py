@@ -85,19 +85,19 @@ class Task:
 # hypothesis, for shuffling.
 
 
-def _seed_of_held_out(request: Request) -> int:
+def seed_of_held_out(request: Request) -> int:
     """Draw the seed for held-out rows."""
     return int(request.random.randint(2**31)) if request.share is not None else 0
 
 
-def _seeded(request: Request, learner: ClassLearner) -> Passes:
+def seeded(request: Request, learner: ClassLearner) -> Passes:
     """Set the initial hypothesis; return the passes with the seed for shuffling."""
     if request.start is not None:
         request.start(learner, request.random)
     return request.passes._replace(seed=int(request.random.randint(2**31)) if request.shuffle else None)
 
 
-def _learner(request: Request, rows: Rows, found: Targets) -> tuple[ClassLearner, Targets]:
+def learner_for(request: Request, rows: Rows, found: Targets) -> tuple[ClassLearner, Targets]:
     """A new learner, or the one to continue with, prepared for what was found in labels; and all that it learns."""
     if request.learned is None:
         learner = request.new_learner(rows, found.n_classes)
@@ -124,13 +124,13 @@ def from_rows(
     """
     found = request.targets.found(y)
     found.check(f" in {source.name}" if source is not None else "")
-    seed = _seed_of_held_out(request)
+    seed = seed_of_held_out(request)
     scaling = None
     if request.learned is None:
         left_out = None if request.share is None or held_out is not None else chosen(0, len(rows), request.share, seed)
         scaling = to_one_scale(source, rows, left_out, request.centred, found.limit)
         rows = rows if scaling is None else scaling.apply(rows)
-    learner, targets = _learner(request, rows, found)
+    learner, targets = learner_for(request, rows, found)
     if scaling is not None:
         learner.scaling = scaling
         fill_with_means(None if source is None else source.encoding, scaling)
@@ -139,7 +139,7 @@ def from_rows(
     if weight is not None and not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     examples = Examples(rows, codes, weight)
-    passes = _seeded(request, learner)
+    passes = seeded(request, learner)
     kept = None if held_out is None else held_out(targets)
     if kept is not None:
         kept = replace(kept, rows=learner.scaled(kept.rows))
@@ -178,13 +178,13 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
     """Set up training of a linear model on a source, batch by batch."""
     often = request.passes.max_iter > 1 or request.share is not None
     share = request.share if beside is None else None
-    seed = _seed_of_held_out(request)
+    seed = seed_of_held_out(request)
     targets = request.targets.for_source(source, request.centred)
     stream = Stream(source.again(often), share=share or 0.0, seed=seed, watch=request.watch, targets=targets)
     stream.scales = request.learned is None
     stream.centred = request.centred
     rows, known = stream.settle(request.reads_all, often)
-    learner, stream.targets = _learner(request, rows, stream.targets)
+    learner, stream.targets = learner_for(request, rows, stream.targets)
     assert isinstance(learner, LinearLearner)
     if request.learned is None:
         learner.scaling = stream.scaling
@@ -195,7 +195,7 @@ def from_source(request: Request, source: Source, beside: Beside | None = None) 
         stream.check = lambda: check_features(stream.source, request.agrees(stream.source.encoding))
     counts, classes = None if known is None else known.counts, stream.targets.classes
     stream.class_weight = weights_of_classes(request.class_weight(classes), classes, counts, learner.rule)
-    passes = _seeded(request, learner)
+    passes = seeded(request, learner)
     watched: Callable[[], float] | None = None
     if beside is not None:
         held_out = beside(stream.source)

@@ -40,11 +40,14 @@ def pack_totals(totals: Totals) -> dict[str, Any]:
 
 
 def unpack_totals(settings: Settings, totals: Entries) -> None:
-    """Restore a learner's totals. Older files have the radius beside the counts, and tokens only for taggers."""
+    """Restore a learner's totals.
+
+    Older files have the radius beside the counts, tokens only for taggers, and nothing about mixing.
+    """
     counts = settings.part("counts")
     for name in Totals.names():
         where = settings if name == "sq_radius" and name not in counts.found else counts
-        if name in where.found or name not in ("tokens", "wrong_tokens"):
+        if name in where.found or name not in ("tokens", "wrong_tokens", "mixed"):
             setattr(totals, name, where.number(name, *LIMITS.get(name, (0.0, MOST))))
 
 

@@ -18,6 +18,7 @@ from perceptrons.data.arrays import Rows
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.learner import EPSILON, Order, overflow
+from perceptrons.learn.linear import mixing
 from perceptrons.learn.linear.shapes import shape_of
 from perceptrons.learn.readouts import Ballot, Last, Readout, Step
 from perceptrons.learn.scale import running
@@ -138,9 +139,10 @@ class LinearLearner(ClassLearner):
         for name in ("start", "origin"):
             self.state.hold(name, np.copy(w, order=self.state.layout) if w.any() else None)
         self.shape.begin(self.state)
-        self._begin_readout()
+        self.begin_average()
 
-    def _begin_readout(self) -> None:
+    def begin_average(self) -> None:
+        """Begin what the readout keeps, with the current hypothesis."""
         self._read: dict[str, tuple[float, Floats]] = {}
         kept = self.readout.begin(self.current)
         if kept is not None:
@@ -219,7 +221,7 @@ class LinearLearner(ClassLearner):
                 self.burn_in -= int(totals.seen - seen)
                 totals.averaged = 0.0
                 if self.burn_in <= 0:
-                    self._begin_readout()
+                    self.begin_average()
         if course.overflow:
             raise self._overflow(examples, int(course.overflow) - 1)
 
@@ -285,6 +287,12 @@ class LinearLearner(ClassLearner):
         if columns is None or self.shape.touches_all:
             return slice(None)
         return np.append(columns[columns < self.n_features], self.n_features)
+
+    # -- shards -----------------------------------------------------------------------------------------------
+
+    refuse_shards, template, send, received = mixing.refuse, mixing.template, mixing.send, mixing.received
+    part, mix, reader, send_weights = mixing.part, mixing.mix, mixing.reader, mixing.send_weights
+    going_on, take_over, whole = mixing.going_on, mixing.take_over, property(mixing.whole)
 
     # -- going back -------------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ To add a kind, write a class here, its part in `core.linear.shapes`, and a line 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +18,11 @@ from perceptrons.core.linear.passes import variances
 from perceptrons.data.arrays import Rows
 from perceptrons.data.whole import memory
 from perceptrons.learn.readouts import Readout
-from perceptrons.learn.state import FIXED, Floats, Kind, State
+from perceptrons.learn.shards.part import Part
+from perceptrons.learn.state import FIXED, Floats, Ints, Kind, State
 from perceptrons.rules import CHOICES, kind_of
+
+VANISHED = 1e-150  # smaller variances are mixed as if they were this large
 
 
 class Along:
@@ -86,6 +91,60 @@ class Along:
     def check(self, state: State) -> None:
         """Raise an error if the array, which was read from a file, cannot have been made by steps."""
 
+    # -- mixing: see `mixing` ---------------------------------------------------------------------------------
+
+    def sent(self, state: State) -> dict[str, Floats]:
+        """What shards need besides w."""
+        return {}
+
+    def begin_kept(self, state: State) -> Floats:
+        """The array `kept` of a shard, before its first example."""
+        return np.zeros_like(state["w"])
+
+    def numbers(self, state: State, weight: float) -> dict[str, float]:
+        """Numbers of a shard that are added up."""
+        return {}
+
+    def moved(
+        self, state: State, before: Mapping[str, Floats], weight: float, seen: float | None
+    ) -> tuple[Ints | None, dict[str, Floats]]:
+        """What a shard has changed since `before`: the entries (None: all), and what is to be added up of each.
+
+        These are k·δ ("moved") and, after `seen` examples, D = Σ_t (w_t − w₀) ("sums"); no sums if seen is None.
+        """
+        w, w0 = _flat(state["w"]), _flat(before["w"])
+        kept = None if seen is None else _flat(state["kept"])
+        keys = np.flatnonzero(w != w0 if kept is None else (w != w0) | (kept != 0.0))
+        delta = w[keys] - w0[keys]
+        return keys, {"moved": weight * delta, **_sums(delta, kept, keys, seen)}
+
+    def mixed(self, state: State, part: Part, seen: float | None) -> dict[str, Floats]:
+        """The arrays of the mixed hypothesis; `seen`: number of examples in the mean, if there is one."""
+        step = replace(part, arrays={**part.arrays, "moved": part.arrays["moved"] / part.numbers["weight"]})
+        return {"w": step.on(state["w"], "moved"), **_mixed_sum(state, step, seen)}
+
+
+def _flat(array: Floats) -> Floats:
+    """All entries in the order of memory."""
+    return array.ravel(order="K")
+
+
+def _sums(delta: Floats, kept: Floats | None, keys: Any, seen: float | None) -> dict[str, Floats]:
+    """D = (n + 1)·δ − kept, if there are averages."""
+    return {} if kept is None or seen is None else {"sums": (seen + 1.0) * delta - kept[keys]}
+
+
+def _mixed_sum(state: State, step: Part, seen: float | None) -> dict[str, Floats]:
+    """The array `kept` after an epoch, if there are averages.
+
+    Before, Σ w_t = (T + 1)·w₀ − kept. After N more examples, Σ w_t + N·w₀ + D = (T + N + 1)·(w₀ + δ) − kept′, so that
+    kept′ = kept + (T + N + 1)·δ − D.
+    """
+    if seen is None:
+        return {}
+    change = (seen + 1.0) * step.arrays["moved"] - step.arrays["sums"]
+    return {"kept": replace(step, arrays={"kept": change}).on(state["kept"], "kept")}
+
 
 class Metric(Along):
     """A covariance of the weights."""
@@ -132,6 +191,36 @@ class Diagonal(Metric):
         if not ((state["variance"] >= 0.0) & (state["variance"] < np.inf)).all():
             raise ValueError("variance must have numbers >= 0 only")
 
+    def sent(self, state: State) -> dict[str, Floats]:
+        return {"variance": state["variance"]}
+
+    def moved(
+        self, state: State, before: Mapping[str, Floats], weight: float, seen: float | None
+    ) -> tuple[Ints | None, dict[str, Floats]]:
+        """P·δ, and the precisions that were gained, P − P₀; the number of updates does not count."""
+        w, w0, variance, variance0 = map(_flat, (state["w"], before["w"], state["variance"], before["variance"]))
+        kept = None if seen is None else _flat(state["kept"])
+        changed = (w != w0) | (variance != variance0)
+        keys = np.flatnonzero(changed if kept is None else changed | (kept != 0.0))
+        delta, precision = w[keys] - w0[keys], _precision(variance[keys])
+        gain = np.where(variance[keys] == variance0[keys], 0.0, precision - _precision(variance0[keys]))
+        return keys, {"moved": precision * delta, "gain": gain, **_sums(delta, kept, keys, seen)}
+
+    def mixed(self, state: State, part: Part, seen: float | None) -> dict[str, Floats]:
+        """w₀ + Σ P_i·δ_i/Σ P_i with Σ P_i = S·P₀ + Σ (P_i − P₀); and the precision P₀ + Σ (P_i − P₀)."""
+        gain, variance = part.arrays["gain"], state["variance"].copy(order="K")
+        at = ... if part.keys is None else part.keys
+        before = _precision(_flat(variance)[at])
+        moved = part.arrays["moved"] / (part.numbers["shards"] * before + gain)
+        _flat(variance)[at] = np.where(gain == 0.0, _flat(variance)[at], 1.0 / (before + gain))
+        step = replace(part, arrays={**part.arrays, "moved": moved})
+        return {"w": step.on(state["w"], "moved"), "variance": variance, **_mixed_sum(state, step, seen)}
+
+
+def _precision(variance: Floats) -> Floats:
+    """1/σ; contradicting rows may make variances vanish."""
+    return np.asarray(1.0 / np.maximum(variance, VANISHED))
+
 
 class Full(Metric):
     """A square root S of the covariance of all weights, Σ = SSᵀ; one per class, if there are several."""
@@ -164,6 +253,44 @@ class Full(Metric):
     def check(self, state: State) -> None:
         if not np.isfinite(state["root"]).all():
             raise ValueError("root must have finite numbers only")
+
+    def sent(self, state: State) -> dict[str, Floats]:
+        return {"root": state["root"]}
+
+    def moved(
+        self, state: State, before: Mapping[str, Floats], weight: float, seen: float | None
+    ) -> tuple[Ints | None, dict[str, Floats]]:
+        """P·δ, and the precisions that were gained, P − P₀, of each weight vector."""
+        delta = (state["w"] - before["w"]).reshape(len(state["w"]), -1)
+        precision, precision0 = _precisions(state["root"]), _precisions(before["root"])
+        moved = np.einsum("cij,jc->ic", precision, delta).reshape(state["w"].shape)
+        found = {"moved": _flat(np.asarray(moved, order=state.layout)), "gain": precision - precision0}
+        sums = {} if seen is None else _sums(_flat(state["w"] - before["w"]), _flat(state["kept"]), slice(None), seen)
+        return None, found | sums
+
+    def mixed(self, state: State, part: Part, seen: float | None) -> dict[str, Floats]:
+        w, gain = state["w"], part.arrays["gain"]
+        moved = np.empty_like(w, order="K")
+        _flat(moved)[:] = part.arrays["moved"]
+        before = _precisions(state["root"])
+        total = part.numbers["shards"] * before + gain
+        delta = np.linalg.solve(total, moved.reshape(len(w), -1).T[..., np.newaxis])[..., 0].T.reshape(w.shape)
+        root = np.ascontiguousarray(_root(before + gain).reshape(state["root"].shape))
+        step = replace(part, arrays={**part.arrays, "moved": _flat(np.asarray(delta, order=state.layout))})
+        return {"w": step.on(w, "moved"), "root": root, **_mixed_sum(state, step, seen)}
+
+
+def _precisions(root: Floats) -> Floats:
+    """Σ⁻¹ of each weight vector: S⁻ᵀS⁻¹."""
+    inverse = np.linalg.inv(root.reshape(-1, *root.shape[-2:]))
+    return np.asarray(inverse.transpose(0, 2, 1) @ inverse)
+
+
+def _root(precisions: Floats) -> Floats:
+    """A square root of each inverse, V·Λ^(−1/2); rounding errors that make a precision negative are corrected."""
+    values, vectors = np.linalg.eigh((precisions + precisions.transpose(0, 2, 1)) / 2)
+    values = np.maximum(values, np.finfo(np.float64).eps * values[:, -1:])
+    return np.asarray(vectors / np.sqrt(values)[:, np.newaxis])
 
 
 class Scaled(Along):
@@ -220,6 +347,44 @@ class Scaled(Along):
 
     def owns(self, state: State, all_entries: bool) -> None:
         state["scale"][entries.OWN] = float(all_entries)
+
+    def sent(self, state: State) -> dict[str, Floats]:
+        """The numbers for w itself in the place of v, so that s = 1."""
+        numbers = state["scale"].copy()
+        numbers[[entries.SCALE, entries.SUM, entries.ORIGIN, entries.OWN]] = 1.0
+        return {"scale": numbers}
+
+    def begin_kept(self, state: State) -> Floats:
+        return np.copy(state["w"], order="K")
+
+    def numbers(self, state: State, weight: float) -> dict[str, float]:
+        numbers = state["scale"]
+        return {"steps": weight * float(numbers[entries.STEPS]), "origin": weight * float(numbers[entries.ORIGIN])}
+
+    def moved(
+        self, state: State, before: Mapping[str, Floats], weight: float, seen: float | None
+    ) -> tuple[Ints | None, dict[str, Floats]]:
+        w0 = _flat(before["w"])
+        found = {"moved": weight * (_flat(self.hypothesis(state)) - w0)}
+        if seen is not None:
+            found["sums"] = self.summed(state, seen) * _flat(state["w"]) - _flat(state["kept"]) - seen * w0
+        return None, found
+
+    def mixed(self, state: State, part: Part, seen: float | None) -> dict[str, Floats]:
+        """The mixed w in the place of v, with s = 1 and the mean numbers of steps and shares of the origin."""
+        w0, weight, scale = self.hypothesis(state), part.numbers["weight"], state["scale"].copy()
+        step = replace(part, arrays={**part.arrays, "moved": part.arrays["moved"] / weight})
+        arrays = {"w": step.on(w0, "moved"), "scale": scale}
+        if seen is not None:  # (T + N + 1)·w − kept′ = (Σ w_t so far) + N·w₀ + D
+            so_far = scale[entries.SUM] * _flat(state["w"]) - _flat(state["kept"])
+            total = so_far + part.numbers["averaged"] * _flat(w0) + part.arrays["sums"]
+            kept = arrays["kept"] = np.empty_like(w0, order="K")
+            _flat(kept)[:] = (seen + 1.0) * _flat(arrays["w"]) - total
+            scale[entries.SUM] = seen + 1.0
+        scale[entries.SCALE], scale[entries.STEPS] = 1.0, part.numbers["steps"] / weight
+        scale[entries.ORIGIN] *= part.numbers["origin"] / weight
+        scale[entries.SQ_LENGTH], scale[entries.DOUBT] = float((arrays["w"] ** 2).sum()), 0.0
+        return arrays
 
     def check(self, state: State) -> None:
         numbers = state["scale"]

@@ -64,8 +64,34 @@ class Statistics:
         more = np.full((len(chosen), width), np.nan)
         gather(*rows.arrays, chosen.astype(np.uint64), more)
         self.parts.append(more)
+        self._thin()
+
+    def _thin(self) -> None:
+        """Keep every second row of the sample until it is not too large."""
+        width = len(self.mean)
         while sum(map(len, self.parts)) > min(SAMPLE, max(1, ROOM // (8 * max(1, width)))):
             self.parts, self.every = [self.sample[::2].copy()], 2 * self.every
+
+    def join(self, other: Statistics) -> None:
+        """Add the rows of other statistics, which follow those of these."""
+        self._widen(len(other.mean))
+        other._widen(len(self.mean))
+        count = self.count + other.count
+        share = other.count / np.maximum(count, 1)
+        apart = other.mean - self.mean
+        self.squares += other.squares + apart**2 * self.count * share
+        self.mean, self.count = self.mean + apart * share, count
+        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        if self.rarity is not None and other.rarity is not None:
+            self.rarity.counts[:] += other.rarity.counts
+            self.rarity.rows[:] += other.rarity.rows
+        every = max(self.every, other.every)
+        self.parts = [each.sample[:: every // each.every] for each in (self, other)]
+        self.every, self.n_rows = every, self.n_rows + other.n_rows
+        self._thin()
+
+    def _widen(self, n_features: int) -> None:
+        """Make room for more features, if these grow with their number."""
 
     @property
     def sample(self) -> Floats:
@@ -104,6 +130,14 @@ class Statistics:
         return Scaling(centre, spread, limit, rarity) if len(spread) or rarity is not None else None
 
 
+def joined(parts: Sequence[Statistics]) -> Statistics:
+    """The statistics of the rows of all parts, one after the other (Chan, Golub & LeVeque 1979); changes the first."""
+    total = parts[0]
+    for part in parts[1:]:
+        total.join(part)
+    return total
+
+
 def without_far_values(values: Floats, mean: float, spread: float) -> tuple[float, float]:
     """Mean and deviation of values cut off at mean ± 5 deviations, again and again until they are stable.
 
@@ -136,12 +170,16 @@ class Sizes(Statistics):
         self.dense = dense
 
     def add(self, rows: Rows, left_out: npt.NDArray[np.bool_] | None = None) -> None:
-        more = np.zeros(max(0, rows.n_features - len(self.mean)))
+        self._widen(rows.n_features)
+        super().add(rows, left_out)
+
+    def _widen(self, n_features: int) -> None:
+        more = np.zeros(max(0, n_features - len(self.mean)))
         if more.size:
             self.count, self.mean, self.squares, self.low, self.high = (
                 np.concatenate([old, more]) for old in (self.count, self.mean, self.squares, self.low, self.high)
             )
-        super().add(rows, left_out)
+            self.parts = [np.empty((0, n_features))]
 
     def _keep(self, rows: Rows, learned: npt.NDArray[Any]) -> None:
         """Numbered features need no sample."""

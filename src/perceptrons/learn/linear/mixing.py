@@ -1,0 +1,144 @@
+"""Mixing of linear learners that have made one pass each, over different shards, from the same hypothesis w₀.
+
+The hypothesis becomes w₀ + Σ k_i·δ_i/Σ k_i, where δ_i is what shard i has moved it by. With k_i the number of updates
+of shard i (or 1 for all), it stays a sum Σ c_t·y_t·x_t with c ≥ 0, so that Σ c takes the place of Στ in the bound on
+the margin. Of rules with a covariance, k_i is the precision of each weight, P_i = 1/σ_i or Σ_i⁻¹.
+
+The sum of all hypotheses, for averages, grows by n_i·w₀ + D_i in shard i, which has processed n_i examples.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perceptrons.learn.linear.shapes import Along
+from perceptrons.learn.readouts import Last
+from perceptrons.learn.shards.part import Part, Sent, part_of, sent_of
+from perceptrons.learn.state import Course, Floats, State, Totals
+
+if TYPE_CHECKING:
+    from perceptrons.learn.linear.learner import LinearLearner
+
+UNIFORM, BY_MISTAKES = "uniform", "mistakes"  # how much shards count
+MIXINGS = (BY_MISTAKES, UNIFORM)
+GAINS = ("seen", "mistakes", "updates", "averaged", "tokens", "wrong_tokens")  # totals that add up
+
+
+def refuse(learner: LinearLearner) -> None:
+    """Raise an error if learners of different shards cannot be mixed."""
+    readout = learner.readout
+    if readout.unmixed:
+        raise ValueError(f"readout={readout.name!r} cannot learn from shards: {readout.unmixed}. Use 'averaged'")
+
+
+def template(learner: LinearLearner) -> LinearLearner:
+    """The learner without its hypothesis, for `receive`."""
+    new = copy.copy(learner)
+    empty = State(tail=learner.state.tail, layout=learner.state.layout)
+    empty.kinds = dict(learner.state.kinds)
+    vars(new).update(state=empty, _read={}, scaling=None)
+    return new
+
+
+def send(learner: LinearLearner) -> Sent:
+    """What shards need to go on from the current hypothesis."""
+    averages = learner.readout.sums and learner.burn_in <= 0
+    return sent_of(averages, w=learner.current, **learner.shape.sent(learner.state))
+
+
+def reader(learner: LinearLearner) -> LinearLearner:
+    """A template for learners that only decide, by weights that were sent."""
+    new = template(learner)
+    new.readout, new.shape = Last(), Along(learner.rule)
+    return new
+
+
+def send_weights(learner: LinearLearner, weights: Floats | None = None) -> Sent:
+    """What a `reader` needs: the weights of the readout, or these."""
+    return sent_of(False, w=learner.weights if weights is None else weights)
+
+
+def received(template: LinearLearner, sent: Sent) -> LinearLearner:
+    """A learner that goes on from what was sent; its counts begin at 0."""
+    new, old = copy.copy(template), template.state
+    state = State(tail=old.tail, layout=old.layout)
+    state.kinds = dict(old.kinds)
+    vars(new).update(state=state, _read={}, burn_in=0)
+    for name in sent.arrays:
+        kind = state.kinds[name]
+        state.hold(name, sent.whole(name, state.layout if kind.by_row else "C"), kind)
+    if sent.averages:
+        state.hold("kept", new.shape.begin_kept(state), state.kinds["kept"])
+    elif new.readout.sums:
+        new.burn_in = np.iinfo(np.int64).max  # averages begin with a later epoch
+    return new
+
+
+def going_on(template: LinearLearner, state: State, burn_in: int) -> LinearLearner:
+    """A learner that goes on from a copy of a whole state."""
+    new = copy.copy(template)
+    vars(new).update(state=state.copy(), burn_in=burn_in, _read={})
+    return new
+
+
+def whole(learner: LinearLearner) -> tuple[State, int]:
+    """What `going_on` needs."""
+    return learner.state, learner.burn_in
+
+
+def take_over(learner: LinearLearner, state: State, burn_in: int) -> None:
+    """Become what another learner has become, which has gone on from this one."""
+    vars(learner).update(state=state, burn_in=burn_in, _read={})
+
+
+def part(learner: LinearLearner, sent: Sent, mixing: str, shard: int) -> Part:
+    """What a learner has learned since `received`; `shard` is its number."""
+    shape, state, totals = learner.shape, learner.state, learner.totals
+    numbers = {name: getattr(totals, name) for name in GAINS}
+    weight = 1.0 if mixing == UNIFORM else totals.updates
+    numbers |= {"shards": 1.0, "weight": weight, "tau": weight * totals.sum_tau, "loss": learner.course.loss}
+    numbers |= shape.numbers(state, weight)
+    arrays = {name: sent.whole(name, state.layout if state.kinds[name].by_row else "C") for name in sent.arrays}
+    keys, moved = shape.moved(state, arrays, weight, totals.averaged if sent.averages else None)
+    rest: dict[str, Any] = {"sq_radius": totals.sq_radius, "mistakes": {shard: int(totals.mistakes)}}
+    if keys is None:
+        return Part(state["w"].size, None, moved, numbers, **rest)
+    return part_of(state["w"].size, keys, moved, numbers=numbers, **rest)
+
+
+def mix(learner: LinearLearner, part: Part) -> None:
+    """Take over what all shards have learned in an epoch. Ctrl-C leaves all of it, or nothing."""
+    numbers, state = part.numbers, learner.state
+    totals, course = learner.totals.copy(), learner.course.copy()
+    add_gains(totals, course, part)
+    arrays: dict[str, Any] = {}
+    if numbers["updates"] > 0.0:
+        arrays = learner.shape.mixed(state, part, totals.averaged if "sums" in part.arrays else None)
+        totals.mixed += 2.0 * (numbers["shards"] + 4.0)
+    new = state.with_arrays(**arrays)
+    new.totals, new.course = totals, course
+    waits = learner.burn_in > 0
+    changes: dict[str, Any] = {"state": new, "_read": {}, "burn_in": learner.burn_in - int(numbers["seen"])}
+    vars(learner).update(changes if waits else {**changes, "burn_in": learner.burn_in})
+    if waits and learner.burn_in <= 0:
+        learner.begin_average()
+
+
+def add_gains(totals: Totals, course: Course, part: Part) -> None:
+    """Add the counts of an epoch.
+
+    Στ of the mixed hypothesis is the weighted mean of those of the shards. Mixing rounds w, too. Up to 3 roundings make
+    k_i·δ_i, which are then added and divided: that is S + 3 roundings for S shards, each relative to the mean of
+    ‖w_i‖ + ‖w₀‖; one more follows when w₀ is added.
+    """
+    for name in GAINS:
+        setattr(totals, name, getattr(totals, name) + part.numbers[name])
+    weight = part.numbers["weight"]
+    if weight > 0.0:  # of rules that scale w, the Στ from before the epoch is scaled, too
+        totals.sum_tau = totals.sum_tau * part.numbers.get("origin", weight) / weight + part.numbers["tau"] / weight
+    totals.sq_radius = max(totals.sq_radius, part.sq_radius)
+    course.loss += part.numbers["loss"]
+    course.quiet = float(part.numbers["updates"] == 0.0)

@@ -1,0 +1,312 @@
+"""Shards of rows: what a worker holds of the data, and what it does with it.
+
+Functions that take a shard and its number run where the shard is. They change nothing that another call could see: a
+shard that is lost can be made anew anywhere, and the same call gives the same result.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.data.arrays import Rows
+from perceptrons.data.batches import Source
+from perceptrons.learn.examples import Examples
+from perceptrons.learn.fit import InMemory, Material, Passes
+from perceptrons.learn.holdout import chosen
+from perceptrons.learn.labels import Array
+from perceptrons.learn.linear.learner import LinearLearner
+from perceptrons.learn.scale.scaling import Scaling, fill_with_means
+from perceptrons.learn.scale.statistics import Statistics, statistics_of
+from perceptrons.learn.shards.part import Part, Sent
+from perceptrons.learn.state import State
+from perceptrons.learn.stream import Stream, fitting, labelled, summary
+from perceptrons.learn.targets import Targets
+
+STRIDE = 0xD1B54A32D192ED03  # between the seeds of shards; shard 0 has that of the run
+
+
+class Facts(NamedTuple):
+    """What a worker finds out about a shard by reading it once."""
+
+    n_rows: int
+    n_features: int
+    dense: bool
+    classes: Array
+    counts: dict[Any, int]  # number of rows of each class
+    encoding: Any = None  # of the columns of a table
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every worker needs to know about all shards together."""
+
+    template: LinearLearner  # makes passes
+    reader: LinearLearner  # decides
+    targets: Targets
+    starts: list[int]  # number of each shard's first row, and the number of all rows
+    n_features: int
+    class_weight: npt.NDArray[np.float64] | None = None
+    share: float = 0.0  # of rows that are held out
+    seed: int = 0
+    scaling: Scaling | None = None
+    encoding: Any = None
+
+    def held(self, number: int) -> npt.NDArray[np.bool_] | None:
+        """Which rows of a shard are held out."""
+        begin, end = self.starts[number : number + 2]
+        return chosen(begin, end - begin, self.share, self.seed) if self.share else None
+
+    def n_learned(self, number: int) -> int:
+        """Number of rows of a shard that are not held out."""
+        held, (begin, end) = self.held(number), self.starts[number : number + 2]
+        return end - begin if held is None else int(np.count_nonzero(~held))
+
+
+class Shard:
+    """A shard of rows. It keeps what it has prepared for a plan."""
+
+    name = "X"
+
+    def __init__(self) -> None:
+        self._prepared: tuple[Any, Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_prepared")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _prepared=None)
+
+    @property
+    def lock(self) -> Any:
+        """Held while the shard is in use: a call that was given up may still run when the next one begins."""
+        return self.__dict__.setdefault("_lock", threading.RLock())
+
+    def facts(self, targets: Targets) -> Facts:
+        """Read the shard and count its rows."""
+        raise NotImplementedError
+
+    def is_uneven(self, plan: Plan, number: int) -> bool:
+        """Whether features are to be scaled, as far as the first batch tells."""
+        return False
+
+    def statistics(self, plan: Plan, number: int) -> Statistics | None:
+        """Statistics of the features of the rows that are not held out."""
+        return None
+
+    def prepared(self, plan: Plan, number: int) -> Any:
+        """What `prepare` returns; it is called once for a plan."""
+        if self._prepared is None or self._prepared[0] is not plan:
+            self._prepared = plan, self.prepare(plan, number)
+        return self._prepared[1]
+
+    def prepare(self, plan: Plan, number: int) -> Any:
+        """Get ready for passes."""
+        raise NotImplementedError
+
+    def material(self, plan: Plan, number: int) -> Material[Any]:
+        """The examples to learn from."""
+        raise NotImplementedError
+
+    def held_out(self, plan: Plan, number: int) -> Any:
+        """Examples that are held out, batch by batch."""
+        raise NotImplementedError
+
+    def everything(self, plan: Plan) -> Any:
+        """All examples as held-out ones, batch by batch, each with the labels that training has not seen."""
+        raise NotImplementedError
+
+
+class ArrayShard(Shard):
+    """Rows in memory, with labels and weights."""
+
+    def __init__(self, rows: Rows, y: Array, weight: npt.NDArray[np.float64] | None = None, name: str = "X") -> None:
+        super().__init__()
+        self.rows, self.y, self.weight, self.name = rows, y, weight, name
+
+    def __sizeof__(self) -> int:
+        arrays = (*self.rows.arrays, self.rows.sq_norm, self.y, self.weight)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def facts(self, targets: Targets) -> Facts:
+        classes, counts = targets.count(self.y) if len(self.rows) else (self.y[:0], {})
+        return Facts(len(self.rows), self.rows.n_features, self.rows.indices is None, classes, counts)
+
+    def prepare(self, plan: Plan, number: int) -> tuple[InMemory[Examples], Examples | None]:
+        codes, held = plan.targets.encode(self.y, self.name), plan.held(number)
+        weight = self.weight
+        if plan.class_weight is not None:
+            weight = plan.class_weight[codes] if weight is None else weight * plan.class_weight[codes]
+        rows, kept = self.rows.padded(plan.n_features), None
+        if held is not None:
+            kept = Examples(rows.take(np.flatnonzero(held)), codes[held])
+            weight = np.where(held, 0.0, 1.0 if weight is None else weight)
+        return InMemory(Examples(rows, codes, weight, plan.starts[number])), kept
+
+    def material(self, plan: Plan, number: int) -> Material[Any]:
+        material: Material[Any] = self.prepared(plan, number)[0]
+        return material
+
+    def held_out(self, plan: Plan, number: int) -> Any:
+        kept = self.prepared(plan, number)[1]
+        return [kept] if kept is not None and len(kept) else []
+
+    def everything(self, plan: Plan) -> Any:
+        codes, unknown = plan.targets.encode_held_out(self.y, self.name)
+        return [(Examples(self.rows, codes), unknown)] if len(self.rows) else []
+
+
+class SourceShard(Shard):
+    """Rows of files, which are parsed once: they stay in memory, or in a copy on the disk of the worker."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self.source, self.name = source, source.name
+        self._size, self._by_batch = 0, list[dict[Any, int]]()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"source": self.source, "name": self.name, "_size": self._size, "_by_batch": self._by_batch}
+
+    def __sizeof__(self) -> int:
+        return self._size
+
+    def read(self, encoding: Any = None) -> Source:
+        """The source, so that it is parsed once."""
+        found: Source | None = vars(self).get("_read")
+        if found is None:
+            found = vars(self)["_read"] = self.source.again(True)
+        return found
+
+    def facts(self, targets: Targets) -> Facts:
+        self._size, self._by_batch, dense = 0, [], []
+
+        def look(batch: Any, first: int, by_label: dict[Any, int]) -> None:
+            self._by_batch.append(by_label)
+            self._size += batch.n_bytes
+            dense.append(batch.rows.indices is None)
+
+        source = self.read()
+        try:
+            found = summary(source, look, targets)
+        except ValueError as error:
+            if self._by_batch or not str(error).endswith("has no rows"):
+                raise
+            return Facts(0, 1, True, np.empty(0), {}, source.encoding)
+        return Facts(found.n_rows, found.n_features, all(dense), found.classes, found.counts, source.encoding)
+
+    def is_uneven(self, plan: Plan, number: int) -> bool:
+        batch, held = next(iter(self.read(plan.encoding).batches()), None), plan.held(number)
+        if batch is None:
+            return False
+        left_out = None if held is None else held[: len(batch.rows)]
+        return statistics_of(self.source, batch.rows, left_out) is not None
+
+    def statistics(self, plan: Plan, number: int) -> Statistics | None:
+        found, at, held = None, 0, plan.held(number)
+        for rows, _ in self.read(plan.encoding).batches():
+            found = found or statistics_of(self.source, rows, always=True)
+            if found is None:
+                return None
+            found.add(rows, None if held is None else held[at : at + len(rows)])
+            at += len(rows)
+        return found
+
+    def prepare(self, plan: Plan, number: int) -> Stream:
+        stream = Stream(self.read(plan.encoding), share=plan.share, seed=plan.seed, targets=plan.targets)
+        stream.offset, stream.widest, stream.scaling = plan.starts[number], plan.n_features, plan.scaling
+        stream.class_weight = plan.class_weight
+        stream.settled_by(self._by_batch)
+        return stream
+
+    def material(self, plan: Plan, number: int) -> Material[Any]:
+        stream: Material[Any] = self.prepared(plan, number)
+        return stream
+
+    def held_out(self, plan: Plan, number: int) -> Any:
+        stream: Stream = self.prepared(plan, number)
+        return (examples.take(held) for examples, held in stream.parts() if held is not None and held.any())
+
+    def everything(self, plan: Plan) -> Any:
+        source = self.source
+        fill_with_means(source.encoding, plan.scaling)
+        for rows, y in self.read().batches():
+            codes, unknown = plan.targets.encode_held_out(labelled(source, y), source.name)
+            fitted = fitting(rows, plan.n_features)
+            scaled = fitted if plan.scaling is None else plan.scaling.apply(fitted, zeros=source.encoding is None)
+            yield Examples(scaled, codes), unknown
+
+
+# -- what workers do -----------------------------------------------------------------------------------------------
+
+
+def facts(shard: Shard, number: int, targets: Targets) -> Facts:
+    """Find out what is in a shard."""
+    with shard.lock:
+        return shard.facts(targets)
+
+
+def is_uneven(shard: Shard, number: int, plan: Plan) -> bool:
+    """Whether features are to be scaled: the beginning of the first shard decides, as that of a whole source does."""
+    with shard.lock:
+        return number == 0 and shard.is_uneven(plan, number)
+
+
+def statistics(shard: Shard, number: int, plan: Plan) -> Statistics | None:
+    """Statistics of the features of a shard."""
+    with shard.lock:
+        return shard.statistics(plan, number)
+
+
+def _learn(shard: Shard, number: int, plan: Plan, learner: LinearLearner, epoch: int, passes: Passes) -> None:
+    """Make one pass over a shard."""
+    if not plan.n_learned(number):
+        return
+    seed = None if passes.seed is None else (passes.seed + STRIDE * number) % 2**64
+    shard.material(plan, number).learn(learner, epoch, 1, passes._replace(seed=seed))
+
+
+def learned(shard: Shard, number: int, sent: Sent, plan: Plan, epoch: int, passes: Passes, mixing: str) -> Part:
+    """Make one pass over a shard, from what was sent."""
+    with shard.lock:
+        learner = plan.template.received(sent)
+        _learn(shard, number, plan, learner, epoch, passes)
+        return learner.part(sent, mixing, number)
+
+
+def continued(
+    shard: Shard, number: int, whole: tuple[State, int], plan: Plan, epoch: int, passes: Passes
+) -> tuple[State, int]:
+    """Make one pass over the only shard: a learner goes on from its whole state, and nothing is mixed."""
+    with shard.lock:
+        learner = plan.template.going_on(*whole)
+        _learn(shard, number, plan, learner, epoch, passes)
+        return learner.state, learner.burn_in
+
+
+def confirmed(shard: Shard, number: int, sent: Sent, plan: Plan) -> bool:
+    """Whether the weights that were sent make no mistake on the rows that are learned."""
+    with shard.lock:
+        return not plan.n_learned(number) or shard.material(plan, number).confirms(plan.reader.received(sent))
+
+
+def wrong(shard: Shard, number: int, sent: Sent, plan: Plan) -> tuple[float, int]:
+    """Number of held-out rows that the weights decide wrong, and of all held-out rows."""
+    with shard.lock:
+        learner = plan.reader.received(sent)
+        counts = [(learner.wrong(examples), len(examples)) for examples in shard.held_out(plan, number)]
+    return sum(count for count, _ in counts), sum(n for _, n in counts)
+
+
+def wrong_in_all(shard: Shard, number: int, sent: Sent, plan: Plan) -> tuple[float, int, list[Any]]:
+    """Of a shard of separate held-out rows: number of wrong ones, of all, and labels that training has not seen."""
+    count, total, unknown = 0.0, 0, list[Any]()
+    with shard.lock:
+        learner = plan.reader.received(sent)
+        for examples, strange in shard.everything(plan):
+            count, total = count + learner.wrong(examples), total + len(examples)
+            unknown += strange.tolist()
+    return count, total, unknown
