@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,6 +22,7 @@ T = TypeVar("T")
 MOST_WORKERS = 8  # each works on one block
 MOST_ROWS = 1 << 16  # in a batch
 MOST_BYTES = 1 << 25  # in a batch, unless one row has more
+_most_threads: ContextVar[int | None] = ContextVar("most_threads", default=None)
 
 
 class Batch(NamedTuple):
@@ -157,10 +160,76 @@ def rows_at_once(n_columns: int) -> int:
     return max(1, min(MOST_ROWS, MOST_BYTES // (8 * max(1, n_columns))))
 
 
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Limit the number of threads that read rows.
+
+    The limit holds for the thread that enters this context, and for all reading that begins inside: a source reads
+    until its end as it began, with its first batch.
+
+    Parameters
+    ----------
+    n : int
+        With 1, the calling thread does everything itself, and no other is started.
+
+    Examples
+    --------
+    >>> with threads(1):
+    ...     n_workers()
+    1
+    """
+    if n < 1:
+        raise ValueError(f"the number of threads must be at least 1, got {n}")
+    before = _most_threads.set(n)
+    try:
+        yield
+    finally:
+        _most_threads.reset(before)
+
+
+def alone() -> bool:
+    """Whether the calling thread has to do everything itself; see `threads`."""
+    return _most_threads.get() == 1
+
+
 def n_workers() -> int:
     """The number of threads to parse with: one a core, up to a limit."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(MOST_WORKERS, cores)
+    return min(MOST_WORKERS, cores, _most_threads.get() or MOST_WORKERS)
+
+
+def pool(n: int, ahead: int, name: str = "") -> tuple[Executor, int]:
+    """Workers that work ahead of the thread that takes their results; see `in_order`.
+
+    Parameters
+    ----------
+    n : int
+        The number of workers.
+    ahead : int
+        How many tasks may run before the first result is taken.
+    name : str
+        What their threads are called.
+
+    Returns
+    -------
+    workers : Executor
+        The calling thread itself, if it is `alone`.
+    ahead : int
+        0 if the calling thread is alone, as nothing is gained.
+    """
+    return (CallingThread(), 0) if alone() else (ThreadPoolExecutor(n, thread_name_prefix=name), ahead)
+
+
+class CallingThread(Executor):
+    """Does every task at once, in the thread that submits it."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        done: Future[T] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            done.set_exception(error)
+        return done
 
 
 def in_order(tasks: Iterator[Future[T]], ahead: int) -> Iterator[T]:

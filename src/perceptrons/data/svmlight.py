@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from perceptrons.core.parse import svmlight
 from perceptrons.core.rows import NOT_FINITE, survey
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
-from perceptrons.data.batches import Batch, Source, in_order, n_workers
+from perceptrons.data.batches import Batch, Source, in_order, n_workers, pool
 from perceptrons.data.files import DataError
 
 Bytes = npt.NDArray[np.uint8]
@@ -82,13 +82,13 @@ class SvmlightSource(Source):
         return {"format": "svmlight", "files": files.signature(self.paths), **settings}
 
     def batches(self) -> Iterator[Batch]:
-        workers = n_workers()
+        workers, ahead = pool(n_workers(), n_workers() + 2, "svmlight")
         width, before = self.n_features or 0, 0
         self.begin()
-        with ThreadPoolExecutor(workers, thread_name_prefix="svmlight") as pool:
+        with workers:
             for path in self.paths:
                 line = 1
-                for block in in_order(self._blocks(path, pool), workers + 2):
+                for block in in_order(self._blocks(path, workers), ahead):
                     if block.fault is not None:
                         below, right, what = block.fault
                         raise DataError(f"{files.display([path])}:{line + below}:{right + 1}: {what}")
@@ -100,12 +100,12 @@ class SvmlightSource(Source):
                 before += files.size(path)
                 self.bytes_done = before
 
-    def _blocks(self, path: str, pool: ThreadPoolExecutor) -> Iterator[Future[Block]]:
+    def _blocks(self, path: str, workers: Executor) -> Iterator[Future[Block]]:
         """Submit the blocks of a file. Block k holds the lines that begin in bytes [k·block, (k + 1)·block)."""
         if not files.is_stream(path) and not files.is_compressed(path):
             buffers = threading.local()
             for begin in range(0, os.path.getsize(path), self.block):
-                yield pool.submit(self._read_and_parse, path, begin, buffers)
+                yield workers.submit(self._read_and_parse, path, begin, buffers)
             return
         with files.open_binary(path) as stream:
             end, limit, long = 0, self.block, False
@@ -118,7 +118,7 @@ class SvmlightSource(Source):
                 end += len(chunk)
                 limit = (end // self.block + 1) * self.block
                 padded = np.frombuffer(chunk + b"\n" * svmlight.PADDING, dtype=np.uint8)
-                yield pool.submit(self._parse, Text(padded, len(chunk), long), stream.position())
+                yield workers.submit(self._parse, Text(padded, len(chunk), long), stream.position())
 
     def _read_and_parse(self, path: str, begin: int, buffers: threading.local) -> Block:
         if not hasattr(buffers, "own"):  # one buffer a worker, which is reused
