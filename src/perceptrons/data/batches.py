@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ import numpy.typing as npt
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows
 from perceptrons.data.whole import check_memory
+
+if TYPE_CHECKING:
+    from perceptrons.data.shards.cutting import Span
 
 T = TypeVar("T")
 MOST_WORKERS = 8  # each works on one block
@@ -59,6 +62,8 @@ class Source(ABC):
         Whether, or in which folder, a copy of the rows may be kept.
     scale : {"auto", "standard", "none"}
         Whether training brings features to one scale. Rows are as they stand in the files in any case.
+    spans : list of Span or None
+        The part of each file that a shard reads; None if this is not a shard.
     """
 
     name: str
@@ -68,6 +73,7 @@ class Source(ABC):
     n_bytes: int | None = None
     bytes_done: int = 0
     caching: str | bool = False
+    spans: list[Span] | None = None
     _begun = False
 
     @abstractmethod
@@ -109,6 +115,26 @@ class Source(ABC):
         cached = Cached(self, self.caching if isinstance(self.caching, str) else None)
         return cached if often or self.is_stream or cached.ready else self
 
+    def shards(self, n: int | None = None) -> list[Source]:
+        """Cut this source into consecutive shards, each of which another process can read.
+
+        All rows of the first shard, then those of the second and so on are the rows of this source. A shard may have
+        no rows, for instance if its part of the file has only comments.
+
+        Parameters
+        ----------
+        n : int, optional
+            About how many; fewer if the files cannot be cut at so many places. By default files of 8 MB and more
+            become 8 shards, or as many as make shards of at most 256 MB; smaller files become shards of at least 1 MB.
+
+        Returns
+        -------
+        list of Source
+            Of the same kind and with the same settings. They can be pickled. A source that cannot be cut, such as a
+            shard, is its only shard.
+        """
+        return [self]
+
     def for_values(self) -> None:
         """Read labels as values to predict, not as classes, if there is a difference."""
         return None
@@ -117,6 +143,11 @@ class Source(ABC):
     def is_stream(self) -> bool:
         """Whether the rows can be read only once."""
         return any(map(files.is_stream, self.paths))
+
+    def parts(self) -> Iterator[tuple[str, int, int | None, int]]:
+        """Each file with the places where the part to read begins and ends, and its size in bytes; see `spans`."""
+        for k, path in enumerate(self.paths):
+            yield (path, *self.spans[k]) if self.spans is not None else (path, 0, None, files.size(path))
 
     def begin(self) -> None:
         """Note that reading begins; refuse to read a stream a second time."""

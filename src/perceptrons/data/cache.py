@@ -66,6 +66,9 @@ class Cached(Source):
     def again(self, often: bool = True) -> Source:
         return self
 
+    def shards(self, n: int | None = None) -> list[Source]:
+        return self.source.shards(n)
+
     @property
     def table(self) -> list[Entry] | None:
         """The table of contents of the copy, once it exists."""
