@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +18,14 @@ from perceptrons.data import files
 from perceptrons.data.arrays import Rows
 from perceptrons.data.whole import check_memory
 
+if TYPE_CHECKING:
+    from perceptrons.data.shards.cutting import Span
+
 T = TypeVar("T")
 MOST_WORKERS = 8  # each works on one block
 MOST_ROWS = 1 << 16  # in a batch
 MOST_BYTES = 1 << 25  # in a batch, unless one row has more
+_most_threads: ContextVar[int | None] = ContextVar("most_threads", default=None)
 
 
 class Batch(NamedTuple):
@@ -56,6 +62,8 @@ class Source(ABC):
         Whether, or in which folder, a copy of the rows may be kept.
     scale : {"auto", "standard", "none"}
         Whether training brings features to one scale. Rows are as they stand in the files in any case.
+    spans : list of Span or None
+        The part of each file that a shard reads; None if this is not a shard.
     """
 
     name: str
@@ -65,6 +73,7 @@ class Source(ABC):
     n_bytes: int | None = None
     bytes_done: int = 0
     caching: str | bool = False
+    spans: list[Span] | None = None
     _begun = False
 
     @abstractmethod
@@ -106,6 +115,26 @@ class Source(ABC):
         cached = Cached(self, self.caching if isinstance(self.caching, str) else None)
         return cached if often or self.is_stream or cached.ready else self
 
+    def shards(self, n: int | None = None) -> list[Source]:
+        """Cut this source into consecutive shards, each of which another process can read.
+
+        All rows of the first shard, then those of the second and so on are the rows of this source. A shard may have
+        no rows, for instance if its part of the file has only comments.
+
+        Parameters
+        ----------
+        n : int, optional
+            About how many; fewer if the files cannot be cut at so many places. By default files of 8 MB and more
+            become 8 shards, or as many as make shards of at most 256 MB; smaller files become shards of at least 1 MB.
+
+        Returns
+        -------
+        list of Source
+            Of the same kind and with the same settings. They can be pickled. A source that cannot be cut, such as a
+            shard, is its only shard.
+        """
+        return [self]
+
     def for_values(self) -> None:
         """Read labels as values to predict, not as classes, if there is a difference."""
         return None
@@ -114,6 +143,11 @@ class Source(ABC):
     def is_stream(self) -> bool:
         """Whether the rows can be read only once."""
         return any(map(files.is_stream, self.paths))
+
+    def parts(self) -> Iterator[tuple[str, int, int | None, int]]:
+        """Each file with the places where the part to read begins and ends, and its size in bytes; see `spans`."""
+        for k, path in enumerate(self.paths):
+            yield (path, *self.spans[k]) if self.spans is not None else (path, 0, None, files.size(path))
 
     def begin(self) -> None:
         """Note that reading begins; refuse to read a stream a second time."""
@@ -157,10 +191,76 @@ def rows_at_once(n_columns: int) -> int:
     return max(1, min(MOST_ROWS, MOST_BYTES // (8 * max(1, n_columns))))
 
 
+@contextmanager
+def threads(n: int) -> Iterator[None]:
+    """Limit the number of threads that read rows.
+
+    The limit holds for the thread that enters this context, and for all reading that begins inside: a source reads
+    until its end as it began, with its first batch.
+
+    Parameters
+    ----------
+    n : int
+        With 1, the calling thread does everything itself, and no other is started.
+
+    Examples
+    --------
+    >>> with threads(1):
+    ...     n_workers()
+    1
+    """
+    if n < 1:
+        raise ValueError(f"the number of threads must be at least 1, got {n}")
+    before = _most_threads.set(n)
+    try:
+        yield
+    finally:
+        _most_threads.reset(before)
+
+
+def alone() -> bool:
+    """Whether the calling thread has to do everything itself; see `threads`."""
+    return _most_threads.get() == 1
+
+
 def n_workers() -> int:
     """The number of threads to parse with: one a core, up to a limit."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(MOST_WORKERS, cores)
+    return min(MOST_WORKERS, cores, _most_threads.get() or MOST_WORKERS)
+
+
+def pool(n: int, ahead: int, name: str = "") -> tuple[Executor, int]:
+    """Workers that work ahead of the thread that takes their results; see `in_order`.
+
+    Parameters
+    ----------
+    n : int
+        The number of workers.
+    ahead : int
+        How many tasks may run before the first result is taken.
+    name : str
+        What their threads are called.
+
+    Returns
+    -------
+    workers : Executor
+        The calling thread itself, if it is `alone`.
+    ahead : int
+        0 if the calling thread is alone, as nothing is gained.
+    """
+    return (CallingThread(), 0) if alone() else (ThreadPoolExecutor(n, thread_name_prefix=name), ahead)
+
+
+class CallingThread(Executor):
+    """Does every task at once, in the thread that submits it."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        done: Future[T] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            done.set_exception(error)
+        return done
 
 
 def in_order(tasks: Iterator[Future[T]], ahead: int) -> Iterator[T]:

@@ -13,7 +13,6 @@ import os
 import tempfile
 import warnings
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, chain, islice
 from typing import Any, BinaryIO
 
@@ -21,7 +20,7 @@ from perceptrons import __version__
 from perceptrons.core.jit.private import is_own
 from perceptrons.data import files
 from perceptrons.data.atomic import LONGEST, POSIX
-from perceptrons.data.batches import Batch, Source, in_order
+from perceptrons.data.batches import Batch, Source, in_order, pool
 from perceptrons.data.cache_copy import Copy
 from perceptrons.data.cache_file import Doubt, Entry
 from perceptrons.data.cache_folder import open_folder
@@ -66,6 +65,9 @@ class Cached(Source):
 
     def again(self, often: bool = True) -> Source:
         return self
+
+    def shards(self, n: int | None = None) -> list[Source]:
+        return self.source.shards(n)
 
     @property
     def table(self) -> list[Entry] | None:
@@ -155,9 +157,10 @@ class Cached(Source):
     def _read(self, copy: Copy, order: Sequence[int] | None) -> Iterator[Batch]:
         """Read batches of the copy. If it turns out to be damaged, go on with the source, and make a new copy."""
         numbers, done, damage = range(len(copy.table)) if order is None else order, 0, None
-        with ThreadPoolExecutor(2) as pool:
-            tasks = (pool.submit(copy.batch, number) for number in numbers)
-            for batch in self._told(numbers, in_order(tasks, AHEAD)):
+        workers, ahead = pool(2, AHEAD)
+        with workers:
+            tasks = (workers.submit(copy.batch, number) for number in numbers)
+            for batch in self._told(numbers, in_order(tasks, ahead)):
                 if isinstance(batch, Doubt):
                     damage = batch
                     break

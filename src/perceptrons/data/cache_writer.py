@@ -10,13 +10,13 @@ import os
 import secrets
 import tempfile
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from typing import Any, BinaryIO
 
 from perceptrons.data import cache_file
 from perceptrons.data.atomic import LONGEST, Folder, replaced_in
-from perceptrons.data.batches import Batch
+from perceptrons.data.batches import Batch, pool
 from perceptrons.data.cache_file import Entry
 from perceptrons.data.whole import SHARE, free_space
 
@@ -29,7 +29,7 @@ class Discarded(Exception):
 
 
 class Writer:
-    """Writes a copy, batch by batch, in a thread of its own. An OSError tells that it cannot be written.
+    """Writes a copy, batch by batch, if possible in a thread of its own. An OSError tells that it cannot be written.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Writer:
                 self.file = self._stack.enter_context(tempfile.TemporaryFile())
             elif not self._unnamed:
                 self.file = self._stack.enter_context(replaced_in(folder, name, private=True, durable=False))
-            self._pool = ThreadPoolExecutor(1)
+            self._pool, self._ahead = pool(1, AHEAD)
             self._stack.callback(self._pool.shutdown, cancel_futures=True)
             self._room = free_space(self.file.fileno()) // SHARE
             cache_file.put(self.file, self._head)
@@ -83,7 +83,7 @@ class Writer:
         if self.table and self.table[-1].at > self._room:
             raise OSError(errno.ENOSPC, "it would take more than half of the free space")
         self._under_way.append(self._pool.submit(cache_file.write_batch, self.file, batch))
-        if len(self._under_way) > AHEAD:
+        if len(self._under_way) > self._ahead:
             self.table.append(self._under_way.popleft().result())
 
     def finish(self, encoding: Any) -> None:

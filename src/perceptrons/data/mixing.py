@@ -9,7 +9,6 @@ each batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,7 +17,7 @@ import numpy.typing as npt
 
 from perceptrons.core.random import shuffle
 from perceptrons.data.arrays import Rows
-from perceptrons.data.batches import Batch, in_order
+from perceptrons.data.batches import Batch, in_order, pool
 from perceptrons.data.cache import Cached
 from perceptrons.data.cache_writer import AHEAD
 
@@ -124,9 +123,10 @@ def read_groups(
         return prepare(batch, numbers), len(numbers)
 
     done = 0
-    with ThreadPoolExecutor(2, thread_name_prefix="mixing") as pool:
-        tasks = (pool.submit(work, group) for group in groups)
-        for made, size in in_order(tasks, AHEAD):
+    workers, ahead = pool(2, AHEAD, "mixing")
+    with workers:
+        tasks = (workers.submit(work, group) for group in groups)
+        for made, size in in_order(tasks, ahead):
             done += size
             source.bytes_done = int(done / starts[-1] * (source.n_bytes or 0))
             yield made

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import io
-import math
 import struct
 import textwrap
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from copy import copy
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from perceptrons.core.rows import GOOD, NOT_CANONICAL, survey
 from perceptrons.data import batches, files
 from perceptrons.data.arrays import OVERFLOW, Rows, readonly
 from perceptrons.data.batches import Batch, Source
 from perceptrons.data.files import DataError
-from perceptrons.data.whole import check_growth, copied, seekable
+from perceptrons.data.numpy_arrays import Array, FileArray
+from perceptrons.data.shards.cutting import Place, nearest_end, shards_of
+from perceptrons.data.whole import check_growth, seekable
 
-Array = npt.NDArray[Any]
 SPARSE = ("data", "indices", "indptr", "shape")  # the names that scipy.sparse.save_npz uses
 MAGIC = b"\x93NUMPY"
-HEADER = 10_000  # the most bytes of an array's header, as in NumPy
 DIRECTORY = 1 << 20  # the most bytes of the table of contents of an archive
 UNREADABLE = (  # what reading a damaged archive raises
     *(ValueError, KeyError, OverflowError, RuntimeError, OSError, EOFError),
@@ -52,22 +49,42 @@ class NumpySource(Source):
         self.paths, self.name = paths, files.display(paths)
         self.target, self.labels = target, labels
         self.n_bytes = files.n_bytes(paths)
+        self._width: int | None = None  # the number of features in files before these
 
     def signature(self) -> dict[str, Any]:
-        settings = {"target": self.target, "labels": self.labels}
-        return {"format": "numpy", "files": files.signature(self.paths), **settings}
+        found = {"format": "numpy", "files": files.signature(self.paths), "target": self.target, "labels": self.labels}
+        return found if self.spans is None else {**found, "spans": [[*span] for span in self.spans]}
+
+    def shards(self, n: int | None = None) -> list[Source]:
+        found = shards_of(self, n, self._snap)
+        if len(found) > 1 and len(self.paths) > 1:
+            first = next(copy(self).batches(), None)
+            for shard in found:
+                shard._width = None if first is None else first.rows.n_features
+        return list(found)
+
+    def _snap(self, file: int, offset: int, usual: int) -> Place:
+        """The nearest row of a .npy file; others are not cut."""
+        path = self.paths[file]
+        size = files.size(path)
+        with suppress(*UNREADABLE), open(path, "rb") as content:
+            array = FileArray(content, path)
+            array.check_matrix()
+            if array.end:
+                row = round(offset / size * array.end)
+                return Place(row, size * row // array.end)  # as if each row had its share of the header
+        return nearest_end(size, offset)
 
     def batches(self) -> Iterator[Batch]:
         self.begin()
-        before, width = 0, None
-        for path in self.paths:
-            size = files.size(path)
+        before, width = 0, self._width
+        for path, begin, end, size in self.parts():
             where = files.display([path])
             try:
                 with seekable(path) as file:
-                    read = _npy if file.read(len(MAGIC)) == MAGIC else _npz
+                    is_npy = file.read(len(MAGIC)) == MAGIC
                     file.seek(0)
-                    for batch, done in read(file, self, where):
+                    for batch, done in _npy(file, self, where, begin, end) if is_npy else _npz(file, self, where):
                         here = batch.rows.n_features
                         width = width or here
                         if here != width:
@@ -81,87 +98,6 @@ class NumpySource(Source):
                 raise DataError(f"{where} cannot be read as a NumPy file: {what}") from error
             before += size
             self.bytes_done = before
-
-
-class _Array:
-    """An array in a file that is read row by row."""
-
-    def __init__(self, stream: Any, name: str) -> None:
-        self.shape, fortran, self.dtype = _header(stream, name)
-        if self.dtype.kind not in "biufUS":
-            raise ValueError(f"{name} has type {self.dtype}, expected numbers or text; Python objects are not read")
-        if min(self.shape, default=0) < 0:
-            raise ValueError(f"{name} has the shape {self.shape}, expected sizes of at least 0")
-        self.name, self.stream, self.at = name, stream, 0
-        self.n_columns = math.prod(self.shape[1:])
-        self.row_size: int = self.n_columns * max(8, self.dtype.itemsize)  # bytes, read or as float64
-        if self.row_size > files.LONGEST:
-            most = files.LONGEST >> 20
-            raise ValueError(f"each row of {name} takes {self.row_size >> 20:,} MB, expected at most {most} MB")
-        self.in_columns = fortran and len(self.shape) > 1
-        if self.in_columns:
-            self.begin = stream.tell()
-
-    def copy(self, stack: ExitStack, where: str) -> None:
-        """Copy the array to a temporary file, in which its columns can be found."""
-        self.stream, self.begin = stack.enter_context(copied(self.stream, where)), 0
-
-    def take(self, n: int) -> Array:
-        """Read the next n rows, or those that are left."""
-        n = min(n, self.shape[0] - self.at)
-        self.at += n
-        if not self.in_columns:
-            return self._read(n * self.n_columns).reshape(n, *self.shape[1:])
-        columns = np.empty((self.n_columns, n), dtype=self.dtype)
-        for j in range(self.n_columns):
-            self.stream.seek(self.begin + (j * self.shape[0] + self.at - n) * self.dtype.itemsize)
-            self._check(self.stream.readinto(columns[j].view(np.uint8)), n)
-        return columns.T
-
-    def _read(self, n: int) -> Array:
-        """Read the next n values."""
-        content = self.stream.read(n * self.dtype.itemsize)
-        self._check(len(content), n)
-        return np.frombuffer(content, dtype=self.dtype)
-
-    def _check(self, size: int, n: int) -> None:
-        """Refuse `size` bytes where n values were expected."""
-        if size < n * self.dtype.itemsize:
-            rows = self.shape[0] if self.shape else 1
-            raise ValueError(f"{self.name} ends before its {rows} rows are complete: the file is cut off")
-
-    def rows_at_once(self) -> int:
-        """The number of rows in a batch."""
-        return max(1, min(batches.MOST_ROWS, batches.MOST_BYTES // max(1, self.row_size)))
-
-    def text(self) -> str:
-        """Read a single text."""
-        if self.shape != () or self.dtype.itemsize > files.LONGEST_LABEL:
-            raise ValueError(f"{self.name} has type {self.dtype} and shape {self.shape}, expected a short text")
-        return str(self._read(1).astype(str)[0])
-
-    def check_matrix(self) -> None:
-        if len(self.shape) != 2 or self.shape[1] == 0 or self.dtype.kind not in "biuf":
-            raise ValueError(f"{self.name} has type {self.dtype} and shape {self.shape}, expected a matrix of numbers")
-
-
-def _header(stream: Any, name: str) -> tuple[tuple[int, ...], bool, Any]:
-    """The shape of an array, whether it is in Fortran order, and its type."""
-    version = np.lib.format.read_magic(stream)
-    if version not in ((1, 0), (2, 0)):
-        raise ValueError(f"{name} has version {version} of the format, expected (1, 0) or (2, 0)")
-    first = version == (1, 0)
-    length = stream.read(2 if first else 4)
-    if int.from_bytes(length, "little") > HEADER:
-        raise ValueError(f"the header of {name} has more than {HEADER:,} bytes")
-    header = io.BytesIO(length + stream.read(int.from_bytes(length, "little")))
-    read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return read(header)
-    except Exception as error:  # NumPy evaluates the header as Python code, which may raise anything
-        raise ValueError(f"the header of {name} is damaged: {textwrap.shorten(str(error), 200)}") from error
 
 
 class _Bounded:
@@ -178,21 +114,22 @@ class _Bounded:
         return content
 
 
-def _npy(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batch, float]]:
-    """Batches, and how much of the file is done after each."""
-    array = _Array(file, "the array")
+def _npy(file: BinaryIO, source: NumpySource, where: str, first: int, end: int | None) -> Iterator[tuple[Batch, float]]:
+    """Batches of the rows [first, end), and how much of them is done after each."""
+    array = FileArray(file, "the array")
     array.check_matrix()
     width, target = array.shape[1], -1 if source.target is None else int(source.target)
     if source.labels and not -width <= target < width:
         raise DataError(f"{where} has no column {target} for the labels: it has columns 0 to {width - 1}")
     if source.labels and width == 1:
         raise DataError(f"{where} has only one column, the labels: expected columns of features as well")
-    while array.at < array.shape[0]:
+    array.only(first, end)
+    while array.at < array.end:
         begin, block, y = array.at, array.take(array.rows_at_once()), None
         if source.labels:
             y = _labels(block[:, target], where, begin)
             block = np.delete(block, target, axis=1)
-        yield Batch(_dense(block, where, begin), y), array.at / array.shape[0]
+        yield Batch(_dense(block, where, begin), y), (array.at - first) / (array.end - first)
 
 
 def _npz(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batch, float]]:
@@ -204,11 +141,11 @@ def _npz(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batc
         names = [name.removesuffix(".npy") for name in archive.namelist()]
         listed = textwrap.shorten(", ".join(names), 300, placeholder=" …")
 
-        def array(name: str) -> _Array:
+        def array(name: str) -> FileArray:
             member = archive.getinfo(f"{name}.npy")
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ValueError(f"{name} is compressed by a method that NumPy does not use")
-            found = _Array(stack.enter_context(archive.open(member.filename)), name)
+            found = FileArray(stack.enter_context(archive.open(member.filename)), name)
             if found.in_columns:
                 check_growth(member.file_size, member.compress_size, where, "save it in C order, if you trust it")
                 found.copy(stack, where)
@@ -237,14 +174,14 @@ def _npz(file: BinaryIO, source: NumpySource, where: str) -> Iterator[tuple[Batc
             yield Batch(rows, labels), begin / n
 
 
-def _dense_parts(X: _Array, where: str) -> tuple[int, Iterator[Rows]]:
+def _dense_parts(X: FileArray, where: str) -> tuple[int, Iterator[Rows]]:
     """The number of rows, and the rows."""
     X.check_matrix()
     starts = range(0, X.shape[0], X.rows_at_once())
     return X.shape[0], (_dense(X.take(X.rows_at_once()), where, begin) for begin in starts)
 
 
-def _sparse_parts(arrays: list[_Array], form: _Array | None, where: str) -> tuple[int, Iterator[Rows]]:
+def _sparse_parts(arrays: list[FileArray], form: FileArray | None, where: str) -> tuple[int, Iterator[Rows]]:
     """The number of rows, and the rows."""
     data, indices, indptr, shape = arrays
     layout = "csr" if form is None else form.text()

@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,12 +17,15 @@ from perceptrons.core.parse import svmlight
 from perceptrons.core.rows import NOT_FINITE, survey
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
-from perceptrons.data.batches import Batch, Source, in_order, n_workers
+from perceptrons.data.batches import Batch, Source, in_order, n_workers, pool
 from perceptrons.data.files import DataError
+from perceptrons.data.shards.cutting import Place, nearest_end, shards_of
+from perceptrons.data.shards.lines import line_after, line_feeds
 
 Bytes = npt.NDArray[np.uint8]
 
 BLOCK = 1 << 22  # bytes of text in a batch: the parsed rows stay in the cache of a core until they are used
+BLOCKS = 8  # a shard of at least so many blocks consists of whole ones, so that batches are those of the whole file
 WIDEST = 1 << 28  # the most columns unless n_features is given: weights of 2 GB
 
 FIELD = re.compile(rb"[^ \t#]+")
@@ -79,33 +82,51 @@ class SvmlightSource(Source):
 
     def signature(self) -> dict[str, Any]:
         settings = {"zero_based": self.zero_based, "n_features": self.n_features, "block": self.block}
-        return {"format": "svmlight", "files": files.signature(self.paths), **settings}
+        found = {"format": "svmlight", "files": files.signature(self.paths), **settings}
+        return found if self.spans is None else {**found, "spans": [[*span] for span in self.spans]}
+
+    def shards(self, n: int | None = None) -> list[Source]:
+        return list(shards_of(self, n, self._snap))
+
+    def _snap(self, file: int, offset: int, usual: int) -> Place:
+        """The nearest block, or the next line if shards have only few blocks; compressed files are not cut."""
+        path = self.paths[file]
+        size = files.size(path)
+        if files.is_compressed(path):
+            return nearest_end(size, offset)
+        block = (2 * offset // self.block + 1) // 2 * self.block
+        at = min(size, block) if usual >= BLOCKS * self.block else line_after(path, offset, size)
+        return Place(at, at)
 
     def batches(self) -> Iterator[Batch]:
-        workers = n_workers()
+        workers, ahead = pool(n_workers(), n_workers() + 2, "svmlight")
         width, before = self.n_features or 0, 0
         self.begin()
-        with ThreadPoolExecutor(workers, thread_name_prefix="svmlight") as pool:
-            for path in self.paths:
+        with workers:
+            for path, begin, end, size in self.parts():
                 line = 1
-                for block in in_order(self._blocks(path, pool), workers + 2):
+                for block in in_order(self._blocks(path, begin, end, workers), ahead):
                     if block.fault is not None:
                         below, right, what = block.fault
+                        line += line_feeds(path, begin - 1) + 1 if begin else 0  # and the one that ends the line before
                         raise DataError(f"{files.display([path])}:{line + below}:{right + 1}: {what}")
                     line += block.n_lines
-                    self.bytes_done = before + block.n_bytes
+                    self.bytes_done = before + block.n_bytes - begin
                     if block.rows is not None:
                         width = max(width, block.rows.n_features)
                         yield Batch(replace(block.rows, n_features=width), block.y)
-                before += files.size(path)
+                before += size
                 self.bytes_done = before
 
-    def _blocks(self, path: str, pool: ThreadPoolExecutor) -> Iterator[Future[Block]]:
-        """Submit the blocks of a file. Block k holds the lines that begin in bytes [k·block, (k + 1)·block)."""
+    def _blocks(self, path: str, begin: int, end: int | None, workers: Executor) -> Iterator[Future[Block]]:
+        """Submit the blocks of a file, or of its bytes [begin, end).
+
+        Block k holds the lines that begin in bytes [begin + k·block, begin + (k + 1)·block).
+        """
         if not files.is_stream(path) and not files.is_compressed(path):
-            buffers = threading.local()
-            for begin in range(0, os.path.getsize(path), self.block):
-                yield pool.submit(self._read_and_parse, path, begin, buffers)
+            buffers, end = threading.local(), os.path.getsize(path) if end is None else end
+            for at in range(begin, end, self.block):
+                yield workers.submit(self._read_and_parse, path, at, min(at + self.block, end), buffers)
             return
         with files.open_binary(path) as stream:
             end, limit, long = 0, self.block, False
@@ -118,13 +139,13 @@ class SvmlightSource(Source):
                 end += len(chunk)
                 limit = (end // self.block + 1) * self.block
                 padded = np.frombuffer(chunk + b"\n" * svmlight.PADDING, dtype=np.uint8)
-                yield pool.submit(self._parse, Text(padded, len(chunk), long), stream.position())
+                yield workers.submit(self._parse, Text(padded, len(chunk), long), stream.position())
 
-    def _read_and_parse(self, path: str, begin: int, buffers: threading.local) -> Block:
+    def _read_and_parse(self, path: str, begin: int, end: int, buffers: threading.local) -> Block:
         if not hasattr(buffers, "own"):  # one buffer a worker, which is reused
             buffers.own = bytearray(self.block + (1 << 16))
-        text = read_lines(path, begin, begin + self.block, buffers.own)
-        return self._parse(text, begin + self.block) if text else Block(None, None, 0, begin + self.block)
+        text = read_lines(path, begin, end, buffers.own)
+        return self._parse(text, end) if text else Block(None, None, 0, end)
 
     def _parse(self, text: Text, n_bytes: int) -> Block:
         n_lines, n_values = svmlight.count(readonly(text.bytes))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
 
 from perceptrons.data import files
-from perceptrons.data.batches import rows_at_once
+from perceptrons.data.batches import alone, rows_at_once
 from perceptrons.data.files import DataError
 from perceptrons.data.table.arrow_sizes import check_ipc, check_parquet
 from perceptrons.data.table.csv_blocks import Flaw
@@ -100,7 +100,7 @@ def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> 
         page_checksum_verification=True,
     )
     done = 0
-    for batch in content.iter_batches(rows_at_once(len(names)), columns=names):
+    for batch in content.iter_batches(rows_at_once(len(names)), columns=names, use_threads=not alone()):
         done += len(batch)
         yield pa.Table.from_batches([batch]), done / max(1, content.metadata.num_rows)
 
@@ -116,11 +116,12 @@ def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> Iter
     if begin.startswith(b"FEA1"):
         raise pa.ArrowInvalid("it is a Feather file of version 1: write it again as version 2")
     check_ipc(file, where)
+    options = pa.ipc.IpcReadOptions(use_threads=not alone())
     if begin == b"ARROW1":
-        content = pa.ipc.open_file(file)
+        content = pa.ipc.open_file(file, options=options)
         batches = (content.get_batch(i) for i in range(content.num_record_batches))
     else:
-        content = pa.ipc.open_stream(file)
+        content = pa.ipc.open_stream(file, options=options)
         batches = iter(content)
     names = choose(content.schema)
     rows = rows_at_once(len(names))

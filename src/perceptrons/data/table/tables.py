@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from perceptrons.data import files
-from perceptrons.data.batches import Batch, Source, in_order, n_workers
+from perceptrons.data.batches import Batch, Source, in_order, n_workers, pool
 from perceptrons.data.files import DataError
 from perceptrons.data.table import schema
 from perceptrons.data.table.advice import BY_NAME, located
@@ -179,10 +178,10 @@ class TableSource(Source):
             self.begin()
             jobs = self._jobs()
         self.counts = Counts()
-        workers, lexicon = n_workers(), Lexicon()
-        with ThreadPoolExecutor(workers, thread_name_prefix="table") as pool:
-            tasks = (pool.submit(self._work, job) for job in jobs)
-            for job, pieces in in_order(tasks, workers + 1):
+        (workers, ahead), lexicon = pool(n_workers(), n_workers() + 1, "table"), Lexicon()
+        with workers:
+            tasks = (workers.submit(self._work, job) for job in jobs)
+            for job, pieces in in_order(tasks, ahead):
                 if isinstance(pieces, Flaw):
                     raise self._located(job.block, pieces)
                 for piece in pieces:

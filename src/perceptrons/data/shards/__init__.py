@@ -1,0 +1,1 @@
+"""Cut sources into shards: consecutive parts that other processes can read."""

@@ -1,0 +1,63 @@
+"""Shards beside the source that they are cut from: together they have the same rows, or the same error."""
+
+import json
+import pickle
+
+import numpy as np
+
+from perceptrons.data.files import DataError
+
+SMALL = 20_000  # bytes of a pickled shard of a small table
+
+
+def rows_of(sources):
+    """All rows, each with its features, values and label; and the error that ended them."""
+    found = []
+    try:
+        for source in sources:
+            for rows, y in source.batches():
+                labels = [None] * len(rows) if y is None else [(label, type(label)) for label in y.tolist()]
+                if rows.indptr is None:
+                    found += zip(map(bytes, np.ascontiguousarray(rows.values)), labels, strict=True)
+                    continue
+                for i, label in enumerate(labels):
+                    part = slice(int(rows.indptr[i]), int(rows.indptr[i + 1]))
+                    found.append((rows.indices[part].tobytes(), rows.values[part].tobytes(), label))
+    except DataError as error:
+        return found, str(error)
+    return found, None
+
+
+def sent(shards):
+    """Shards as another process gets them."""
+    dumps = [pickle.dumps(shard) for shard in shards]
+    assert max(map(len, dumps)) < SMALL
+    return [pickle.loads(dump) for dump in dumps]
+
+
+def check(make, n):
+    """Demand that shards have the rows of the source. Returns the shards."""
+    whole, error = rows_of([make()])
+    source = make()
+    shards = sent(source.shards(n))
+    assert 1 <= len(shards) <= n and all(type(shard) is type(source) for shard in shards)
+    rows, refused = rows_of(shards)
+    assert refused == error
+    assert rows == whole if error is None else rows[: len(whole)] == whole[: len(rows)]
+    assert sum(shard.n_bytes for shard in shards) == source.n_bytes
+    assert all(shard.bytes_done == shard.n_bytes for shard in shards) or error is not None
+    signatures = {json.dumps(shard.signature(), sort_keys=True) for shard in shards}
+    assert len(signatures) == len(shards)
+    assert all(json.loads(json.dumps(shard.signature())) == shard.signature() for shard in shards)
+    return shards
+
+
+def check_copies(make, n):
+    """Demand that each shard keeps a copy of its own, which is found again. `make` gives a source with a folder."""
+    shards = make().shards(n)
+    first = [shard.again() for shard in shards]
+    rows = rows_of(first)
+    second = [shard.again() for shard in make().shards(n)]
+    assert len({each.path for each in first}) == len(shards) > 1
+    assert all(each.ready for each in second) and [each.path for each in second] == [each.path for each in first]
+    assert rows == rows_of(second) == rows_of([make()])
