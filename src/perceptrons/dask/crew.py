@@ -1,0 +1,146 @@
+"""The workers of a Dask cluster as a crew.
+
+Every call is a graph of tasks that change nothing: one for each shard, and a tree of sums. If a worker is lost, the
+scheduler runs its tasks again elsewhere; nothing waits for a particular worker. Only the weights of an epoch are
+scattered, because they are large. Should all workers that have them be lost, the epoch is asked for again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+from uuid import uuid4
+
+from dask import delayed
+from distributed import Client, Future, wait
+from distributed.scheduler import KilledWorker
+
+from perceptrons.data.batches import threads
+from perceptrons.learn.shards.crew import tree
+from perceptrons.learn.shards.part import Part, Sent, added
+
+PATIENCE = 60.0  # seconds to wait for workers when there is none
+MOMENT = 2.0  # seconds after which a wait looks whether there are workers
+ATTEMPTS = 20  # for an epoch whose weights were lost
+
+Done = Callable[[int, int], None]  # called with the number of shards done, and of all shards
+
+
+class DaskCrew:
+    """Workers that hold shards, which are futures. done: told about the progress of sums."""
+
+    def __init__(self, client: Client, shards: Sequence[Future], done: Done | None = None) -> None:
+        self.client, self.shards, self.n_shards, self.done = client, list(shards), len(shards), done
+
+    def keep(self, plan: Any) -> Any:
+        # In the graph itself, so that it cannot be lost. It is in memory as soon as the first task needs it.
+        return self.client.submit(_given, plan, pure=False)
+
+    def each(self, function: Callable[..., Any], *given: Any, sent: Any = None) -> list[Any]:
+        def graph(*first: Any) -> list[Any]:
+            return self._tasks(function, *first, *given)
+
+        return self._computed(graph, sent)
+
+    def summed(self, function: Callable[..., Part], *given: Any, sent: Sent) -> Part:
+        def graph(first: Any) -> list[Any]:
+            tasks = self._tasks(function, first, *given)
+            watched = [] if self.done is None else [delayed(_finished, pure=False)(task) for task in tasks]
+            for level in tree(len(tasks)):
+                tasks = [delayed(_added, pure=False)([tasks[k] for k in group]) for group in level]
+            return [*tasks, *watched]
+
+        found: Part = self._computed(graph, sent)[0]
+        return found
+
+    def _tasks(self, function: Callable[..., Any], *given: Any) -> list[Any]:
+        """The function with each shard."""
+        task, name = delayed(_worked, pure=False, traverse=False), f"{function.__name__}-{uuid4().hex}"
+        return [
+            task(function, shard, number, *given, dask_key_name=f"{name}-{number}")  # as the dashboard shows it
+            for number, shard in enumerate(self.shards)
+        ]
+
+    def _computed(self, graph: Callable[..., list[Any]], sent: Any) -> list[Any]:
+        """The results of a graph that is made for what was sent."""
+        for _ in range(ATTEMPTS):
+            first = [] if sent is None else self._scattered(sent)
+            futures = self.client.compute(graph(*first))
+            try:
+                return self._results(futures)
+            except CancelledError:
+                if self.client.status != "running":
+                    raise
+            except BaseException:
+                self.client.cancel(futures, force=True)
+                raise
+        raise RuntimeError(f"the workers that had the weights were lost {ATTEMPTS} times in a row: look at their logs")
+
+    def _scattered(self, sent: Any) -> list[Future]:
+        """Send something to all workers."""
+        self._wait_for_workers()
+        found: list[Future] = self.client.scatter([sent], broadcast=True, hash=False)
+        return found
+
+    def _wait_for_workers(self) -> None:
+        begun = time.monotonic()
+        while not self.client.ncores():
+            if time.monotonic() - begun > PATIENCE:
+                raise TimeoutError(
+                    f"the cluster has had no workers for {PATIENCE:.0f} seconds: start some, and call fit again"
+                )
+            time.sleep(0.1)
+
+    def _results(self, futures: list[Future]) -> list[Any]:
+        """The results of futures, as soon as all are done, or the first error."""
+        left, told = list(futures), 0
+        while left:
+            try:
+                finished, unfinished = wait(left, timeout=MOMENT, return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                self._wait_for_workers()
+                continue
+            for future in finished:
+                if future.status == "error":
+                    self._raise(future)
+                if future.status == "cancelled":
+                    raise CancelledError(future.key)
+            left = list(unfinished)
+            if self.done is not None and len(futures) > self.n_shards and len(left) < len(futures):
+                count = min(self.n_shards, len(futures) - len(left))
+                if count > told:
+                    told = count
+                    self.done(count, self.n_shards)
+        results: list[Any] = self.client.gather(futures)
+        return results
+
+    def _raise(self, future: Future) -> None:
+        """Raise the error of a task."""
+        try:
+            future.result()
+        except KilledWorker as error:
+            raise RuntimeError(
+                f"a task on one shard was running on {error.allowed_failures + 1} workers when they died: perhaps it "
+                "needs more memory than they have. Use more shards, or workers with more memory"
+            ) from error
+
+
+def _worked(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function, in a task. It uses one thread: the cluster decides how many tasks a worker runs at a time."""
+    with threads(1):
+        return function(*given)
+
+
+def _given(plan: Any) -> Any:
+    return plan
+
+
+def _added(parts: list[Part]) -> Part:
+    """Add parts, in a task."""
+    return added(parts)
+
+
+def _finished(part: Part) -> None:
+    """Tell that a task has ended."""
