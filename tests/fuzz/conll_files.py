@@ -1,4 +1,4 @@
-"""Malformed CoNLL files: sentences and errors as the slow twin has them."""
+"""Malformed CoNLL files: sentences and errors as the slow twin has them, also of shards."""
 
 import naive_tokens as naive
 from damage import damaged, written
@@ -6,6 +6,7 @@ from damage import damaged, written
 from perceptrons import SequenceTagger
 from perceptrons.data import DataError, read_conll
 from perceptrons.data.token.conll import CONLLU
+from perceptrons.data.token.conll_shards import conll_shards
 
 TOKENS = [b"a", b"b2", b"\xc3\xa4", b"-DOCSTART-", b"#", b"# text", b"1", b"2-3", b"4.1", b"\0", b"_", b"\xff", b"\x0b"]
 SPACES = [b" ", b" ", b"\t", b"\t", b"  ", b"\n", b"\n", b"\n\n", b"\r\n", b"\r", b""]
@@ -42,7 +43,13 @@ def case(random, folder):
     except DataError as error:
         assert isinstance(expected, str) and str(error).startswith(expected), (error, expected)
         return
-    columns = [tokens.lists(name) for name in tokens.columns]
-    assert [list(zip(*each, strict=True)) for each in zip(*columns, strict=True)] == expected
+    assert sentences(tokens) == expected
+    shards = conll_shards(path, None if conllu else names, **settings, n=int(random.integers(1, 5)))
+    assert [sentence for shard in shards for sentence in sentences(shard.read())] == expected
     if random.random() < 0.03 and names == NAMES and tokens.n_sequences > 1:
         SequenceTagger(features="chunking", max_iter=1).fit(tokens, tokens.lists("chunk"))
+
+
+def sentences(tokens):
+    columns = [tokens.lists(name) for name in tokens.columns]
+    return [list(zip(*each, strict=True)) for each in zip(*columns, strict=True)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from perceptrons.data import files
 from perceptrons.data.files import DataError
@@ -63,23 +63,53 @@ def free_space(file: int) -> int:
     return found.f_bavail * found.f_frsize
 
 
-def read_lines(path: str) -> bytes:
-    """Read all lines of a file, plain or compressed, into memory."""
-    where = files.display([path])
+class Span(NamedTuple):
+    """Whole lines of a file. Only a plain file can have a span that is less than the file."""
+
+    path: str
+    name: str  # of the file, for messages
+    begin: int = 0
+    end: int | None = None  # None is the end of the file
+    size: int | None = None  # bytes that the file must have; None for any number
+
+    @classmethod
+    def of(cls, path: str) -> Span:
+        """All lines of a file."""
+        return cls(path, files.display([path]))
+
+
+def read_lines(span: Span) -> bytes:
+    """Read lines of a file, plain or compressed, into memory."""
+    if span.size is not None and files.size(span.path) != span.size:
+        was = f"it has {files.size(span.path):,} bytes and had {span.size:,}"
+        raise DataError(f"{span.name} has changed since it was cut into parts: {was}: begin again")
     chunks: list[bytes] = []
     size = line = 0  # the last line begins at `line`
-    with files.open_binary(path) as stream:
-        while chunk := stream.read(CHUNK):
+    with files.open_binary(span.path) as stream:
+        if span.begin:
+            stream.seek(span.begin)
+        while chunk := stream.read(CHUNK if span.end is None else min(CHUNK, span.end - span.begin - size)):
             feed = chunk.find(b"\n")
             if size + (len(chunk) if feed < 0 else feed) - line > files.LONGEST:
-                number = sum(each.count(b"\n") for each in chunks) + 1
-                raise DataError(f"{where}:{number}: {files.too_long('line')}: end lines by line feeds")
+                number = lines_before(span) + sum(each.count(b"\n") for each in chunks) + 1
+                raise DataError(f"{span.name}:{number}: {files.too_long('line')}: end lines by line feeds")
             line = line if feed < 0 else size + chunk.rfind(b"\n") + 1
             size += len(chunk)
-            check_stream(stream, size, where)
-            check_memory(2 * size, where)
+            check_stream(stream, size, span.name)
+            check_memory(2 * size, span.name)
             chunks.append(chunk)
     return b"".join(chunks)
+
+
+def lines_before(span: Span) -> int:
+    """Count the lines of a file before a span; this reads them, so it is for messages."""
+    if not span.begin:  # it may be standard input
+        return 0
+    count, left = 0, span.begin
+    with open(span.path, "rb") as file:
+        while chunk := file.read(min(CHUNK, left)):
+            count, left = count + chunk.count(b"\n"), left - len(chunk)
+    return count
 
 
 def seekable(path: str) -> BinaryIO:

@@ -38,11 +38,16 @@ def chosen_of(numbers: npt.NDArray[np.integer[Any]], share: float, seed: int) ->
 
 def split(examples: B, share: float, seed: int, unit: str) -> tuple[B, B]:
     """Split examples into those to learn from and those held out."""
-    held = chosen(0, len(examples), share, seed)
+    return examples.split(some_chosen(len(examples), share, seed, unit))
+
+
+def some_chosen(n: int, share: float, seed: int, unit: str) -> npt.NDArray[np.bool_]:
+    """Choose which of n examples are held out; raise an error if these are none or all."""
+    held = chosen(0, n, share, seed)
     if not held.any() or held.all():
         what = "no" if not held.any() else "all"
         raise ValueError(
-            f"a share of {share:g} of {len(examples)} {unit} holds out {what} {unit}: "
+            f"a share of {share:g} of {n} {unit} holds out {what} {unit}: "
             f"choose a {'larger' if not held.any() else 'smaller'} share, or pass your own held-out {unit}"
         )
-    return examples.split(held)
+    return held

@@ -92,7 +92,7 @@ def split(text, begin, end, separator, conllu, wanted, more, begins, lengths, li
 
     wanted: for each column the row of `begins` and `lengths` to fill, or NOT_WANTED. more: whether lines may have
     further columns; all lines must then have the same number. Sentences end at blank lines, at -DOCSTART- and at the
-    end. counts: tokens, sentences, columns of the first token.
+    end. counts: tokens, sentences, columns of the first token (0 until it is known).
     Returns why it stopped, where the faulty line begins, and its number of columns or the column that is empty.
     """
     n, done = U(counts[0]), U(counts[1])
@@ -135,7 +135,7 @@ def split(text, begin, end, separator, conllu, wanted, more, begins, lengths, li
                 p += ONE
         if k < n_columns or (k > n_columns and not more):
             return WRONG_COUNT, line, k
-        if n == U(0):
+        if counts[2] == U(0):
             counts[2] = k
         elif k != counts[2]:
             return UNEVEN, line, k

@@ -189,25 +189,71 @@ def number(codes, bounds, cells, parts, ends, grow, slots, keys, values, hashes,
     return done
 
 
+@register_jitable(**PLAIN)
+def key_size(keys, i, ends):
+    """The number of values of a key, by its template."""
+    t = U(keys[i, U(0)])
+    return U(ends[t]) - (U(ends[t - ONE]) if t > U(0) else U(0))
+
+
+@register_jitable(**PLAIN)
+def key_hash(keys, i, size):
+    """Hash a key as `number` does."""
+    h = mixed(U(0), U(keys[i, U(0)]) + ONE)
+    for k in range(size):
+        h = mixed(h, U(keys[i, k + ONE]))
+    return h & LOW
+
+
+@register_jitable(**PLAIN)
+def equal_keys(a, i, b, j, size):
+    """Whether a[i] and b[j] are the same key; `size` is the number of values of one of them."""
+    same = True
+    for k in range(size + ONE):
+        same = same and a[i, k] == b[j, k]
+    return same
+
+
 @Compiled
 def index(keys, first, n, ends, slots):
     """Add the keys `first` to n − 1 to a table with room; returns the first duplicate key, or n if there is none."""
     mask = U(slots.size) - ONE
     for i in range(U(first), U(n)):
-        t = U(keys[i, U(0)])
-        size = U(ends[t]) - (U(ends[t - ONE]) if t > U(0) else U(0))
-        h = mixed(U(0), t + ONE)
-        for k in range(size):
-            h = mixed(h, U(keys[i, k + ONE]))
-        h &= LOW
+        size = key_size(keys, i, ends)
+        h = key_hash(keys, i, size)
         at = h & mask
         while slots[at] != U(0):
-            other = (slots[at] & LOW) - ONE
-            same = slots[at] >> U(32) == h and U(keys[other, U(0)]) == t
-            for k in range(size):
-                same = same and keys[other, k + ONE] == keys[i, k + ONE]
-            if same:
+            if slots[at] >> U(32) == h and equal_keys(keys, i, keys, (slots[at] & LOW) - ONE, size):
                 return i
             at = (at + ONE) & mask
         slots[at] = (h << U(32)) | (i + ONE)
     return U(n)
+
+
+@Compiled
+def join(given, first, count, ends, slots, keys, numbers):
+    """Number keys, beginning with `given[first]`, in a table that has `count` keys; fills slots, keys and numbers.
+
+    A new key gets the next number. Returns where it stopped, and how many keys the table has.
+    """
+    mask, n = U(slots.size) - ONE, U(count)
+    for i in range(U(first), U(given.shape[0])):
+        if n == U(keys.shape[0]):
+            return i, n
+        size = key_size(given, i, ends)
+        h = key_hash(given, i, size)
+        at = h & mask
+        while True:
+            slot = slots[at]
+            if slot == U(0):
+                for k in range(size + ONE):
+                    keys[n, k] = given[i, k]
+                numbers[i] = n
+                n += ONE
+                slots[at] = (h << U(32)) | n
+                break
+            if slot >> U(32) == h and equal_keys(given, i, keys, (slot & LOW) - ONE, size):
+                numbers[i] = (slot & LOW) - ONE
+                break
+            at = (at + ONE) & mask
+    return U(given.shape[0]), n

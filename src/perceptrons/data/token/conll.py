@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +14,13 @@ from perceptrons.data import files
 from perceptrons.data.arrays import readonly
 from perceptrons.data.files import Data, DataError
 from perceptrons.data.token.tokens import Column, Lines, Tokens, check_names
-from perceptrons.data.whole import check_memory, read_lines
+from perceptrons.data.whole import Span, check_memory, lines_before, read_lines
 
 CONLLU: tuple[str, ...] = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 USUAL = {1: ("word",), 2: ("word", "tag"), 3: ("word", "pos", "chunk"), 4: ("word", "pos", "chunk", "ner")}
 FIELD = re.compile(rb"[^ \t]+")
 DOCUMENT = re.compile(rb"^[ \t]*-DOCSTART-(?:[ \t][^\r\n]*)?(?=\r*$)", re.MULTILINE)  # a line that is skipped
+COMMENT = re.compile(rb"#|[0-9]+[-.][0-9]+\t")  # in CoNLL-U: comments, ranges and empty nodes
 BOM = b"\xef\xbb\xbf"
 FEWEST_SLOTS = 1 << 12  # in a hash table of strings
 
@@ -28,12 +29,28 @@ class ColumnsError(DataError):
     """A line has the wrong number of columns."""
 
 
-class File(NamedTuple):
+class Layout(NamedTuple):
+    """How to read tokens from lines."""
+
+    names: tuple[str, ...]  # of all columns
+    read: tuple[str, ...]  # those to read, in the same order
+    separator: int  # a byte, or `conll.BLANKS`
+    conllu: bool
+    more: bool  # further columns may follow
+    width: int = 0  # with `more`: the number of columns that all lines must have; 0 if there are no tokens
+
+
+class Part(NamedTuple):
     """The part of a text that comes from one file."""
 
-    path: str
+    span: Span
     begin: int
     end: int
+
+    def line(self, text: bytes, at: int) -> str:
+        """The file and the number of the line at a position of the text, for messages."""
+        before = lines_before(self.span) + text.count(b"\n", self.begin, at)
+        return f"{self.span.name}:{before + 1}"
 
 
 def read_conll(
@@ -72,7 +89,14 @@ def read_conll(
         Its `lines` hold the text itself.
     """
     found = files.expand(paths)
-    is_conllu = [files.extension(path) == ".conllu" for path in found] if conllu is None else [conllu]
+    is_conllu = checked(found, columns, separator, conllu)
+    text, parts = text_of([Span.of(path) for path in found])
+    return parsed(text, parts, layout_of(_lines(text, parts), columns, only, separator, is_conllu, more))
+
+
+def checked(paths: list[str], columns: Sequence[str] | None, separator: str | None, conllu: bool | None) -> bool:
+    """Refuse settings that files cannot be read with; tell whether the files are CoNLL-U."""
+    is_conllu = [files.extension(path) == ".conllu" for path in paths] if conllu is None else [conllu]
     if len(set(is_conllu)) > 1:
         raise DataError("only some file names end in .conllu: read these files separately, or set conllu")
     if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in "\r\n\0"):
@@ -81,19 +105,46 @@ def read_conll(
         raise DataError(f"separator must be a tab for CoNLL-U, got {separator!r}")
     if columns is not None:
         check_names(columns)
-    text, parts = _text(found)
-    if is_conllu[0]:
+    return is_conllu[0]
+
+
+def layout_of(
+    lines: Iterable[bytes],
+    columns: Sequence[str] | None,
+    only: Sequence[str] | None,
+    separator: str | None,
+    conllu: bool,
+    more: bool,
+) -> Layout:
+    """Decide how to read lines. Only the lines up to the first token are looked at, and only if they matter."""
+    if conllu:
         only, names, separator = columns if only is None else only, CONLLU, "\t"
     else:
-        names = _names(text, parts, separator) if columns is None else tuple(columns)
+        names = tuple(columns or ())
+    width = first_width(lines, separator, conllu) if more or (columns is None and not conllu) else 0
+    if columns is None and not conllu:
+        names = USUAL.get(max(1, width)) or ("word", *(f"column{k}" for k in range(2, width + 1)))
     if only is not None:
         check_names(only)
     for name in only or ():
         if name not in names:
             raise DataError(f"there is no column {name!r}: the columns are {', '.join(names)}")
-    read = [name for name in names if only is None or name in only]
+    read = tuple(name for name in names if only is None or name in only)
     mark = conll.BLANKS if separator is None else ord(separator)
-    return _parsed(text, parts, names, read, mark, is_conllu[0], more)
+    return Layout(names, read, mark, conllu, more, width if more else 0)
+
+
+def first_width(lines: Iterable[bytes], separator: str | None, conllu: bool) -> int:
+    """The number of columns of the first token; 0 if there are no tokens."""
+    between = b" \t" if separator is None else separator.encode()
+    document = re.compile(rb"%s-DOCSTART-(?:[ \t%s]|$)" % (b"[ \t]*" if separator is None else b"", re.escape(between)))
+    skipped = COMMENT if conllu else document
+    for line in lines:
+        bare = line.removesuffix(b"\n").removesuffix(b"\r")
+        words = FIELD.findall(bare)
+        if words and not skipped.match(bare):
+            return len(words if separator is None else bare.split(between))
+    return 0
 
 
 def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) -> bytes:
@@ -141,58 +192,55 @@ def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) 
     return b"".join([*pieces, DOCUMENT.sub(rb"\g<0>" + between + b"O", rest) if documents else rest])
 
 
-def _text(paths: list[str]) -> tuple[bytes, list[File]]:
-    """Read all files into one padded text, and note where the lines of each file are."""
+def text_of(spans: Sequence[Span]) -> tuple[bytes, list[Part]]:
+    """Read lines of files into one padded text, and note where those of each file are."""
     pieces, parts, at = [], [], 0
-    for path in paths:
-        piece = read_lines(path).removeprefix(BOM)
+    for span in spans:
+        piece = read_lines(span)
+        if not span.begin:
+            piece = piece.removeprefix(BOM)
         if piece and not piece.endswith(b"\n"):
             piece += b"\n"
-        parts.append(File(files.display([path]), at, at + len(piece)))
-        if len(paths) > 1:
+        parts.append(Part(span, at, at + len(piece)))
+        if len(spans) > 1:
             piece += b"\n"  # a sentence does not continue in the next file
         pieces.append(piece)
         at += len(piece)
     return b"".join([*pieces, b"\n" * interning.PADDING]), parts
 
 
-def _names(text: bytes, parts: list[File], separator: str | None) -> tuple[str, ...]:
-    """The default names of columns, by the number of columns of the first token."""
+def _lines(text: bytes, parts: list[Part]) -> Iterator[bytes]:
+    """The lines of all files."""
     for part in parts:
         at = part.begin
         while at < part.end:
-            end = text.index(b"\n", at)
-            line = text[at:end].removesuffix(b"\r")
-            words = FIELD.findall(line)
-            fields = words if separator is None else line.split(separator.encode())
-            if words and b"-DOCSTART-" not in (words[0], fields[0]):
-                return USUAL.get(len(fields)) or ("word", *(f"column{k}" for k in range(2, len(fields) + 1)))
-            at = end + 1
-    return USUAL[1]
+            end = text.index(b"\n", at) + 1
+            yield text[at:end]
+            at = end
 
 
-def _parsed(
-    text: bytes, parts: list[File], names: Sequence[str], read: list[str], separator: int, conllu: bool, more: bool
-) -> Tokens:
+def parsed(text: bytes, parts: list[Part], layout: Layout) -> Tokens:
+    """Find the tokens of a text."""
+    names, read, separator, conllu, more, width = layout
     room = text.count(b"\n") - interning.PADDING + 1
-    check_memory(2 * len(text) + room * (16 * len(read) + 24), parts[0].path)
+    check_memory(2 * len(text) + room * (16 * len(read) + 24), parts[0].span.name)
     wanted = np.array([read.index(name) if name in read else conll.NOT_WANTED for name in names], dtype=np.uint32)
     begins, lengths = np.empty((len(read), room), dtype=np.uint64), np.empty((len(read), room), dtype=np.uint32)
     line_begins, line_ends = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
-    bounds, counts = np.zeros(room + 1, dtype=np.uint64), np.zeros(3, dtype=np.uint64)
+    bounds, counts = np.zeros(room + 1, dtype=np.uint64), np.array([0, 0, width], dtype=np.uint64)
     whole = np.frombuffer(text, dtype=np.uint8)
     for part in parts:
         how = part.begin, part.end, separator, conllu, wanted, more
         why, line, k = conll.split(whole, *how, begins, lengths, line_begins, line_ends, bounds, counts)
         if why != conll.FINE:
-            number = text.count(b"\n", part.begin, int(line)) + 1
+            where = part.line(text, int(line))
             if why == conll.EMPTY:
-                raise DataError(f"{part.path}:{number}: column {k + 1} ({names[k]}) is empty")
+                raise DataError(f"{where}: column {k + 1} ({names[k]}) is empty")
             if why == conll.WRONG_ID:
                 given = text[int(line) : text.index(b"\t", int(line))].decode(errors="replace")
-                raise DataError(f"{part.path}:{number}: id {given!r} is not a number, range (3-4) or empty node (5.1)")
+                raise DataError(f"{where}: id {given!r} is not a number, range (3-4) or empty node (5.1)")
             expected = f"{len(names)} ({', '.join(names)})" if why == conll.WRONG_COUNT else f"{counts[2]} as before"
-            raise ColumnsError(f"{part.path}:{number}: {k} column{'s' if k != 1 else ''}, expected {expected}")
+            raise ColumnsError(f"{where}: {k} column{'s' if k != 1 else ''}, expected {expected}")
     n, n_sequences, _ = counts.tolist()
     columns = {}
     for row, name in enumerate(read):
@@ -222,16 +270,14 @@ def _interned(
         homes = np.concatenate([homes, np.empty(3 * len(homes), dtype=np.uint64)])
 
 
-def _not_unicode(text: bytes, parts: list[File], name: str, begins: list[int], lengths: list[int]) -> str:
+def _not_unicode(text: bytes, parts: list[Part], name: str, begins: list[int], lengths: list[int]) -> str:
     """Describe the first string that is not UTF-8."""
     for begin, length in zip(begins, lengths, strict=True):
         try:
             str(text[begin : begin + length], "utf-8")
         except UnicodeDecodeError:
             part = next(part for part in parts if part.begin <= begin < part.end)
-            number = text.count(b"\n", part.begin, begin) + 1
             string = text[begin : begin + min(length, 40)]
-            return (
-                f"{part.path}:{number}: the {name} {string!r} is not UTF-8: convert the file, for instance with iconv"
-            )
+            where = part.line(text, begin)
+            return f"{where}: the {name} {string!r} is not UTF-8: convert the file, for instance with iconv"
     raise AssertionError("one string is not UTF-8")

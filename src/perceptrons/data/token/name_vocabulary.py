@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Real
 from operator import getitem
@@ -97,6 +97,27 @@ class NameVocabulary:
     def state(self) -> State:
         """Convert the vocabulary to settings ready for JSON, lists of text that may be long, and arrays."""
         return {"kind": self.kind}, {"names": list(self._numbers)}, {}
+
+    @classmethod
+    def joined(cls, states: Sequence[State]) -> tuple[Self, list[npt.NDArray[np.uint32]]]:
+        """Join vocabularies.
+
+        Parameters
+        ----------
+        states : list
+            The `state` of each vocabulary.
+
+        Returns
+        -------
+        vocabulary : NameVocabulary
+            The same as if one vocabulary had read the tokens of all, one after the other.
+        numbers : list of ndarray
+            For each vocabulary, the new numbers of its features.
+        """
+        found, parts = cls(), [lists["names"] for _, lists, _ in states]
+        found._numbers = {name: number for number, name in enumerate(dict.fromkeys(chain.from_iterable(parts)))}
+        number = found._numbers.__getitem__
+        return found, [readonly(np.fromiter(map(number, part), dtype=np.uint32, count=len(part))) for part in parts]
 
     @classmethod
     def from_state(cls, meta: Any, lists: dict[str, list[str]], arrays: dict[str, npt.NDArray[Any]]) -> Self:

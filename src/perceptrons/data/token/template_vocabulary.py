@@ -191,21 +191,23 @@ class TemplateVocabulary:
         keys = self._keys[: self.n_features][mask]
         smaller = TemplateVocabulary(self.templates)
         used = [np.zeros(len(known), dtype=bool) for known in self._values]
-        places = self._places(keys)
-        for rows, k, v in places:
+        for rows, k, v in self._places(keys):
             code = keys[rows, k]
             used[v][code[code < FIRST_MARKER]] = True
-        renumbered = [(np.cumsum(each) - 1).astype(np.uint32) for each in used]
-        for rows, k, v in places:
-            code = keys[rows, k]
-            inside = code < FIRST_MARKER
-            code[inside] = renumbered[v][code[inside]]
-            keys[rows, k] = code
+        self._recode(keys, [(np.cumsum(each) - 1).astype(np.uint32) for each in used])
         for v, known in enumerate(self._values):
             values = [value for value, is_used in zip(known, used[v].tolist(), strict=True) if is_used]
             smaller._values[v] = {value: code for code, value in enumerate(values)}
         smaller._index(keys)
         return smaller
+
+    def _recode(self, keys: npt.NDArray[np.uint32], renumbered: list[npt.NDArray[np.uint32]]) -> None:
+        """Change the codes of values in keys, in place: `renumbered` has the new codes of each view."""
+        for rows, k, v in self._places(keys):
+            code = keys[rows, k]
+            inside = code < FIRST_MARKER
+            code[inside] = renumbered[v][code[inside]]
+            keys[rows, k] = code
 
     def _places(self, keys: npt.NDArray[np.uint32]) -> list[tuple[npt.NDArray[np.intp], int, int]]:
         """For each part of each template: the rows of keys with the template, the part's column, and its view."""
@@ -214,6 +216,44 @@ class TemplateVocabulary:
             rows = np.flatnonzero(keys[:, 0] == t)
             found += [(rows, k, v) for k, v in enumerate(views, start=1)]
         return found
+
+    # -- joining --------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def joined(cls, states: Sequence[State]) -> tuple[Self, list[npt.NDArray[np.uint32]]]:
+        """Join vocabularies with the same templates.
+
+        Parameters
+        ----------
+        states : list
+            The `state` of each vocabulary, which is trusted; at least one.
+
+        Returns
+        -------
+        vocabulary : TemplateVocabulary
+            The same as if one vocabulary had read the tokens of all, one after the other.
+        numbers : list of ndarray
+            For each vocabulary, the new numbers of its features.
+        """
+        templates = states[0][0]["templates"]
+        for meta, _, _ in states:
+            if meta["templates"] != templates:
+                raise ValueError(f"templates must be the same in all vocabularies, got {templates} and {meta}"[:300])
+        found = cls(templates)
+        return found, [found._add(lists, arrays["keys"]) for _, lists, arrays in states]
+
+    def _add(self, lists: dict[str, list[str]], keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """Add the features of another vocabulary; returns their numbers."""
+        given = keys.copy()
+        self._recode(given, [self._coded(v, lists[str(view)], grow=True) for v, view in enumerate(self._views)])
+        numbers, done = np.empty(len(given), dtype=np.uint32), 0
+        while True:
+            table = self._slots, self._keys, numbers
+            done, n = map(int, interning.join(readonly(given), done, self.n_features, self._ends, *table))
+            self.n_features = n
+            if done == len(given):
+                return readonly(numbers)
+            self._make_room(n + 1)
 
     # -- model files --------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from perceptrons.data.files import DataError
 from perceptrons.data.token.tokens import Tokens
 
 Codes = npt.NDArray[np.uint32]
+MOST_SHOWN = 300  # labels in a message
 
 
 class Labels(NamedTuple):
@@ -26,6 +27,11 @@ class Labels(NamedTuple):
         """Numbers of the labels in another list; len(names) for labels that are not in it."""
         number = {name: code for code, name in enumerate(names)}
         return np.array([number.get(name, len(names)) for name in self.names], dtype=np.uint32)[self.codes]
+
+    def shown(self, bounds: npt.NDArray[np.uint64], sequence: int) -> str:
+        """The labels of a sequence, or the first of many, for messages."""
+        first, end = int(bounds[sequence]), int(bounds[sequence + 1])
+        return " ".join(str(self.names[code]) for code in self.codes[first : min(end, first + MOST_SHOWN)])
 
 
 def labels_of(y: Any, bounds: npt.NDArray[np.uint64], name: str = "y") -> Labels:

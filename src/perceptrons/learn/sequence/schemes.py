@@ -7,7 +7,7 @@ token before belongs to another entity of its type. O is outside of any entity.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,26 +112,35 @@ def recognised(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> str | Non
     >>> recognised(np.array([1, 0, 2], dtype=np.uint32), np.array([0, 3], dtype=np.uint64), ["B-LOC", "O", "L-LOC"])
     'BILOU'
     """
-    if not any(parts(label)[0] in ("B", "I", "U", "S") for label in labels):
+    if not begins_entities(labels):
         return None
     return next((scheme for scheme in SCHEMES if obeys(codes, bounds, labels, scheme).all()), None)
 
 
+def begins_entities(labels: Iterable[Any]) -> bool:
+    """Whether some label can begin an entity."""
+    return any(parts(label)[0] in ("B", "I", "U", "S") for label in labels)
+
+
 def nearly(codes: Codes, bounds: Bounds, labels: Sequence[Any]) -> Break | None:
-    """Where labels break the scheme that the most sequences obey; None if they obey it, or if no scheme is meant.
+    """Where labels break the scheme that is `meant`; None if they obey it, or if no scheme is meant."""
+    if not begins_entities(labels):
+        return None
+    broken = {scheme: int((~obeys(codes, bounds, labels, scheme)).sum()) for scheme in SCHEMES}
+    scheme = meant(labels, broken, len(bounds) - 1)
+    return None if scheme is None else first_break(codes, bounds, labels, scheme)
+
+
+def meant(labels: Sequence[Any], broken: Mapping[str, int], total: int) -> str | None:
+    """The scheme that the fewest sequences break; `broken` counts them for each scheme, `total` is the number of all.
 
     A scheme is meant if some label can begin an entity, and if all labels belong to the scheme or half of the sequences
-    obey it.
+    obey it. Otherwise this is None.
     """
-    if not any(parts(label)[0] in ("B", "I", "U", "S") for label in labels):
-        return None
-    legal = {scheme: obeys(codes, bounds, labels, scheme) for scheme in SCHEMES}
-    scheme = max(SCHEMES, key=lambda each: int(legal[each].sum()))
-    prefixes = {"B", "I", "O", *LAST_AND_SINGLE[scheme]}
-    broken, total = int((~legal[scheme]).sum()), len(bounds) - 1
-    if not (all(parts(label)[0] in prefixes - {""} for label in labels) or 2 * broken <= total):
-        return None
-    return first_break(codes, bounds, labels, scheme)
+    scheme = min(SCHEMES, key=lambda each: broken[each])
+    prefixes = {"B", "I", "O", *LAST_AND_SINGLE[scheme]} - {""}
+    fits = all(parts(label)[0] in prefixes for label in labels) or 2 * broken[scheme] <= total
+    return scheme if fits and begins_entities(labels) else None
 
 
 def first_break(codes: Codes, bounds: Bounds, labels: Sequence[Any], scheme: str) -> Break | None:

@@ -128,13 +128,8 @@ class Tagger:
         legal = obeys(labels.codes, bounds, labels.names, str(scheme))
         if not legal.all():
             number = int(np.argmin(legal))
-            broken = labels.codes[int(bounds[number]) : int(bounds[number + 1])]
-            text = " ".join(str(labels.names[code]) for code in broken)
             found = recognised(labels.codes, bounds, labels.names)
-            remedy = (
-                "correct it, or set scheme=None" if found is None else f"the labels are {found}: set scheme={found!r}"
-            )
-            raise DataError(f"sequence {number} does not obey scheme={scheme!r}: {text}"[:300] + f"; {remedy}")
+            raise disobeyed(str(scheme), number, labels.shown(bounds, number), found)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -148,12 +143,15 @@ class Tagger:
         if scheme == "auto":
             scheme = recognised(labels.codes, sequences.bounds, labels.names)
             self.given_up = nearly(labels.codes, sequences.bounds, labels.names) if scheme is None else None
+        self.begin(labels.names, scheme)
+        return Corpus(sequences, self._inside(labels, sequences.bounds).codes)
+
+    def begin(self, labels: list[Any], scheme: str | None) -> None:
+        """Make a new learner for labels in a scheme."""
         self.candidates = (scheme,) if scheme is not None else ()
-        inside = encoded(labels, sequences.bounds) if scheme == IOB1 else labels
-        learner = self.new_learner(inside.names)
-        self._constrain(learner, scheme, labels.names)
+        learner = self.new_learner(closed(labels) if scheme == IOB1 else labels)
+        self._constrain(learner, scheme, labels)
         self.learner = learner
-        return Corpus(sequences, inside.codes)
 
     def held_out(self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels]) -> Corpus:
         """Make a corpus to measure errors on; labels that the learner does not know count as errors."""
@@ -286,3 +284,9 @@ class Tagger:
         """The learner, which must exist."""
         assert self.learner is not None
         return self.learner
+
+
+def disobeyed(scheme: str, number: int, shown: str, found: str | None) -> DataError:
+    """The error for a sequence that breaks the scheme set by the user; `found` is the scheme that all labels obey."""
+    remedy = "correct it, or set scheme=None" if found is None else f"the labels are {found}: set scheme={found!r}"
+    return DataError(f"sequence {number} does not obey scheme={scheme!r}: {shown}"[:300] + f"; {remedy}")

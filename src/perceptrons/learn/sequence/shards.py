@@ -1,0 +1,178 @@
+"""A corpus in shards, each in another process: what a tagger needs from all of them to number features and labels.
+
+1. Each process reads its shard with a vocabulary of its own: `read`. The `Summary` goes to one place.
+2. There `merged` makes the tagger that `Tagger.prepare` would make for all sequences, in the order of the shards.
+3. Each process gets the numbers of its features, the labels and the scheme: `Shard.corpus`. Corpora of all shards, one
+   after the other, are the one that `Tagger.prepare` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perceptrons.data.arrays import readonly
+from perceptrons.data.files import DataError
+from perceptrons.data.token.sequences import Numbers, Sequences
+from perceptrons.data.token.vocabulary import State, Vocabulary, joined
+from perceptrons.learn.holdout import chosen
+from perceptrons.learn.sequence.iob1 import IOB1, encoded
+from perceptrons.learn.sequence.labels import Labels, in_order
+from perceptrons.learn.sequence.learner import Corpus
+from perceptrons.learn.sequence.schemes import SCHEMES, Break, begins_entities, first_break, meant
+from perceptrons.learn.sequence.tagger import Plan, Tagger, disobeyed
+
+
+class Shard(NamedTuple):
+    """Sequences of a shard, with its own numbers of features and labels."""
+
+    sequences: Sequences
+    labels: Labels
+
+    def corpus(self, numbers: Numbers, labels: Sequence[Any], scheme: str | None) -> Corpus:
+        """Make the corpus with the numbers of a tagger.
+
+        Parameters
+        ----------
+        numbers : ndarray
+            The tagger's numbers of the features of this shard, as in `Merged.numbers`.
+        labels : list
+            The tagger's labels.
+        scheme : str, optional
+            The tagger's scheme.
+
+        Returns
+        -------
+        Corpus
+        """
+        own = encoded(self.labels, self.sequences.bounds) if scheme == IOB1 else self.labels
+        sequences = self.sequences._replace(indices=readonly(numbers[self.sequences.indices]))
+        return Corpus(sequences, own.among(labels))
+
+
+class Broken(NamedTuple):
+    """How the labels of a shard break a scheme."""
+
+    first: Break
+    shown: str  # the labels of the first sequence that breaks it, for messages
+
+
+class Summary(NamedTuple):
+    """What `merged` needs to know of a shard."""
+
+    vocabulary: State
+    labels: list[Any]
+    n_sequences: int
+    n_tokens: int
+    broken: dict[str, Broken]  # for each scheme that some sequence breaks
+
+
+class Merged(NamedTuple):
+    """A tagger for all shards, and what each shard must know."""
+
+    tagger: Tagger  # with an untrained learner
+    numbers: list[Numbers]  # for each shard, the tagger's numbers of its features
+    firsts: list[int]  # for each shard, the number of its first sequence among all
+
+
+def read(vocabulary: Vocabulary, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels]) -> tuple[Shard, Summary]:
+    """Number the features and labels of a shard.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        A new one.
+    X : Tokens, or list of sequences
+        What the vocabulary reads.
+    y : callable
+        Returns the labels, given the bounds of sequences.
+
+    Returns
+    -------
+    Shard
+        To keep.
+    Summary
+        To send to where shards are merged.
+    """
+    sequences = vocabulary.sequences(X, grow=True)
+    labels, bounds = y(sequences.bounds), sequences.bounds
+    broken = {}
+    for scheme in SCHEMES:
+        first = first_break(labels.codes, bounds, labels.names, scheme)
+        if first is not None:
+            broken[scheme] = Broken(first, labels.shown(bounds, first.sequence))
+    size = sequences.n_sequences, sequences.n_tokens
+    return Shard(sequences, labels), Summary(vocabulary.state(), labels.names, *size, broken)
+
+
+def merged(summaries: Sequence[Summary], plan: Plan) -> Merged:
+    """Make a tagger for the sequences of all shards, as `Tagger.prepare` does.
+
+    Parameters
+    ----------
+    summaries : list of Summary
+        One for each shard, in order; at least one.
+    plan : Plan
+
+    Returns
+    -------
+    Merged
+    """
+    if not any(each.n_tokens for each in summaries):
+        raise DataError("X must have tokens, got none")
+    labels = in_order([label for each in summaries for label in each.labels], np.zeros(1, dtype=np.uint64), [], "y")
+    ends = list(accumulate((each.n_sequences for each in summaries), initial=0))
+    broken = _broken(summaries, ends)
+    obeyed = [scheme for scheme in SCHEMES if scheme not in broken] if begins_entities(labels) else []
+    scheme, recognised = plan.scheme, obeyed[0] if obeyed else None
+    if scheme in broken:
+        raise disobeyed(str(scheme), broken[scheme].first.sequence, broken[scheme].shown, recognised)
+    vocabulary, numbers = joined([each.vocabulary for each in summaries])
+    tagger = Tagger(vocabulary, plan)
+    if scheme == "auto":
+        scheme = recognised
+        if scheme is None:
+            counts = {each: broken[each].first.broken if each in broken else 0 for each in SCHEMES}
+            close = meant(labels, counts, ends[-1])
+            tagger.given_up = broken[close].first if close in broken else None
+    tagger.begin(labels, scheme)
+    return Merged(tagger, numbers, ends[:-1])
+
+
+def _broken(summaries: Sequence[Summary], ends: list[int]) -> dict[str, Broken]:
+    """How the labels of all shards break schemes."""
+    found = {}
+    for scheme in SCHEMES:
+        parts = [(i, each.broken[scheme]) for i, each in enumerate(summaries) if scheme in each.broken]
+        if parts:
+            i, (first, shown) = parts[0]
+            count = sum(part.first.broken for _, part in parts)
+            where = first._replace(sequence=ends[i] + first.sequence, broken=count, total=ends[-1])
+            found[scheme] = Broken(where, shown)
+    return found
+
+
+def split(corpus: Corpus, first: int, share: float, seed: int) -> tuple[Corpus, Corpus]:
+    """Split the corpus of a shard into what to learn from and what to hold out; either may be empty.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    first : int
+        The number of its first sequence among those of all shards.
+    share : float
+        Share of the sequences to hold out.
+    seed : int
+        Seed of the random choice.
+
+    Returns
+    -------
+    learned, held_out : Corpus
+        The same sequences as if the corpus of all shards had been split.
+    """
+    held = chosen(first, len(corpus), share, seed)
+    return corpus.take(np.flatnonzero(~held)), corpus.take(np.flatnonzero(held))
