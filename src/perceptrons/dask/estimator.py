@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from perceptrons.dask.cluster import client_of
-from perceptrons.learn.linear.mixing import MIXINGS
+from perceptrons.learn.shards.counts import MIXINGS
 
 if TYPE_CHECKING:
     from perceptrons.models.base import Online

@@ -16,7 +16,7 @@ from perceptrons.dask.collections import shards_of
 from perceptrons.dask.crew import DaskCrew
 from perceptrons.dask.estimator import CONSTRAINTS, OnCluster
 from perceptrons.data.batches import Source
-from perceptrons.learn.linear.mixing import BY_MISTAKES
+from perceptrons.learn.shards.counts import BY_MISTAKES
 from perceptrons.learn.shards.material import Shards
 from perceptrons.learn.shards.rows import SourceShard
 from perceptrons.learn.shards.task import Beside, from_shards, refuse

@@ -16,15 +16,12 @@ import numpy as np
 
 from perceptrons.learn.linear.shapes import Along
 from perceptrons.learn.readouts import Last
+from perceptrons.learn.shards.counts import added_to, counts_of
 from perceptrons.learn.shards.part import Part, Sent, part_of, sent_of
-from perceptrons.learn.state import Course, Floats, State, Totals
+from perceptrons.learn.state import Floats, State
 
 if TYPE_CHECKING:
     from perceptrons.learn.linear.learner import LinearLearner
-
-UNIFORM, BY_MISTAKES = "uniform", "mistakes"  # how much shards count
-MIXINGS = (BY_MISTAKES, UNIFORM)
-GAINS = ("seen", "mistakes", "updates", "averaged", "tokens", "wrong_tokens")  # totals that add up
 
 
 def refuse(learner: LinearLearner) -> None:
@@ -91,15 +88,13 @@ def whole(learner: LinearLearner) -> tuple[State, int]:
 
 def take_over(learner: LinearLearner, state: State, burn_in: int) -> None:
     """Become what another learner has become, which has gone on from this one."""
-    vars(learner).update(state=state, burn_in=burn_in, _read={})
+    vars(learner).update(state=state.copy(), burn_in=burn_in, _read={})  # what was received may be read-only
 
 
 def part(learner: LinearLearner, sent: Sent, mixing: str, shard: int) -> Part:
     """What a learner has learned since `received`; `shard` is its number."""
     shape, state, totals = learner.shape, learner.state, learner.totals
-    numbers = {name: getattr(totals, name) for name in GAINS}
-    weight = 1.0 if mixing == UNIFORM else totals.updates
-    numbers |= {"shards": 1.0, "weight": weight, "tau": weight * totals.sum_tau, "loss": learner.course.loss}
+    numbers, weight = counts_of(state, mixing)
     numbers |= shape.numbers(state, weight)
     arrays = {name: sent.whole(name, state.layout if state.kinds[name].by_row else "C") for name in sent.arrays}
     keys, moved = shape.moved(state, arrays, weight, totals.averaged if sent.averages else None)
@@ -112,12 +107,10 @@ def part(learner: LinearLearner, sent: Sent, mixing: str, shard: int) -> Part:
 def mix(learner: LinearLearner, part: Part) -> None:
     """Take over what all shards have learned in an epoch. Ctrl-C leaves all of it, or nothing."""
     numbers, state = part.numbers, learner.state
-    totals, course = learner.totals.copy(), learner.course.copy()
-    add_gains(totals, course, part)
+    totals, course = added_to(learner.totals, learner.course, part)
     arrays: dict[str, Any] = {}
     if numbers["updates"] > 0.0:
         arrays = learner.shape.mixed(state, part, totals.averaged if "sums" in part.arrays else None)
-        totals.mixed += 2.0 * (numbers["shards"] + 4.0)
     new = state.with_arrays(**arrays)
     new.totals, new.course = totals, course
     waits = learner.burn_in > 0
@@ -125,20 +118,3 @@ def mix(learner: LinearLearner, part: Part) -> None:
     vars(learner).update(changes if waits else {**changes, "burn_in": learner.burn_in})
     if waits and learner.burn_in <= 0:
         learner.begin_average()
-
-
-def add_gains(totals: Totals, course: Course, part: Part) -> None:
-    """Add the counts of an epoch.
-
-    Στ of the mixed hypothesis is the weighted mean of those of the shards. Mixing rounds w, too. Up to 3 roundings make
-    k_i·δ_i, which are then added and divided: that is S + 3 roundings for S shards, each relative to the mean of
-    ‖w_i‖ + ‖w₀‖; one more follows when w₀ is added.
-    """
-    for name in GAINS:
-        setattr(totals, name, getattr(totals, name) + part.numbers[name])
-    weight = part.numbers["weight"]
-    if weight > 0.0:  # of rules that scale w, the Στ from before the epoch is scaled, too
-        totals.sum_tau = totals.sum_tau * part.numbers.get("origin", weight) / weight + part.numbers["tau"] / weight
-    totals.sq_radius = max(totals.sq_radius, part.sq_radius)
-    course.loss += part.numbers["loss"]
-    course.quiet = float(part.numbers["updates"] == 0.0)

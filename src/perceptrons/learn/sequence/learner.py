@@ -20,6 +20,7 @@ from perceptrons.data.files import DataError
 from perceptrons.data.token.sequences import Sequences, spans
 from perceptrons.learn.learner import EPSILON, Learner, Order, overflow, words_of_structures
 from perceptrons.learn.readouts import READOUTS, mean_of
+from perceptrons.learn.sequence import mixing
 from perceptrons.learn.sequence.iob1 import allowed_in
 from perceptrons.learn.sequence.weights import Pages, Positions, entries, fill, whole, zeros
 from perceptrons.learn.state import FIXED, Floats, Kind, State
@@ -113,6 +114,11 @@ class SequenceLearner(Learner[Corpus]):
         return int(self.course.used_rows)
 
     @property
+    def first_row(self) -> int:
+        """Number of the first row of a feature, after those of histories."""
+        return 1 + n_links(self.markov, self.width)
+
+    @property
     def width(self) -> int:
         """Number of labels, padded."""
         return padded(len(self.labels))
@@ -184,6 +190,11 @@ class SequenceLearner(Learner[Corpus]):
         """Allow only the transitions of a label scheme; None allows all. For `touching` see `allowed_in`."""
         self.scheme, self.touching, self._read = scheme, touching, None
         self.links = self._links(self.state["w"], self.pages)
+
+    def replace_state(self, state: State) -> None:
+        """Go on with other weights for the same labels. An interruption changes nothing."""
+        links = self._links(state["w"], state.get("pages"))
+        vars(self).update(state=state, links=links, _read=None)
 
     def _links(self, w: Floats, pages: Pages) -> Floats:
         """The weights of histories for the search: −∞ for transitions that are not allowed."""
@@ -266,6 +277,12 @@ class SequenceLearner(Learner[Corpus]):
         self.labels, constraint, copied = snapshot
         self.state = copied.copy(slice(0)).with_arrays(**self._enlarged(copied, len(copied["rows"])))
         self.constrain(*constraint)
+
+    # -- shards -------------------------------------------------------------------------------------------------------
+
+    refuse_shards, template, send, received = mixing.refuse, mixing.template, mixing.send, mixing.received
+    part, mix, reader, send_weights = mixing.part, mixing.mix, mixing.reader, mixing.send_weights
+    going_on, take_over, whole = mixing.going_on, mixing.take_over, property(mixing.whole)
 
     # -- the readout --------------------------------------------------------------------------------------------------
 
