@@ -6,11 +6,12 @@ import gzip
 import random
 
 import pytest
-from shard_cases import check, check_copies, rows_of
+from shard_cases import check, check_copies, rows_of, words_of
 
 from perceptrons.data import source
 from perceptrons.data.files import DataError
 from perceptrons.data.shards import table_cuts
+from perceptrons.data.shards.joining import joined_encoding
 from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.dialects.dialect import CsvDialect
 
@@ -113,6 +114,17 @@ def test_numbers_are_the_same_in_every_shard(tmp_path):
         assert shard.encoding.label == "float64"
 
 
+def test_labels_have_the_type_of_the_first_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_blocks, "BEGINNING", 100)
+    path = tmp_path / "rows.csv"
+    lines = [f"{k},{k % 3}\n" for k in range(100)]
+    for at in (40, 99):
+        path.write_text("a,y\n" + "".join([*lines[:at], "1,1.5\n", *lines[at:]]))
+        for n in (2, 6):
+            check(lambda: opened(path), n)
+        assert f"{path}:{at + 2}: column 'y'" in rows_of(opened(path).shards(6))[1]
+
+
 def test_values_to_predict(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,y\n" + "".join(f"{k},{k * 1.5}\n" for k in range(90)))
@@ -176,6 +188,39 @@ def test_copies_of_shards(tmp_path):
     kept = [shard.again() for shard in first]
     complete = first[2].reading_like(first[0].encoding).again()
     assert complete.path != kept[2].path and not complete.ready
+
+
+def test_words_of_copies_are_joined(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(table(60))
+    shards = opened(path, cache=str(tmp_path / "copies"), text=["note"], text_bits=12).shards(3)
+    assert rows_of([shard.again() for shard in shards])[1] is None
+    noted, kept = joined_encoding([each.encoding for each in shards]), [shard.again().encoding for shard in shards]
+    assert not any(each.lexicon.noted for each in kept) and any(each.lexicon.words for each in kept)
+    mixed = joined_encoding([kept[0], *(each.encoding for each in shards[1:])])
+    assert words_of(joined_encoding(kept)) == words_of(mixed) == words_of(noted) != {}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tables_of_any_kind(tmp_path, seed):
+    rng = random.Random(seed)
+
+    def cell():
+        if rng.random() < 0.7:
+            return "".join(rng.choice("ab1é ") for _ in range(rng.randint(0, 4)))
+        inner = ["a", "b", ",", '""', "\n", "\r\n", "\r", " "]
+        whole = "".join(rng.choice(inner) for _ in range(rng.randint(0, 6)))
+        return f'"{whole}"' if rng.random() < 0.9 else whole  # which is mostly an error
+
+    end = rng.choice(["\n", "\r\n", "\r"])
+    ends = [*[end] * 9, "\n", "\r", "\r\n", end * 2]
+    rows = [f"{rng.choice(['1', '', '-3.5'])},{cell()},{rng.choice('uv')}{rng.choice(ends)}" for _ in range(30)]
+    text = rng.choice(["", "\ufeff"]) + "num,job,y" + end + "".join(rows)
+    path = tmp_path / "rows.csv"
+    path.write_bytes((text.rstrip("\r\n") if rng.random() < 0.3 else text).encode())
+    told = {"quotes": True} if rng.random() < 0.6 else {}
+    for n in (2, 5, 40):
+        check(lambda: opened(path, categorical=["job"], **told), n)
 
 
 def test_a_source_that_was_read_before_gives_the_same_shards(tmp_path):

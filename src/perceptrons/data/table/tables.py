@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 from perceptrons.data import files
 from perceptrons.data.batches import Batch, Source, in_order, n_workers, pool
 from perceptrons.data.files import DataError
-from perceptrons.data.shards.cutting import Span, check, shards_of
+from perceptrons.data.shards.cutting import Span, check_cutting, shards_of
 from perceptrons.data.shards.table_cuts import Cuts
 from perceptrons.data.table import schema
 from perceptrons.data.table.advice import BY_NAME, located, no_column, other_columns
@@ -175,7 +175,7 @@ class TableSource(Source):
         return not self.frozen and not self._numbered and bool(grown or marked)
 
     def shards(self, n: int | None = None) -> list[Source]:
-        check(self, n)
+        check_cutting(self, n)
         if self.spans is not None:
             return [self]
         if not self.frozen and not self._names:
