@@ -278,6 +278,11 @@ class SequenceLearner(Learner[Corpus]):
         self.state = copied.copy(slice(0)).with_arrays(**self._enlarged(copied, len(copied["rows"])))
         self.constrain(*constraint)
 
+    @property
+    def current(self) -> Floats:
+        """The weights of the current hypothesis."""
+        return self.state["w"]
+
     # -- shards -------------------------------------------------------------------------------------------------------
 
     refuse_shards, template, send, received = mixing.refuse, mixing.template, mixing.send, mixing.received
