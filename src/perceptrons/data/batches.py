@@ -9,17 +9,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data import files
 from perceptrons.data.arrays import Rows
+from perceptrons.data.shards.cutting import Span
 from perceptrons.data.whole import check_memory
-
-if TYPE_CHECKING:
-    from perceptrons.data.shards.cutting import Span
 
 T = TypeVar("T")
 MOST_WORKERS = 8  # each works on one block
@@ -135,6 +133,11 @@ class Source(ABC):
         """
         return [self]
 
+    @property
+    def numbers_as_read(self) -> bool:
+        """Whether features get their numbers in the order in which rows are read, so that shards may differ in them."""
+        return False
+
     def for_values(self) -> None:
         """Read labels as values to predict, not as classes, if there is a difference."""
         return None
@@ -144,10 +147,10 @@ class Source(ABC):
         """Whether the rows can be read only once."""
         return any(map(files.is_stream, self.paths))
 
-    def parts(self) -> Iterator[tuple[str, int, int | None, int]]:
-        """Each file with the places where the part to read begins and ends, and its size in bytes; see `spans`."""
+    def parts(self) -> Iterator[tuple[str, Span]]:
+        """Each file, and the part of it that is to be read."""
         for k, path in enumerate(self.paths):
-            yield (path, *self.spans[k]) if self.spans is not None else (path, 0, None, files.size(path))
+            yield path, Span(0, None, files.size(path)) if self.spans is None else self.spans[k]
 
     def begin(self) -> None:
         """Note that reading begins; refuse to read a stream a second time."""

@@ -70,6 +70,10 @@ class Cached(Source):
         return self.source.shards(n)
 
     @property
+    def numbers_as_read(self) -> bool:
+        return self.source.numbers_as_read
+
+    @property
     def table(self) -> list[Entry] | None:
         """The table of contents of the copy, once it exists."""
         return None if self._copy is None else self._copy.table

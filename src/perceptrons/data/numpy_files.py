@@ -78,7 +78,7 @@ class NumpySource(Source):
     def batches(self) -> Iterator[Batch]:
         self.begin()
         before, width = 0, self._width
-        for path, begin, end, size in self.parts():
+        for path, (begin, end, size) in self.parts():
             where = files.display([path])
             try:
                 with seekable(path) as file:

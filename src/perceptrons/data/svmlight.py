@@ -20,7 +20,7 @@ from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.batches import Batch, Source, in_order, n_workers, pool
 from perceptrons.data.files import DataError
 from perceptrons.data.shards.cutting import Place, nearest_end, shards_of
-from perceptrons.data.shards.lines import line_after, line_feeds
+from perceptrons.data.shards.lines import feeds_before, line_after
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -103,12 +103,14 @@ class SvmlightSource(Source):
         width, before = self.n_features or 0, 0
         self.begin()
         with workers:
-            for path, begin, end, size in self.parts():
+            for path, (begin, end, size) in self.parts():
                 line = 1
                 for block in in_order(self._blocks(path, begin, end, workers), ahead):
                     if block.fault is not None:
                         below, right, what = block.fault
-                        line += line_feeds(path, begin - 1) + 1 if begin else 0  # and the one that ends the line before
+                        line += (
+                            feeds_before(path, begin - 1) + 1 if begin else 0
+                        )  # and the one that ends the line before
                         raise DataError(f"{files.display([path])}:{line + below}:{right + 1}: {what}")
                     line += block.n_lines
                     self.bytes_done = before + block.n_bytes - begin

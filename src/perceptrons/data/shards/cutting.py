@@ -98,6 +98,14 @@ def cut(sizes: Sequence[int], n: int, snap: Snap) -> list[dict[int, Span]]:
     return shards
 
 
+def check_cutting(source: Source, n: int | None) -> None:
+    """Refuse to cut a stream, or to cut a source into no shards."""
+    if source.is_stream:
+        raise DataError(f"{source.name} can be read only once, and so not in shards: write it to a file")
+    if n is not None and n < 1:
+        raise ValueError(f"the number of shards must be at least 1, got {n}")
+
+
 def shards_of(source: S, n: int | None, snap: Snap) -> list[S]:
     """Cut a source into shards.
 
@@ -115,10 +123,7 @@ def shards_of(source: S, n: int | None, snap: Snap) -> list[S]:
     list of Source
         Copies of the source, which read only what is in their `spans`.
     """
-    if source.is_stream:
-        raise DataError(f"{source.name} can be read only once, and so not in shards: write it to a file")
-    if n is not None and n < 1:
-        raise ValueError(f"the number of shards must be at least 1, got {n}")
+    check_cutting(source, n)
     if source.spans is not None:
         return [source]
     sizes = [files.size(path) for path in source.paths]

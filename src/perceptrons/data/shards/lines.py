@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from typing import Any
+
 from perceptrons.data import files
 
 CHUNK = 1 << 20  # bytes
@@ -36,11 +39,35 @@ def line_after(path: str, offset: int, size: int) -> int:
     return size
 
 
-def line_feeds(path: str, end: int) -> int:
-    """Count the line feeds in the first `end` bytes of a file."""
+def feeds_before(path: str, end: int) -> int:
+    """Count the line feeds in the first `end` bytes of a file, to number the lines of a shard for a message."""
     found, left = 0, end
+    if left <= 0:
+        return 0
     with open(path, "rb", buffering=0) as file:
-        while left > 0 and (chunk := file.read(min(CHUNK, left))):
+        while left and (chunk := file.read(min(CHUNK, left))):
             found += chunk.count(b"\n")
             left -= len(chunk)
     return found
+
+
+class Limited(io.RawIOBase):
+    """The next bytes of a stream, up to a limit.
+
+    Parameters
+    ----------
+    stream : binary stream
+    size : int
+        Number of bytes.
+    """
+
+    def __init__(self, stream: Any, size: int) -> None:
+        self.stream, self.left = stream, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        got = int(self.stream.readinto(memoryview(buffer)[: self.left]))
+        self.left -= got
+        return got

@@ -8,6 +8,8 @@ from perceptrons.data.files import DataError
 from perceptrons.data.table.arrow_files import ArrowBlock
 from perceptrons.data.table.columns import MISSING_LABEL
 from perceptrons.data.table.csv_blocks import CsvBlock, Flaw
+from perceptrons.data.table.encoding import Encoding
+from perceptrons.data.table.schema import listed
 
 NAMES = "Perhaps the first line has the names of the columns"
 BY_NAME = "The model knows its columns by name: if the file has no line with names, add it."
@@ -35,12 +37,26 @@ def located(block: CsvBlock | ArrowBlock, flaw: Flaw, frozen: bool, numeric: Seq
     return DataError(f"{place}: {what}" if column is None else f"{place}: column {column!r}: {what}")
 
 
+def no_column(where: str, name: str, encoding: Encoding) -> DataError:
+    """The error for a file without a header that lacks a column of a model."""
+    places = "without a header, columns are identified by position, and the labels count as a column"
+    hint = "" if all(each.isdecimal() for each in encoding.columns) else f". {BY_NAME}"
+    return DataError(f"{where} has no column {name!r} (counted from 0): {places}{hint}")
+
+
+def other_columns(where: str, first: str, gone: Sequence[str], new: Sequence[str]) -> DataError:
+    """The error for a file whose columns differ from those of the first."""
+    differences = {"it lacks": gone, "it adds": new}
+    parts = [f"{verb} {listed(which)}" for verb, which in differences.items() if which]
+    return DataError(f"{where}: its columns differ from those of {first}: {', and '.join(parts)}")
+
+
 def _advised(block: CsvBlock, flaw: Flaw, column: str, frozen: bool, told: bool) -> str:
     """What is wrong with a cell, and what to do. told: whether the user says that the column holds numbers."""
     what, cell = flaw.what, block.cell(flaw.row, column)
     if what == MISSING_LABEL and cell in block.dialect.words:
         return f"the label {cell!r} counts as missing: remove the row; if it is a class, pass na=['?']"
-    begins = block.line == 1 and flaw.row == 0 and not block.dialect.header
+    begins = block.begin == 0 and block.line == 1 and flaw.row == 0 and not block.dialect.header
     if begins and flaw.kind in ("numeral", "other") and any(map(str.isalpha, cell)):
         remedy = "remove it, because the model was trained on a file without names" if frozen else "pass header=True"
         return f"{what}. {NAMES}: {remedy}"

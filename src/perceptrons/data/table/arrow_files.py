@@ -11,7 +11,8 @@ from typing import Any, BinaryIO, TypeVar
 from perceptrons.data import files
 from perceptrons.data.batches import alone, rows_at_once
 from perceptrons.data.files import DataError
-from perceptrons.data.table.arrow_sizes import check_ipc, check_parquet
+from perceptrons.data.shards.cutting import Span
+from perceptrons.data.table.arrow_sizes import check_ipc, check_parquet, record_batches
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.whole import seekable
 
@@ -47,7 +48,7 @@ class ArrowBlock:
         return table
 
 
-def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]]) -> Iterator[ArrowBlock]:
+def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]], span: Span) -> Iterator[ArrowBlock]:
     """Read the blocks of a file.
 
     Parameters
@@ -56,6 +57,8 @@ def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]]) -> It
     format : {"parquet", "arrow"}
     choose : callable
         Picks the columns to read from the schema.
+    span : Span
+        The row groups of a Parquet file, or the record batches of an Arrow file.
 
     Yields
     ------
@@ -66,11 +69,8 @@ def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]]) -> It
     where = files.display([path])
     try:
         with seekable(path) as file:
-            size = files.size(path)
-            row = 0
-            for table, done in (_parquet if format == "parquet" else _ipc)(file, choose, where):
-                yield ArrowBlock(path, table, row, int(size * done))
-                row += len(table)
+            for table, row, done in (_parquet if format == "parquet" else _ipc)(file, choose, where, span):
+                yield ArrowBlock(path, table, row, int(span.n_bytes * done))
     except DataError:
         raise
     except (pa.ArrowException, ValueError, OSError, MemoryError, struct.error) as error:
@@ -79,8 +79,10 @@ def read_arrow(path: str, format: str, choose: Callable[[Any], list[str]]) -> It
         raise DataError(f"{where} cannot be read as {what}: {why}") from error
 
 
-def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> Iterator[tuple[Any, float]]:
-    """Read tables, each with the share of the file that is done."""
+def _parquet(
+    file: BinaryIO, choose: Callable[[Any], list[str]], where: str, span: Span
+) -> Iterator[tuple[Any, int, float]]:
+    """Read tables, each with the number of its first row, and the share of the row groups that is done."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -99,34 +101,41 @@ def _parquet(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> 
         buffer_size=1 << 20 if size > files.LONGEST else 0,
         page_checksum_verification=True,
     )
-    done = 0
-    for batch in content.iter_batches(rows_at_once(len(names)), columns=names, use_threads=not alone()):
+    sizes = [found.metadata.row_group(g).num_rows for g in range(found.metadata.num_row_groups)]
+    groups = range(len(sizes))[span.begin : span.end]
+    row, done, total = sum(sizes[: span.begin]), 0, sum(sizes[g] for g in groups)
+    for batch in content.iter_batches(rows_at_once(len(names)), groups, names, use_threads=not alone()):
         done += len(batch)
-        yield pa.Table.from_batches([batch]), done / max(1, content.metadata.num_rows)
+        yield pa.Table.from_batches([batch]), row + done - len(batch), done / max(1, total)
 
 
-def _ipc(file: BinaryIO, choose: Callable[[Any], list[str]], where: str) -> Iterator[tuple[Any, float]]:
-    """Read tables, each with the share of the file that is done."""
+def _ipc(
+    file: BinaryIO, choose: Callable[[Any], list[str]], where: str, span: Span
+) -> Iterator[tuple[Any, int, float]]:
+    """Read tables, each with the number of its first row, and the share of the record batches that is done."""
     import pyarrow as pa
 
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    begin = file.read(6)
+    first = file.read(6)
     file.seek(0)
-    if begin.startswith(b"FEA1"):
+    if first.startswith(b"FEA1"):
         raise pa.ArrowInvalid("it is a Feather file of version 1: write it again as version 2")
     check_ipc(file, where)
-    options = pa.ipc.IpcReadOptions(use_threads=not alone())
-    if begin == b"ARROW1":
+    options, row = pa.ipc.IpcReadOptions(use_threads=not alone()), 0
+    if first == b"ARROW1":
+        row = sum(rows for _, rows in record_batches(file)[: span.begin]) if span.begin else 0
         content = pa.ipc.open_file(file, options=options)
-        batches = (content.get_batch(i) for i in range(content.num_record_batches))
+        numbers = range(content.num_record_batches)[span.begin : span.end]
+        batches = ((content.get_batch(i), (k + 1) / len(numbers)) for k, i in enumerate(numbers))
     else:
         content = pa.ipc.open_stream(file, options=options)
-        batches = iter(content)
+        batches = ((batch, file.tell() / size) for batch in content)
     names = choose(content.schema)
     rows = rows_at_once(len(names))
-    for batch in batches:
+    for batch, done in batches:
         table = pa.Table.from_batches([batch]).select(names)
         table.validate()
         for at in range(0, len(table), rows):
-            yield table.slice(at, rows), file.tell() / size
+            yield table.slice(at, rows), row + at, done
+        row += len(table)

@@ -88,6 +88,20 @@ def check_ipc(file: BinaryIO, where: str) -> None:
     file.seek(0)
 
 
+def record_batches(file: BinaryIO) -> list[tuple[int, int]]:
+    """List the bytes and rows of each batch of an Arrow file; nothing for the format of streams."""
+    file.seek(0)
+    if file.read(6) != b"ARROW1":
+        return []
+    found = []
+    for message, _ in _messages(file):
+        batch = message.table(2)
+        if batch is not None and message.value(1, "<B") == RECORDS:
+            found.append((message.value(3, "<q"), batch.value(0, "<q")))
+    file.seek(0)
+    return found
+
+
 def _messages(file: BinaryIO) -> Iterator[tuple[Table, int]]:
     """The messages of a file or of a stream, each with the position of its body."""
     end = file.seek(0, os.SEEK_END)

@@ -15,6 +15,8 @@ import numpy as np
 from perceptrons.core.parse.records import line_feeds
 from perceptrons.data import files
 from perceptrons.data.files import DataError
+from perceptrons.data.shards.cutting import Span
+from perceptrons.data.shards.lines import Limited, feeds_before
 from perceptrons.data.table.dialects.decoding import BOM, decoded, to_text
 from perceptrons.data.table.dialects.dialect import ALL, CsvDialect
 from perceptrons.data.table.dialects.header import header
@@ -23,6 +25,7 @@ from perceptrons.data.table.values import array_of, text_array
 
 BLOCK = 1 << 22  # bytes
 BEGINNING = 1 << 22  # bytes of the first block, which decides what the columns hold
+HEADER = 1 << 16  # bytes that mostly hold the names of the columns
 COLUMNS = re.compile(r"CSV parse error: (?:Row #\d+: )?Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
 CONVERSION = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to (\w+): (.*)", re.DOTALL)
 T = TypeVar("T")
@@ -56,17 +59,18 @@ class CsvBlock:
 
     path: str
     text: memoryview
-    line: int  # number of the first line in the file
-    position: int  # number of bytes on the disk up to the end of the block
+    line: int  # number of the first line, counted from `begin`
+    position: int  # number of bytes on the disk up to the end of the block, counted from `begin`
     names: list[str]
     dialect: CsvDialect
     quotes: bool  # whether the text contains any
     notes: set[str] = field(default_factory=set)  # what the user should know about the file
+    begin: int = 0  # where the part of the file begins that is read
 
     def place(self, row: int) -> str:
         """The file and the line of a row."""
         lines = self.dialect.walk(self.text, row)[2]
-        return f"{files.display([self.path])}:{self.line + lines}"
+        return f"{files.display([self.path])}:{self.line + lines + feeds_before(self.path, self.begin)}"
 
     @property
     def empty(self) -> bool:
@@ -230,7 +234,7 @@ class CsvBlock:
 Settle = Callable[[memoryview, bool], CsvDialect]  # from the beginning of a file, and whether it is the whole file
 
 
-def read_csv(path: str, settle: Settle, encoding: str | None, notes: set[str]) -> Iterator[CsvBlock]:
+def read_csv(path: str, settle: Settle, encoding: str | None, notes: set[str], span: Span) -> Iterator[CsvBlock]:
     """Read the blocks of a file; the first may be empty.
 
     Parameters
@@ -242,6 +246,8 @@ def read_csv(path: str, settle: Settle, encoding: str | None, notes: set[str]) -
         The encoding of the text, if it is known.
     notes : set of str
         What the user should know about the file is added to it.
+    span : Span
+        The bytes to read. They begin and end between records.
 
     Yields
     ------
@@ -253,6 +259,12 @@ def read_csv(path: str, settle: Settle, encoding: str | None, notes: set[str]) -
     where = files.display([path])
     with files.open_binary(path) as stream:
         content, rest = decoded(stream, encoding, where, notes)
+        if span.begin:
+            names = _names(content, rest, where, settle, notes)
+            stream.seek(span.begin)
+            rest = memoryview(b"")
+        if span.end is not None:
+            content = Limited(stream, span.end - stream.tell())
         while not ended:
             block = max(BLOCK if begun else BEGINNING, len(rest))
             text = bytearray(min(len(rest) + block, files.LONGEST + 1))
@@ -272,14 +284,16 @@ def read_csv(path: str, settle: Settle, encoding: str | None, notes: set[str]) -
                     what = "the row that begins here ends inside a quoted cell" if ended else files.too_long()
                     remedy = "close the quote, or pass quotes=False if quotes have no special meaning"
                     what = f"{what}: {remedy if quoted else 'end rows by line feeds'}"
-                    fault, end = f"{where}:{line + lines}: {what}", last
+                    fault, end = f"{where}:{line + lines + feeds_before(path, span.begin)}: {what}", last
             whole, rest = view[:end], view[end:size]
             if names is None and dialect.walk(whole, 0)[1] < end:
                 names, skipped = header(whole, where, dialect, notes)
                 line += line_feeds(np.frombuffer(whole[:skipped], dtype=np.uint8))
                 whole = whole[skipped:]
             if names is not None and (len(whole) or not begun):
-                found = CsvBlock(path, whole, line, stream.position(), names, dialect, quoted, notes)
+                position = stream.position() if span.end is None else min(stream.position(), span.end)
+                read = path, whole, line, position - span.begin
+                found = CsvBlock(*read, names, dialect, quoted, notes, span.begin)
                 begun = begun or not found.empty
                 yield found
             if fault is not None:
@@ -288,6 +302,18 @@ def read_csv(path: str, settle: Settle, encoding: str | None, notes: set[str]) -
     if names is None:
         bare = dialect is not None and not dialect.header
         raise DataError(f"{where} is empty: expected {'rows' if bare else 'a line with column names'}")
+
+
+def _names(content: Any, rest: memoryview, where: str, settle: Settle, notes: set[str]) -> list[str]:
+    """The names of the columns, from the beginning of a file of which a later part is read."""
+    text, more = bytes(rest), b" "
+    while more and len(text) <= files.LONGEST:
+        more = content.read(HEADER)
+        text += more
+        dialect = settle(memoryview(text), not more)
+        if dialect.walk(text, 1)[0]:
+            break
+    return header(memoryview(text), where, dialect, notes)[0]
 
 
 def _fill(stream: Any, view: memoryview, size: int) -> int:

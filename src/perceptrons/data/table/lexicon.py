@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,21 @@ class Lexicon:
         self.noted = self.noted or [NotedWords(0) for _ in noted]
         for mine, new in zip(self.noted, noted, strict=True):
             mine.add(new)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Lexicon], bits: int) -> Lexicon:
+        """Join the words of all parts. Parts from files do not know how often words occur: then the first ones win."""
+        made = cls()
+        if not any(part.words for part in parts):
+            for part in parts:
+                if part.noted:
+                    made.note(part.noted)
+            return made
+        for features, texts in (part.named(bits) for part in parts):
+            for feature, text in zip(features.tolist(), texts, strict=True):
+                made.words.setdefault(feature, text)
+        made.words = dict(sorted(made.words.items()))
+        return made
 
     def named(self, bits: int) -> tuple[Whole, list[str]]:
         """The features that have words, in order, and the most frequent word of each."""

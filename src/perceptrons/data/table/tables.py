@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
@@ -14,8 +15,10 @@ from typing import Any, NamedTuple, cast
 from perceptrons.data import files
 from perceptrons.data.batches import Batch, Source, in_order, n_workers, pool
 from perceptrons.data.files import DataError
+from perceptrons.data.shards.cutting import Span, check_cutting, shards_of
+from perceptrons.data.shards.table_cuts import Cuts
 from perceptrons.data.table import schema
-from perceptrons.data.table.advice import BY_NAME, located
+from perceptrons.data.table.advice import BY_NAME, located, no_column, other_columns
 from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
 from perceptrons.data.table.counts import Counts
@@ -35,6 +38,10 @@ class TableSource(Source):
 
     The beginning of the first file decides what a column holds. In CSV files, a number is missing if its cell is empty,
     NA, NaN, null, or the like; a category or label also, but for marks that may be words, such as "-" and "none".
+
+    Shards begin at row groups of Parquet files, record batches of Arrow files, and records of CSV files in UTF-8; other
+    files are not cut. A CSV file in which quotes have a meaning is read once to find its records. Each shard numbers
+    the categories that it finds; `joined_encoding` gives the numbers that they have in the whole table.
 
     Parameters
     ----------
@@ -143,6 +150,9 @@ class TableSource(Source):
         self._ahead: Iterator[Job] | None = None  # what `look` has begun to read
         self._looked = False  # whether the beginning of the first file has been read
         self._complete = self.frozen  # whether all rows have been read once, so that all words are noted
+        self._first = paths[0]  # the file that decides about the columns, which may belong to another shard
+        self._basis: str | None = None  # identifies what the rows of a shard depend on besides its own files
+        self._numbered = False  # whether the encoding has the features of all shards from the beginning
 
     def signature(self) -> dict[str, Any]:
         like = None
@@ -150,11 +160,64 @@ class TableSource(Source):
             like = hashlib.sha256(json.dumps(self.encoding.state(words=False)).encode()).hexdigest()
         settings: dict[str, Any] = {"settings": self.settings._asdict(), "dialect": self.given, "like": like}
         found = {"format": self.format, "files": files.signature(self.paths), **settings}
+        if self._basis is not None:
+            found |= {"basis": self._basis, "spans": self.spans}
         return cast(dict[str, Any], json.loads(json.dumps(found)))  # tuples become lists
 
     def for_values(self) -> None:
         if not self.frozen and not self._looked:
             self.settings = self.settings._replace(regression=True)
+
+    @property
+    def numbers_as_read(self) -> bool:
+        grown = self.encoding.categories and not self.encoding.n_hashed
+        marked = self.encoding.numbers and self.encoding.indicates
+        return not self.frozen and not self._numbered and bool(grown or marked)
+
+    def shards(self, n: int | None = None) -> list[Source]:
+        check_cutting(self, n)
+        if self.spans is not None:
+            return [self]
+        if not self.frozen and not self._names:
+            self._looked = False  # even if it was in vain
+            self.look()
+        elif self.dialect is None and self.format in DELIMITERS:
+            next(self._jobs(), None)
+        base = self.encoding if self.frozen else replace(self.encoding, seen=[], means={})
+        found = shards_of(self._based_on(base, complete=self.frozen), n, Cuts(self).snap)
+        for shard in found:
+            shard.notes = set()
+            shard.encoding = shard.encoding if self.frozen else replace(base, seen=[], means={}, lexicon=Lexicon())
+        return list(found)
+
+    def reading_like(self, encoding: Encoding) -> TableSource:
+        """Read the rows of this shard with the features of all shards.
+
+        Parameters
+        ----------
+        encoding : Encoding
+            See `joined_encoding`. If it agrees with that of this shard, ``encoding.agrees(shard.encoding)``, the
+            features have the same numbers anyway.
+
+        Returns
+        -------
+        TableSource
+            Its encoding does not have the words behind hashes.
+        """
+        made = self._based_on(encoding, complete=True)
+        made._numbered = True
+        return made
+
+    def _based_on(self, encoding: Encoding, *, complete: bool) -> TableSource:
+        """A copy of this source, which has looked at the first file, that begins with these features."""
+        made = copy(self)
+        made.encoding = replace(encoding, seen=list(encoding.seen), means=dict(encoding.means), lexicon=Lexicon())
+        made._complete, made._ahead, made._cells = complete, None, []
+        made.notes, made.counts, made.bytes_done = set(), Counts(), 0
+        dialect = None if self.dialect is None else asdict(self.dialect)
+        basis = made.encoding.state(), self._means, self._numerals, dialect
+        made._basis = hashlib.sha256(json.dumps(basis).encode()).hexdigest()
+        return made
 
     def look(self) -> list[Guess]:
         """Read the beginning of the first file, and guess how to treat its columns. It will not be read again.
@@ -196,10 +259,10 @@ class TableSource(Source):
 
     def _jobs(self) -> Iterator[Job]:
         before = 0
-        for path in self.paths:
-            for block, target in self._csv(path) if self.format in DELIMITERS else self._arrow(path):
+        for path, span in self.parts():
+            for block, target in self._csv(path, span) if self.format in DELIMITERS else self._arrow(path, span):
                 yield Job(block, target, before + block.position)
-            before += files.size(path)
+            before += span.n_bytes
 
     def _work(self, job: Job) -> tuple[Job, list[Piece] | Flaw]:
         """Parse a block, in a worker: its pieces, or what is wrong with it."""
@@ -218,11 +281,11 @@ class TableSource(Source):
     def _located(self, block: CsvBlock | ArrowBlock, flaw: Flaw) -> DataError:
         return located(block, flaw, self.frozen, self.settings.numeric)
 
-    def _csv(self, path: str) -> Iterator[tuple[CsvBlock, str | None]]:
+    def _csv(self, path: str, span: Span) -> Iterator[tuple[CsvBlock, str | None]]:
         opened, target = False, None
         dialect = self.encoding.dialect if self.frozen else None
         encoding = self.given.get("encoding") or (dialect and dialect.encoding)
-        for block in read_csv(path, self._settle, encoding, self.notes):
+        for block in read_csv(path, self._settle, encoding, self.notes, span):
             if block.empty:
                 continue
             if not opened:
@@ -258,7 +321,7 @@ class TableSource(Source):
         begin = 1 if self.dialect is not None and self.dialect.header else 0
         return [row[j] for row in self._cells[begin:] if j < len(row)]
 
-    def _arrow(self, path: str) -> Iterator[tuple[ArrowBlock, str | None]]:
+    def _arrow(self, path: str, span: Span) -> Iterator[tuple[ArrowBlock, str | None]]:
         opened, target, names = False, None, []
         where = files.display([path])
 
@@ -271,7 +334,7 @@ class TableSource(Source):
             schema.check_types(self.encoding, target, found, where)
             return [*self.encoding.columns, *([] if target is None else [target])]
 
-        for block in read_arrow(path, self.format, choose):
+        for block in read_arrow(path, self.format, choose, span):
             if not opened:
                 try:  # Arrow does not check what it reads, but the table is checked
                     checked = block.table(dict.fromkeys(block.content.column_names))
@@ -314,18 +377,13 @@ class TableSource(Source):
         new = [name for name in names if name not in self._names]
         new = [] if self.frozen or self.settings.features is not None else new
         if gone or new:
-            if self.frozen and self.dialect is not None and not self.dialect.header:
-                places = "without a header, columns are identified by position, and the labels count as a column"
-                named = not all(name.isdecimal() for name in self.encoding.columns)
-                hint = f". {BY_NAME}" if named else ""
-                raise DataError(f"{where} has no column {gone[0]!r} (counted from 0): {places}{hint}")
+            headless = self.dialect is not None and not self.dialect.header
+            if self.frozen and headless:
+                raise no_column(where, gone[0], self.encoding)
             if self.frozen:
                 none = self.dialect is not None and not set(wanted) & set(names)
                 schema.check_names(gone, names, where, BY_NAME if none else "")
-            differences = {"it lacks": gone, "it adds": new}
-            parts = [f"{verb} {schema.listed(which)}" for verb, which in differences.items() if which]
-            before = files.display(self.paths[:1])
-            raise DataError(f"{where}: its columns differ from those of {before}: {', and '.join(parts)}")
+            raise other_columns(where, files.display([self._first]), gone, new)
         return target
 
 
