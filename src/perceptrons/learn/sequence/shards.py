@@ -72,6 +72,15 @@ class Summary(NamedTuple):
     broken: dict[str, Broken]  # for each scheme that some sequence breaks
 
 
+class Sizes(NamedTuple):
+    """How much there is to learn from in a shard or in all, and how much is held out."""
+
+    sentences: int
+    tokens: int
+    held_sentences: int = 0
+    held_tokens: int = 0
+
+
 class Agreed(NamedTuple):
     """What all shards have in common, and what each shard must know."""
 
@@ -121,7 +130,7 @@ def read(vocabulary: Vocabulary, X: Any, y: Callable[[npt.NDArray[np.uint64]], L
     return Shard(sequences, labels), Summary(vocabulary.state(), labels.names, *size, broken)
 
 
-def agreed(summaries: Sequence[Summary], scheme: str | None) -> Agreed:
+def agreed(summaries: Sequence[Summary], scheme: str | None, name: str = "X") -> Agreed:
     """Join what is known of all shards, as `Tagger.prepare` finds it out from all sequences.
 
     Parameters
@@ -130,13 +139,15 @@ def agreed(summaries: Sequence[Summary], scheme: str | None) -> Agreed:
         One for each shard, in order; at least one.
     scheme : str, optional
         As in `Plan`.
+    name : str
+        Of the data, in errors.
 
     Returns
     -------
     Agreed
     """
     if not any(each.n_tokens for each in summaries):
-        raise DataError("X must have tokens, got none")
+        raise DataError(f"{name} must have tokens, got none")
     labels = in_order([label for each in summaries for label in each.labels], np.zeros(1, dtype=np.uint64), [], "y")
     ends = list(accumulate((each.n_sequences for each in summaries), initial=0))
     broken = _broken(summaries, ends)

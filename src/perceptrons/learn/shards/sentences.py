@@ -23,7 +23,7 @@ from perceptrons.learn.sequence import shards
 from perceptrons.learn.sequence.iob1 import IOB1, closed
 from perceptrons.learn.sequence.labels import labels_in
 from perceptrons.learn.sequence.learner import Corpus, SequenceLearner
-from perceptrons.learn.sequence.shards import Agreed, Shard, Summary, agreed, split
+from perceptrons.learn.sequence.shards import Agreed, Shard, Sizes, Summary, agreed, split
 from perceptrons.learn.sequence.tagger import Plan, Tagger, wrong_tokens
 from perceptrons.learn.shards.crew import Crew
 from perceptrons.learn.shards.locked import Locked
@@ -128,15 +128,6 @@ def _n_bytes(sequences: Any, *arrays: Any) -> int:
 # -- what workers do --------------------------------------------------------------------------------------------------
 
 
-class Sizes(NamedTuple):
-    """How much there is in a shard, or in all."""
-
-    sentences: int
-    tokens: int
-    held_sentences: int = 0
-    held_tokens: int = 0
-
-
 @dataclass(frozen=True)
 class SentencePlan:
     """What every worker needs to know about all shards together; `learn.shards.rows` has what they do."""
@@ -168,10 +159,10 @@ def summary(shard: Sentences, number: int) -> Summary:
 
 
 def decided(
-    summaries: list[Summary], scheme: str | None, share: float | None, seed: int, unit: str
+    summaries: list[Summary], scheme: str | None, share: float | None, seed: int, unit: str, name: str
 ) -> tuple[Agreed, list[Place]]:
-    """What shards have in common, and the place of each shard. unit: what examples are called in errors."""
-    common = agreed(summaries, scheme)
+    """What shards have in common, and the place of each shard. unit, name: of examples and of the data in errors."""
+    common = agreed(summaries, scheme, name)
     if share is not None:
         some_chosen(common.n_sequences, share, seed, unit)
     inside = closed(common.labels) if common.scheme == IOB1 else common.labels
@@ -220,14 +211,20 @@ class SentenceTask(NamedTuple):
 
 
 def from_sentences(
-    plan: Plan, crew: Crew, mixing: str, share: float | None = None, seed: int = 0, unit: str = "sequences"
+    plan: Plan,
+    crew: Crew,
+    mixing: str,
+    share: float | None = None,
+    seed: int = 0,
+    unit: str = "sequences",
+    name: str = "X",
 ) -> SentenceTask:
     """Set up training of a tagger on shards, which are `Sentences`.
 
-    share, seed: of sentences to hold out. unit: what examples are called in errors.
+    share, seed: of sentences to hold out. unit, name: of examples and of the data in errors.
     """
     plan.check()
-    decide = partial(decided, scheme=plan.scheme, share=share, seed=seed, unit=unit)
+    decide = partial(decided, scheme=plan.scheme, share=share, seed=seed, unit=unit, name=name)
     common, crew = crew.agree(summary, decide, numbered)
     tagger = common.tagger(plan)
     learner, each = tagger.fitted, crew.each(size)
