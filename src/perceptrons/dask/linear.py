@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +21,7 @@ from perceptrons.learn.shards.counts import BY_MISTAKES
 from perceptrons.learn.shards.material import Shards
 from perceptrons.learn.shards.rows import SourceShard
 from perceptrons.learn.shards.task import Beside, from_shards, refuse
+from perceptrons.learn.task import Task
 from perceptrons.models import PassiveAggressiveClassifier, Perceptron, sources
 from perceptrons.models.parameters import entries, with_entries
 from perceptrons.models.supervised import Start
@@ -33,7 +35,10 @@ else:
 def crew_of(client: Client, model: Any, X: Any, y: Any, weight: Any, name: str = "X", done: Any = None) -> DaskCrew:
     """Workers that hold the shards of a source, or of a collection."""
     if isinstance(X, Source):
-        made = [delayed(SourceShard, pure=False, traverse=False)(part) for part in X.shards(model.n_shards)]
+        parts = X.shards(model.n_shards)
+        for part in parts:
+            part.paths = [os.path.abspath(path) for path in part.paths]  # workers may be in other folders
+        made = [delayed(SourceShard, pure=False, traverse=False)(part) for part in parts]
     else:
         made = shards_of(X, y, weight, model.n_shards, type(model).__name__, name)
     return DaskCrew(client, client.compute(made), done)
@@ -74,11 +79,11 @@ class LinearOnCluster(OnCluster, Classifier):
             beside = Beside(crew_of(client, self, X_val, y_val, None, "X_val"), X_val.name if of_files else "X_val")
         name = X.name if of_files else "X"
         task = from_shards(request, crew, name, self.mixing, scales=of_files, beside=beside)
+        assert isinstance(task.material, Shards)
         run = task.run(self._report(task.material))
         fresh = copy.copy(self)
         if not self._goes_on(start):
-            note_features(fresh, X, task.n_features, task.learner)
-        assert isinstance(task.material, Shards)
+            note_features(fresh, X, task)
         mistakes = np.array(task.material.mistakes[: run.n_iter], dtype=np.int64).reshape(-1, crew.n_shards)
         self._guard.change(lambda: setattr(self, "shard_mistakes_", mistakes))
         self._finish(task, run, fresh, stacklevel + 1)
@@ -134,12 +139,14 @@ class LinearOnCluster(OnCluster, Classifier):
         return lazy.accuracy(self, X, y, sample_weight)
 
 
-def note_features(fresh: Any, X: Any, n_features: int, learner: Any) -> None:
+def note_features(fresh: Any, X: Any, task: Task) -> None:
     """Set the features of the model."""
     if isinstance(X, Source):
-        sources.note_features(fresh, X, n_features, learner)
+        read = copy.copy(X)
+        read.encoding = getattr(task.material, "encoding", None)
+        sources.note_features(fresh, read, task.n_features, task.learner)
         return
-    fresh.n_features_in_ = n_features
+    fresh.n_features_in_ = task.n_features
     for name in ("feature_names_in_", "encoding_", "_names"):
         fresh.__dict__.pop(name, None)
     names = list(X.columns) if hasattr(X, "columns") else []

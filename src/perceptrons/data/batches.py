@@ -138,6 +138,20 @@ class Source(ABC):
         """Whether features get their numbers in the order in which rows are read, so that shards may differ in them."""
         return False
 
+    def reading_like(self, encoding: Any) -> Source:
+        """Choose features: a shard of a table is read with those of the whole table.
+
+        Parameters
+        ----------
+        encoding : Encoding
+            Of all shards, joined.
+
+        Returns
+        -------
+        Source
+        """
+        return self
+
     def for_values(self) -> None:
         """Read labels as values to predict, not as classes, if there is a difference."""
         return None

@@ -1,17 +1,11 @@
 """Linear learners that are mixed: as the slow twin does it, and as the theorems say. No cluster."""
 
-import warnings
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from mixing_cases import cut, lines, noisy, task_of, trained
 from naive_mixing import Mixed
 
-from perceptrons import Perceptron, load, rules, save
-from perceptrons.data.arrays import as_rows
-from perceptrons.learn.shards.crew import FAN_IN, Here, tree
-from perceptrons.learn.shards.rows import ArrayShard
-from perceptrons.learn.shards.task import from_shards
+from perceptrons import Perceptron, rules
 from perceptrons.theory import separability
 
 RULES = {
@@ -23,43 +17,6 @@ RULES = {
     "alma": {},
     "shifting": {"lam": 2.0},
 }
-
-
-def cut(X, y, sizes):
-    """Consecutive shards of these sizes."""
-    ends = np.cumsum([0, *sizes])
-    assert ends[-1] == len(y)
-    return [(X[a:b], y[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
-
-
-def crew_of(shards, weights=None):
-    made = []
-    for k, (X, y) in enumerate(shards):
-        rows = as_rows(X.copy())
-        made.append(ArrayShard(rows, np.asarray(y), None if weights is None else weights[k]))
-    return Here(made)
-
-
-def task_of(model, shards, mixing="mistakes", weights=None):
-    return from_shards(model._request(), crew_of(shards, weights), "X", mixing)
-
-
-def trained(model, shards, mixing="mistakes"):
-    task = task_of(model, shards, mixing)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return task, task.run()
-
-
-def lines(hypothesis):
-    """One line per weight vector."""
-    return hypothesis[np.newaxis] if hypothesis.ndim == 1 else hypothesis.T
-
-
-def noisy(seed, n, d, n_classes):
-    random = np.random.default_rng(seed)
-    X = random.standard_normal((n, d))
-    return X, (X @ random.standard_normal((d, n_classes)) + 0.7 * random.standard_normal((n, n_classes))).argmax(axis=1)
 
 
 @pytest.mark.parametrize("mixing", ["mistakes", "uniform"])
@@ -110,20 +67,21 @@ def test_mistakes_on_separable_rows(mixing):
 
 
 def separable(random, n_classes):
-    """Rows, labels, and (R/γ)² for a hypothesis that separates them; 2R² for several classes."""
+    """Rows, labels, and (R/γ)² for the largest margin; 2R² for several classes."""
     n, d = int(random.integers(5, 40)), int(random.integers(2, 6))
-    U = random.standard_normal((d, n_classes if n_classes > 2 else 1))
-    while True:
-        X = random.standard_normal((200 * n, d)) * random.choice([0.1, 1.0, 30.0], size=d)
-        scores = X @ U if n_classes > 2 else np.column_stack([-X @ U, X @ U]) / 2
-        y = scores.argmax(axis=1)
-        best, second = np.sort(scores, axis=1)[:, :-3:-1].T
-        margin = (best - second) / np.linalg.norm(U)
-        R = np.linalg.norm(X, axis=1)
-        keep = np.flatnonzero(margin > random.uniform(0.02, 0.2) * R.max())[:n]
-        if len(np.unique(y[keep])) == n_classes:
+    if n_classes == 2:  # γ along u, and much more across it
+        y = np.arange(n) % 2
+        across = random.standard_normal((n, d - 1))
+        across /= np.linalg.norm(across, axis=1, keepdims=True)
+        X = np.column_stack([random.uniform(0.02, 0.3) * (2 * y - 1), across])
+    while n_classes > 2:
+        U, X = random.standard_normal((d, n_classes)), random.standard_normal((200 * n, d))
+        best, second = np.sort(X @ U, axis=1)[:, :-3:-1].T
+        X = X[best - second > 0.05 * np.linalg.norm(U)][:n]
+        y = (X @ U).argmax(axis=1)
+        if len(np.unique(y)) == n_classes:
             break
-    X, y, gamma = X[keep], y[keep], margin[keep].min()
+    gamma = separability(X, y, fit_intercept=False).margin
     return X, y, (2 if n_classes > 2 else 1) * np.linalg.norm(X, axis=1).max() ** 2 / gamma**2
 
 

@@ -14,10 +14,11 @@ class Shards:
     """The examples of all shards.
 
     plan: what the crew keeps. n_rows: number of examples that are learned in an epoch. mixing: how much shards count.
+    encoding: of the columns of all shards of a table.
     """
 
-    def __init__(self, crew: Crew, plan: Any, n_rows: int, mixing: str) -> None:
-        self.crew, self.plan, self.n_rows, self.mixing = crew, plan, n_rows, mixing
+    def __init__(self, crew: Crew, plan: Any, n_rows: int, mixing: str, encoding: Any = None) -> None:
+        self.crew, self.plan, self.n_rows, self.mixing, self.encoding = crew, plan, n_rows, mixing, encoding
         self.mistakes: list[list[int]] = []  # of each epoch, by shard
 
     def begin(self, learner: Any) -> None:

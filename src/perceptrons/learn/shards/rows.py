@@ -7,6 +7,7 @@ shard that is lost can be made anew anywhere, and the same call gives the same r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from socket import gethostname
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Source
+from perceptrons.data.files import DataError
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import InMemory, Material, Passes
 from perceptrons.learn.holdout import chosen
@@ -173,10 +175,13 @@ class SourceShard(Shard):
         return self._size
 
     def read(self, encoding: Any = None) -> Source:
-        """The source, so that it is parsed once."""
-        found: Source | None = vars(self).get("_read")
-        if found is None:
-            found = vars(self)["_read"] = self.source.again(True)
+        """The source with the features of `encoding`, if it is a table; it is parsed once."""
+        source, known = self.source, vars(self).get("_read")
+        if known is None or known[0] is not encoding:
+            if source.numbers_as_read and encoding is not None:
+                source = source.reading_like(encoding)
+            known = vars(self)["_read"] = encoding, source.again(True)
+        found: Source = known[1]
         return found
 
     def facts(self, targets: Targets) -> Facts:
@@ -187,11 +192,17 @@ class SourceShard(Shard):
             self._size += batch.n_bytes
             dense.append(batch.rows.indices is None)
 
-        source = self.read()
+        # Of a table whose categories get other numbers when all shards are known, no copy is kept yet.
+        source = self.source if self.source.numbers_as_read else self.read()
         try:
             found = summary(source, look, targets)
+        except OSError as error:
+            raise DataError(
+                f"{error.filename or source.name}: {error.strerror or error}, on the machine {gethostname()}: all "
+                "workers must be able to read the files"
+            ) from error
         except ValueError as error:
-            if self._by_batch or not str(error).endswith("has no rows"):
+            if self._by_batch or isinstance(error, DataError) or not str(error).endswith("has no rows"):
                 raise
             return Facts(0, 1, True, np.empty(0), {}, source.encoding)
         return Facts(found.n_rows, found.n_features, all(dense), found.classes, found.counts, source.encoding)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.arrays import Rows
+from perceptrons.data.shards.joining import joined_encoding
 from perceptrons.learn.fit import Passes
 from perceptrons.learn.labels import union, weights_of_classes
 from perceptrons.learn.linear.learner import LinearLearner
@@ -48,7 +49,8 @@ def from_shards(
     targets.check(f" in {name}" if name != "X" else "")
     share = request.share if beside is None else None
     seed = seed_of_held_out(request)
-    width = _width(request, found, name)
+    encoding = joined_encoding([each.encoding for each in found]) if found[0].encoding is not None else None
+    width = _width(request, found, name) if encoding is None else encoding.n_features
     learner, targets = learner_for(request, _like(found, width), targets)
     assert isinstance(learner, LinearLearner)
     plan = Plan(
@@ -61,6 +63,7 @@ def from_shards(
         share or 0.0,
         seed,
         learner.scaling,
+        encoding,
     )
     n_learned = [plan.n_learned(number) for number in range(crew.n_shards)]
     if share is not None and sum(n_learned) in (0, total):
@@ -70,7 +73,7 @@ def from_shards(
         plan, learner.scaling = _scaled(request, crew, plan, targets)
     passes: Passes = seeded(request, learner)
     kept = crew.keep(plan)
-    material = Shards(crew, kept, sum(n_learned), mixing)
+    material = Shards(crew, kept, sum(n_learned), mixing, plan.encoding)
     watched: Any = None
     if beside is not None:
         watched = Watched(learner, beside.crew, beside.crew.keep(plan), beside.name)
