@@ -83,7 +83,8 @@ def connected(given: dict[str, Any]) -> Iterator[Client]:
             n_workers=given["workers"],
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",  # a free port
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
         )
     with cluster, Client(cluster) as client:

@@ -69,7 +69,7 @@ class DaskSequenceTagger(OnCluster, SequenceTagger):
     >>> X = [["the", "cat", "sleeps"], ["a", "dog", "barks"], ["the", "dog", "sleeps"]]
     >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]]
     >>> pairs = db.from_sequence(zip(X, y), npartitions=2)
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
     ...     tagger = DaskSequenceTagger(features="pos").fit(pairs)
     ...     labels = tagger.predict(pairs.pluck(0)).compute()
     >>> labels == y, tagger.converged_, tagger.shard_mistakes_.shape[1]
