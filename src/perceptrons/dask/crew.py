@@ -122,7 +122,8 @@ class DaskCrew:
         left, told = list(futures), 0
         while left:
             try:
-                finished, unfinished = wait(left, timeout=MOMENT, return_when="FIRST_COMPLETED")
+                with self.client.as_current():
+                    finished, unfinished = wait(left, timeout=MOMENT, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 self._wait_for_workers()
                 continue

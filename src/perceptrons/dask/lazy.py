@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from dask import array, delayed
+from dask import array, delayed, is_dask_collection
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+
+from perceptrons.models.learned import belief
 
 
 def mapped(model: Any, X: Any, method: str) -> Any:
@@ -28,6 +31,17 @@ def mapped(model: Any, X: Any, method: str) -> Any:
     return array.map_blocks(_called, X, local, method, dtype=like.dtype, chunks=chunks, meta=meta)
 
 
+def probabilities(name: str) -> Any:
+    """The method of this name in `models.learned.belief`, also for Dask collections."""
+    local = getattr(belief, name)
+
+    def method(model: Any, X: Any) -> Any:
+        return mapped(model, X, name) if is_dask_collection(X) else local.fn(model, X)
+
+    method.__name__, method.__doc__ = name, local.__doc__
+    return available_if(belief.believes)(method)
+
+
 def _two_rows(X: Any, n_features: int) -> Any:
     """Rows of zeros, with the names of the columns."""
     zeros = np.zeros((2, n_features))
@@ -47,7 +61,7 @@ def _called(block: Any, model: Any, method: str) -> Any:
 
 def accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
     """The share of rows that are predicted correctly, or of their weights; computed by the workers."""
-    labels = y.to_dask_array() if hasattr(y, "to_dask_array") else y
+    labels = y.map_partitions(np.asarray, meta=np.empty(0, dtype=object)) if hasattr(y, "map_partitions") else y
     right = (model.predict(X) == labels).astype(np.float64)
     if sample_weight is None:
         return float(right.mean().compute())

@@ -187,7 +187,8 @@ class DaskPerceptron(LinearOnCluster, Perceptron):
     -----
     `fit` takes Dask arrays (also with blocks that are CSR matrices), Dask data frames, or a source
     (`perceptrons.data.source`), whose files all workers must be able to read. A worker parses its part of the files
-    once and keeps a binary copy on its own disk. The readouts "voted" and "pocket" cannot be mixed.
+    once and keeps a binary copy on its own disk. The readouts "voted" and "pocket" cannot be mixed. Every shard should
+    have rows of all classes: shuffle rows that are sorted.
 
     Other methods, such as `partial_fit`, `learn_one` and `predict` with NumPy arrays, work in this process.
 
@@ -200,10 +201,11 @@ class DaskPerceptron(LinearOnCluster, Perceptron):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from sklearn.datasets import load_iris
+    >>> from sklearn.utils import shuffle
     >>> from perceptrons.dask import DaskPerceptron
-    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = shuffle(*load_iris(return_X_y=True), random_state=0)
     >>> X, y = da.from_array(X, chunks=(50, 4)), da.from_array(y == 0, chunks=50)
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
     ...     model = DaskPerceptron().fit(X, y)
     ...     share = float((model.predict(X) == y).mean().compute())
     >>> model.converged_, share, model.shard_mistakes_.shape[1]
@@ -216,6 +218,7 @@ class DaskPerceptron(LinearOnCluster, Perceptron):
     n_shards: int | None = None
     client: Any = None
 
+    predict_proba, predict_log_proba = lazy.probabilities("predict_proba"), lazy.probabilities("predict_log_proba")
     _local: ClassVar[type] = Perceptron
     _parameter_constraints: ClassVar[dict[str, Any]] = {**Perceptron._parameter_constraints, **CONSTRAINTS}
 
@@ -250,10 +253,11 @@ class DaskPassiveAggressiveClassifier(LinearOnCluster, PassiveAggressiveClassifi
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from sklearn.datasets import load_iris
+    >>> from sklearn.utils import shuffle
     >>> from perceptrons.dask import DaskPassiveAggressiveClassifier
-    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = shuffle(*load_iris(return_X_y=True), random_state=0)
     >>> X, y = da.from_array(X, chunks=(50, 4)), da.from_array(y == 0, chunks=50)
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
     ...     model = DaskPassiveAggressiveClassifier(C=0.1, random_state=0).fit(X, y)
     >>> model.to_local().score(X.compute(), y.compute())
     1.0

@@ -111,6 +111,7 @@ def to_saved(model: Online) -> Saved | SavedTagger:
 
     from perceptrons import models
 
+    model = model.to_local() if hasattr(model, "to_local") else model  # of an estimator on a cluster
     name, known = type(model).__name__, [*LEARNERS, TAGGER]
     if isinstance(model, models.StructuredPerceptron):
         raise TypeError(

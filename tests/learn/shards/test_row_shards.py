@@ -110,12 +110,21 @@ def test_shards_that_lack_something():
     rest = np.flatnonzero(y != 0)
     X[rest[:50], 2] = 0.0
     shards = [(X[first], y[first]), (X[rest[:50]], y[rest[:50]]), (X[:0], y[:0]), (X[rest[50:]], y[rest[50:]])]
-    task, _ = trained(Perceptron(readout="averaged", max_iter=5, tol=None), shards)
+    with pytest.warns(UserWarning, match="shard 0 of X has no row of class 1"):
+        task = task_of(Perceptron(readout="averaged", max_iter=5, tol=None), shards)
+    task.run()
     assert task.targets.classes.tolist() == [0, 1, 2]
     assert task.material.mistakes[0][2] == 0
     assert task.learner.totals.seen == 5 * 200
     guesses = task.learner.predict(task.learner.decide(as_rows(X)))
     assert np.mean(guesses != y) < 0.4
+
+
+def test_sorted_rows_are_noticed():
+    X, y = noisy(0, 200, 6, 2)
+    order = np.argsort(y)
+    with pytest.warns(UserWarning, match="has no row of class .: X seems to be sorted"):
+        task_of(Perceptron(), cut(X[order], y[order], [50] * 4))
 
 
 def test_one_class_in_all_shards_is_refused():

@@ -192,9 +192,10 @@ class SourceShard(Shard):
             self._size += batch.n_bytes
             dense.append(batch.rows.indices is None)
 
-        # Of a table whose categories get other numbers when all shards are known, no copy is kept yet.
-        source = self.source if self.source.numbers_as_read else self.read()
+        source = self.source
         try:
+            # Of a table whose categories get other numbers when all shards are known, no copy is kept yet.
+            source = source if source.numbers_as_read else self.read()
             found = summary(source, look, targets)
         except OSError as error:
             raise DataError(

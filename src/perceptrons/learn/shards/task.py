@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -23,6 +24,8 @@ from perceptrons.learn.shards.material import Shards, Watched
 from perceptrons.learn.shards.rows import Facts, Plan
 from perceptrons.learn.targets import Targets
 from perceptrons.learn.task import Request, Task, learner_for, seed_of_held_out, seeded
+
+EXPECTED = 20  # rows of a class that a shard should have, so that their absence is no chance
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ def from_shards(
         raise ValueError(f"{name} has no rows")
     targets = request.targets.found(np.empty(0), _classes(found))
     targets.check(f" in {name}" if name != "X" else "")
+    _warn_of_lacking_classes(found, total, name)
     share = request.share if beside is None else None
     seed = seed_of_held_out(request)
     encoding = joined_encoding([each.encoding for each in found]) if found[0].encoding is not None else None
@@ -94,6 +98,29 @@ def _classes(found: Iterable[Facts]) -> Any:
     return reduce(union, (each.classes for each in found if each.n_rows), np.empty(0))
 
 
+def _counted(found: list[Facts]) -> dict[Any, int]:
+    """The number of rows of each class."""
+    counts: dict[Any, int] = {}
+    for each in found:
+        for label, count in each.counts.items():
+            counts[label] = counts.get(label, 0) + count
+    return counts
+
+
+def _warn_of_lacking_classes(found: list[Facts], total: int, name: str) -> None:
+    """Warn if a shard has no row of a class of which it should have many: then the rows are sorted."""
+    counts = _counted(found)
+    for number, each in enumerate(found):
+        for label, count in counts.items():
+            if label not in each.counts and count * each.n_rows > EXPECTED * total:
+                warnings.warn(
+                    f"shard {number} of {name} has no row of class {label!r}: {name} seems to be sorted, and shards "
+                    "learn better if each has rows of all classes. Shuffle the rows first",
+                    stacklevel=2,
+                )
+                return
+
+
 def _width(request: Request, found: list[Facts], name: str) -> int:
     """The number of features of all shards; dense ones must agree."""
     there = [each for each in found if each.n_rows]
@@ -122,10 +149,7 @@ def _empty(width: int, *, dense: bool) -> Rows:
 
 
 def _class_weight(request: Request, targets: Targets, found: list[Facts], rule: Any) -> Any:
-    counts: dict[Any, int] = {}
-    for each in found:
-        for label, count in each.counts.items():
-            counts[label] = counts.get(label, 0) + count
+    counts = _counted(found)
     return weights_of_classes(request.class_weight(targets.classes), targets.classes, counts, rule)
 
 

@@ -20,7 +20,7 @@ from perceptrons.models.guard import reading
 Floats = npt.NDArray[np.float64]
 
 
-def _believes(model: Classifier) -> bool:
+def believes(model: Classifier) -> bool:
     """Whether a model has probabilities; otherwise an error says why not, and what to do."""
     rule = model._learner.rule if hasattr(model, "_learner") else rules.resolve(model.rule)
     if rules.kind_of(rule) != "metric":
@@ -33,7 +33,7 @@ def _believes(model: Classifier) -> bool:
     return True
 
 
-@available_if(_believes)
+@available_if(believes)
 @reading
 def predict_proba(model: Classifier, X: Any) -> Floats:
     """Compute the model's own belief in each class. Only for rules with a covariance, such as "arow" and "scw1".
@@ -73,7 +73,7 @@ def predict_proba(model: Classifier, X: Any) -> Floats:
     return np.concatenate(parts)
 
 
-@available_if(_believes)
+@available_if(believes)
 @reading
 def predict_log_proba(model: Classifier, X: Any) -> Floats:
     """Compute the logarithms of `predict_proba`.
@@ -91,7 +91,7 @@ def predict_log_proba(model: Classifier, X: Any) -> Floats:
         return np.asarray(np.log(predict_proba.fn(model, X)))
 
 
-@available_if(_believes)
+@available_if(believes)
 @reading
 def predict_proba_one(model: Classifier, x: Any) -> dict[Any, float]:
     """Compute `predict_proba` of one example.
