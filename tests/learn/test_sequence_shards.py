@@ -1,4 +1,4 @@
-"""A tagger merged from shards, and their corpora, are those that `Tagger.prepare` makes of the whole."""
+"""A tagger that shards agree on, and their corpora, are those that `Tagger.prepare` makes of the whole."""
 
 import pickle
 from itertools import accumulate, pairwise
@@ -80,18 +80,19 @@ def serially(form, X, scheme):
 
 
 def in_shards(form, X, cuts, scheme):
-    """The merged tagger, and the corpora of all shards; all that goes to another process is pickled."""
+    """What shards agree on, their tagger, and all corpora; all that goes to another process is pickled."""
     parts, summaries = [], []
     for part in cut(X, cuts):
         shard, summary = shards.read(*form(part))
         parts.append(shard)
         summaries.append(pickle.loads(pickle.dumps(summary)))
-    merged = shards.merged(summaries, plan(scheme))
+    agreed = pickle.loads(pickle.dumps(shards.agreed(summaries, scheme)))
     sizes = [shard.sequences.n_sequences for shard in parts]
-    assert merged.firsts == list(accumulate(sizes, initial=0))[:-1]
-    labels, in_use = merged.tagger.labels, merged.tagger.scheme
-    corpora = [shard.corpus(numbers, labels, in_use) for shard, numbers in zip(parts, merged.numbers, strict=True)]
-    return merged, corpora
+    assert agreed.firsts == list(accumulate(sizes, initial=0))[:-1] and agreed.n_sequences == sum(sizes)
+    tagger = agreed.tagger(plan(scheme))
+    learned = tagger.labels, tagger.scheme
+    corpora = [shard.corpus(numbers, *learned) for shard, numbers in zip(parts, agreed.numbers, strict=True)]
+    return agreed, tagger, corpora
 
 
 def assert_same_state(one, other):
@@ -121,14 +122,13 @@ def assert_same_corpus(parts, whole):
 
 
 def check(form, X, cuts, scheme="auto"):
-    """Returns the merged tagger, or the text of the error that both ways raise."""
+    """Returns the tagger of all shards, or the text of the error that both ways raise."""
     expected = outcome(lambda: serially(form, X, scheme))
     found = outcome(lambda: in_shards(form, X, cuts, scheme))
     if isinstance(expected, str):
         assert found == expected
         return expected
-    (tagger, whole), (merged, corpora) = expected, found
-    one = merged.tagger
+    (tagger, whole), (_, one, corpora) = expected, found
     assert (one.labels, one.classes, one.scheme) == (tagger.labels, tagger.classes, tagger.scheme)
     assert (one.candidates, one.given_up, one.plan) == (tagger.candidates, tagger.given_up, tagger.plan)
     assert_same_state(one.vocabulary, tagger.vocabulary)
@@ -144,7 +144,7 @@ def check(form, X, cuts, scheme="auto"):
 @example([["B-A"]] * 5, [1, 2, 3, 4], by_templates, 0)  # one sentence in each shard
 @example([["I-A"], ["O"], ["I-A", "B-A"]], [1, 1, 2], by_templates, 0)  # an empty shard, and one without entities
 @example([["O"], ["O"], ["U-A"]], [1, 2], by_names, 0)  # only the last shard can tell the scheme
-def test_merged_taggers_are_those_of_the_whole(Y, cuts, form, seed):
+def test_taggers_of_shards_are_those_of_the_whole(Y, cuts, form, seed):
     check(form, words(Y, seed), cuts)
 
 
@@ -181,7 +181,7 @@ def test_labels_of_one_shard_must_be_of_the_kind_of_the_others():
     texts, numbers = ([("x", label)] for label in ("N", 1))
     summaries = [shards.read(*by_names([x]))[1] for x in (texts, numbers)]
     with pytest.raises(DataError, match=r"labels of y must be all strings or all numbers, .*, got 1 beside 'N'"):
-        shards.merged(summaries, plan())
+        shards.agreed(summaries, "auto")
 
 
 def test_no_tokens_are_refused():
@@ -193,7 +193,7 @@ def test_held_out_sequences_are_those_of_the_whole(cuts):
     X = words([["B-A", "I-A"], ["O"], ["B-A"]] * 20, 1)
     _, whole = serially(by_templates, X, "auto")
     expected = holdout.split(whole, 0.15, 7, "sentences")
-    merged, corpora = in_shards(by_templates, X, cuts, "auto")
-    both = [shards.split(part, first, 0.15, 7) for part, first in zip(corpora, merged.firsts, strict=True)]
+    agreed, _, corpora = in_shards(by_templates, X, cuts, "auto")
+    both = [shards.split(part, first, 0.15, 7) for part, first in zip(corpora, agreed.firsts, strict=True)]
     for parts, right in zip(zip(*both, strict=True), expected, strict=True):
         assert_same_corpus(parts, right)

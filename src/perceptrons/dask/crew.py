@@ -18,7 +18,7 @@ from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
 from perceptrons.data.batches import threads
-from perceptrons.learn.shards.crew import tree
+from perceptrons.learn.shards.crew import Become, Decide, Say, tree
 from perceptrons.learn.shards.part import Part, Sent, added
 
 PATIENCE = 60.0  # seconds to wait for workers when there is none
@@ -33,6 +33,7 @@ class DaskCrew:
 
     def __init__(self, client: Client, shards: Sequence[Future], done: Done | None = None) -> None:
         self.client, self.shards, self.n_shards, self.done = client, list(shards), len(shards), done
+        self.held: list[Future] = []  # what shards are made of, in case that one is lost
 
     def keep(self, plan: Any) -> Any:
         # In the graph itself, so that it cannot be lost. It is in memory as soon as the first task needs it.
@@ -54,6 +55,23 @@ class DaskCrew:
 
         found: Part = self._computed(graph, sent)[0]
         return found
+
+    def agree(self, say: Say, decide: Decide, become: Become) -> tuple[Any, DaskCrew]:
+        # A worker decides. What concerns one shard goes to it from there, and not through this process.
+        decided = delayed(_decided, pure=False, traverse=False)(decide, self._tasks(say))
+        own = [decided[1][number] for number in range(self.n_shards)]
+        become_of = delayed(_worked, pure=False, traverse=False)
+        new = [become_of(become, shard, number, own[number]) for number, shard in enumerate(self.shards)]
+        futures = self.client.compute([decided[0], *own, *new])
+        try:
+            self._wait(futures)
+            common = self.client.gather(futures[0])
+        except BaseException:
+            self.client.cancel(futures, force=True)
+            raise
+        crew = DaskCrew(self.client, futures[1 + self.n_shards :], self.done)
+        crew.held = futures[1 : 1 + self.n_shards]
+        return common, crew
 
     def _tasks(self, function: Callable[..., Any], *given: Any) -> list[Any]:
         """The function with each shard."""
@@ -95,6 +113,12 @@ class DaskCrew:
 
     def _results(self, futures: list[Future]) -> list[Any]:
         """The results of futures, as soon as all are done, or the first error."""
+        self._wait(futures, self.done if len(futures) > self.n_shards else None)
+        results: list[Any] = self.client.gather(futures)
+        return results
+
+    def _wait(self, futures: list[Future], done: Done | None = None) -> None:
+        """Wait until all futures are finished; raise the first error."""
         left, told = list(futures), 0
         while left:
             try:
@@ -109,13 +133,10 @@ class DaskCrew:
                 if future.status == "cancelled":
                     raise CancelledError(future.key)
             left = list(unfinished)
-            if self.done is not None and len(futures) > self.n_shards and len(left) < len(futures):
-                count = min(self.n_shards, len(futures) - len(left))
-                if count > told:
-                    told = count
-                    self.done(count, self.n_shards)
-        results: list[Any] = self.client.gather(futures)
-        return results
+            count = min(self.n_shards, len(futures) - len(left))
+            if done is not None and count > told:
+                told = count
+                done(count, self.n_shards)
 
     def _raise(self, future: Future) -> None:
         """Raise the error of a task."""
@@ -132,6 +153,11 @@ def _worked(function: Callable[..., Any], *given: Any) -> Any:
     """Call a function, in a task. It uses one thread: the cluster decides how many tasks a worker runs at a time."""
     with threads(1):
         return function(*given)
+
+
+def _decided(decide: Decide, said: list[Any]) -> tuple[Any, Sequence[Any]]:
+    """Decide what shards become, in a task."""
+    return decide(said)
 
 
 def _given(plan: Any) -> Any:

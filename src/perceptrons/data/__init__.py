@@ -13,12 +13,24 @@ from perceptrons.data.source import source
 
 if TYPE_CHECKING:
     from perceptrons.data.token.conll import read_conll
+    from perceptrons.data.token.conll_source import conll_source
     from perceptrons.data.token.templates import column
     from perceptrons.data.token.tokens import Tokens
 
-__all__ = ["Batch", "DataError", "Rows", "Source", "Tokens", "as_rows", "column", "read_conll", "source"]
+__all__ = [
+    "Batch",
+    "DataError",
+    "Rows",
+    "Source",
+    "Tokens",
+    "as_rows",
+    "column",
+    "conll_source",
+    "read_conll",
+    "source",
+]
 
-LATER = {"Tokens": "tokens", "column": "templates", "read_conll": "conll"}
+LATER = {"Tokens": "tokens", "column": "templates", "conll_source": "conll_source", "read_conll": "conll"}
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ from perceptrons.data.token.template_sets import columns_of, resolve, suited
 from perceptrons.data.token.templates import Template
 from perceptrons.data.token.tokens import Tokens
 from perceptrons.data.token.vocabulary import NameVocabulary, TemplateVocabulary
-from perceptrons.learn.fit import InMemory, Run
+from perceptrons.learn.fit import InMemory, Material, Run
 from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
 from perceptrons.learn.sequence.schemes import SCHEMES, Break
@@ -260,25 +260,35 @@ class SequenceTagger(Online):
         -------
         self
         """
-        X_val, y_val, name = _held_out(X_val, y_val, X_dev, y_dev)
         with self._guard.learning:
-            tagger = self._new(X, y)
-            corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
-            random = check_random_state(self.random_state)
-            held_out = None
-            if X_val is not None:
-                held_out = tagger.held_out(self._given(tagger, X_val), self._labels(X_val, y_val, name))
-            elif self.early_stopping:
-                corpus, held_out = split(corpus, self.validation_fraction, int(random.randint(2**31)), "sequences")
-            learner = tagger.fitted
-            seed = int(random.randint(2**31)) if self.shuffle else None
-            watched = None if held_out is None else tagger.watch(held_out)
-            run = self._fit_examples(learner, InMemory(corpus), seed, watched)
-            if run.learned:
-                self._guard.change(lambda: self._become(tagger, run, corpus.sequences.n_tokens))
-            self._conclude(learner, run, stacklevel=3)
-        _warn_of(tagger.given_up, stacklevel=4)
+            tagger = self._fit(X, y, *held_out_of(X_val, y_val, X_dev, y_dev))
+        warn_of(tagger.given_up, stacklevel=4)
         return self
+
+    def _fit(self, X: Any, y: Any, X_val: Any, y_val: Any, name: str) -> Tagger:
+        """Learn a tagger and become it; `name` is that of `y_val` in errors."""
+        tagger = self._new(X, y)
+        corpus = tagger.prepare(self._given(tagger, X), self._labels(X, y))
+        random = check_random_state(self.random_state)
+        held_out = None
+        if X_val is not None:
+            held_out = tagger.held_out(self._given(tagger, X_val), self._labels(X_val, y_val, name))
+        elif self.early_stopping:
+            corpus, held_out = split(corpus, self.validation_fraction, int(random.randint(2**31)), "sequences")
+        watched = None if held_out is None else tagger.watch(held_out)
+        self._learn(tagger, InMemory(corpus), corpus.sequences.n_tokens, random, watched)
+        return tagger
+
+    def _learn(
+        self, tagger: Tagger, material: Material[Any], n_tokens: int, random: Any, watched: Callable[[], float] | None
+    ) -> None:
+        """Make passes over `n_tokens` tokens each, and become the tagger; for `_fit`."""
+        learner = tagger.fitted
+        seed = int(random.randint(2**31)) if self.shuffle else None
+        run = self._fit_examples(learner, material, seed, watched)
+        if run.learned:
+            self._guard.change(lambda: self._become(tagger, run, n_tokens))
+        self._conclude(learner, run, stacklevel=5)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -298,7 +308,7 @@ class SequenceTagger(Online):
         -------
         self
         """
-        _warn_of(
+        warn_of(
             self._guard.change(lambda: self._learn_once(X, y, [] if classes is None else list(classes))), stacklevel=4
         )
         return self
@@ -461,7 +471,7 @@ class SequenceTagger(Online):
         return hasattr(self, "_tagger") and bool(self._tagger.labels)
 
 
-def _held_out(X_val: Any, y_val: Any, X_dev: Any, y_dev: Any) -> tuple[Any, Any, str]:
+def held_out_of(X_val: Any, y_val: Any, X_dev: Any, y_dev: Any) -> tuple[Any, Any, str]:
     """Held-out sequences and labels, by either pair of names, and the name of the labels."""
     pairs = {"val": (X_val, y_val), "dev": (X_dev, y_dev)}
     given = [end for end, pair in pairs.items() if any(each is not None for each in pair)]
@@ -474,7 +484,7 @@ def _held_out(X_val: Any, y_val: Any, X_dev: Any, y_dev: Any) -> tuple[Any, Any,
     return X, y, f"y_{end}"
 
 
-def _warn_of(given_up: Break | None, stacklevel: int) -> None:
+def warn_of(given_up: Break | None, stacklevel: int) -> None:
     """Warn that the labels break a scheme."""
     if given_up is not None:
         scheme = given_up.scheme

@@ -12,6 +12,7 @@ import numpy as np
 from perceptrons.data import files
 from perceptrons.data.files import DataError
 from perceptrons.data.token.conll import CONLLU, read_conll
+from perceptrons.data.token.conll_source import ConllSource, conll_source
 from perceptrons.data.token.template_sets import SETS, columns_of, resolve, suited
 from perceptrons.data.token.templates import Template, parse
 from perceptrons.data.token.tokens import Tokens
@@ -60,12 +61,8 @@ class Text(NamedTuple):
     @property
     def labels(self) -> Callable[[Any], Labels]:
         """A function that returns the labels, given where sentences begin."""
-        found = labels_in(self.tokens, self.target)
+        found = labels_in(self.tokens, labels_of(self.reading))
         return lambda bounds: found
-
-    @property
-    def target(self) -> str:
-        return self.reading.names.get(self.reading.target, self.reading.target)
 
 
 def templates(given: str) -> Features:
@@ -92,41 +89,71 @@ def templates(given: str) -> Features:
 
 def for_training(data: tuple[str, ...], given: dict[str, Any], features: Features) -> tuple[Text, Features]:
     """Read the training sentences, with the columns that templates need; also the templates, see `suited`."""
-    needed = columns_of(features)
-    paths, conllu = files.expand(data), is_conllu(data, given)
+    paths, whole = files.expand(data), list[Tokens]()
+
+    def columns() -> list[str]:  # as many as there are
+        whole.append(read_conll(paths, separator="\t" if given["tabs"] else None, conllu=False))
+        if whole[0].n_tokens == 0:
+            raise DataError(f"{files.display(paths)} has no tokens")
+        return list(whole[0].columns)
+
+    reading, features = _settled(data, given, features, columns)
+    if whole:
+        return Text(whole[0], reading, paths, files.display(paths)), features
+    return like_training(paths, reading, columns_of(features)), features
+
+
+def source_for_training(
+    data: tuple[str, ...], given: dict[str, Any], features: Features
+) -> tuple[ConllSource, Reading, Features]:
+    """Describe the training sentences, which other processes read; as `for_training` otherwise."""
+    paths, separator = files.expand(data), "\t" if given["tabs"] else None
+    reading, features = _settled(
+        data, given, features, lambda: conll_source(paths, separator=separator, conllu=False).columns
+    )
+    columns = None if reading.conllu else reading.columns
+    found = conll_source(paths, columns, separator=separator, conllu=reading.conllu, rename=reading.names)
+    return found, reading, features
+
+
+def _settled(
+    data: tuple[str, ...], given: dict[str, Any], features: Features, columns_there: Callable[[], list[str]]
+) -> tuple[Reading, Features]:
+    """How to read the training sentences, and the templates. columns_there: looks for the columns of the files."""
     asked, target = given["columns"], given["target"]
-    if conllu:
-        target = target or "upos"
-        if asked is None or all(column in CONLLU for column, _ in asked):
-            reading = _of_conllu(target, dict(asked or ()), needed)
-        else:
+    if is_conllu(data, given):
+        if asked is not None and not all(column in CONLLU for column, _ in asked):
             raise click.UsageError(
                 f"the columns of CoNLL-U have fixed names, {', '.join(CONLLU)}: rename them with --columns form=word,…"
             )
+        reading = _of_conllu(target or "upos", dict(asked or ()), columns_of(features))
     else:
-        columns = None if asked is None else [column for column, _ in asked]
-        if columns is None:  # as many as there are
-            tokens = read_conll(paths, separator="\t" if given["tabs"] else None, conllu=False)
-            if tokens.n_tokens == 0:
-                raise DataError(f"{files.display(paths)} has no tokens")
-            columns = list(tokens.columns)
+        columns = columns_there() if asked is None else [column for column, _ in asked]
         names = {column: name for column, name in asked or () if name != column}
         reading = Reading(columns, target or columns[-1], names, False, given["tabs"])
         features = suited(features, [names.get(column, column) for column in columns if column != reading.target])
-        needed = columns_of(features)
         if reading.target not in columns:
             raise DataError(
                 f"the column of labels {reading.target!r} does not exist: the columns are {', '.join(columns)}"
             )
-        if asked is None:
-            _check_columns(columns, needed)
-            return checked(Text(tokens, reading, paths, files.display(paths)), needed), features
-    return checked(_read(paths, reading, needed, labels=True, more=False), needed), features
+    needed = columns_of(features)
+    _check_columns([reading.names.get(column, column) for column in reading.columns], needed)
+    if labels_of(reading) in needed:
+        raise DataError(
+            f"the features use the column {labels_of(reading)!r}, which has the labels: "
+            "choose another --target, or other --features"
+        )
+    return reading, features
 
 
-def like_training(data: tuple[str, ...], text: Text, needed: list[str]) -> Text:
-    """Read other files in the same way as `text`."""
-    return _read(files.expand(data), text.reading, needed, labels=True, more=False)
+def labels_of(reading: Reading) -> str:
+    """The column with the labels, by its name in templates."""
+    return reading.names.get(reading.target, reading.target)
+
+
+def like_training(paths: list[str], reading: Reading, needed: list[str]) -> Text:
+    """Read files of sentences with labels."""
+    return _read(paths, reading, needed, labels=True, more=False)
 
 
 def for_model(data: tuple[str, ...], given: dict[str, Any], saved: SavedTagger, labels: bool) -> Text:
@@ -225,16 +252,6 @@ def _read(paths: list[str], reading: Reading, needed: list[str], *, labels: bool
     )
     renamed = tokens.renamed({column: names[column] for column in only})
     return Text(renamed, reading, paths, files.display(paths))
-
-
-def checked(text: Text, needed: list[str]) -> Text:
-    """Refuse features that use the labels."""
-    if text.target in needed:
-        raise DataError(
-            f"the features use the column {text.target!r}, which has the labels: "
-            "choose another --target, or other --features"
-        )
-    return text
 
 
 def is_conllu(data: tuple[str, ...], given: dict[str, Any], default: bool = False) -> bool:

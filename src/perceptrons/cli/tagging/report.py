@@ -12,7 +12,7 @@ from perceptrons.cli.telling.passes import PassTable
 from perceptrons.cli.telling.report import ending, final, kept_text, outcome, proved, size
 from perceptrons.cli.telling.tuning import rule_text
 from perceptrons.learn.fit import Run
-from perceptrons.learn.sequence.learner import Corpus
+from perceptrons.learn.sequence.shards import Sizes
 from perceptrons.learn.sequence.tagger import Tagger
 from perceptrons.store.taggers import SavedTagger
 
@@ -25,7 +25,7 @@ class Result:
     data: str
     run: Run
     training: float | None  # error of the final model on the training sentences
-    kept_apart: tuple[int, int]  # number of sentences and tokens held out of these files
+    held_sentences: int  # number of sentences held out of these files
 
 
 def describe(result: Result, path: str, learning: float, total: float) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
         "data": result.data,
         "sentences": trained["sentences"],
         "tokens": trained["tokens"],
-        "held_out_sentences": result.kept_apart[0],
+        "held_out_sentences": result.held_sentences,
         "labels": [output.label(label) for label in tagger.classes],
         "scheme": tagger.scheme,
         "templates": len(tagger.vocabulary.templates),
@@ -53,11 +53,11 @@ def describe(result: Result, path: str, learning: float, total: float) -> dict[s
     }
 
 
-def heading(tagger: Tagger, data: str, corpus: Corpus, apart: tuple[int, int], params: dict[str, Any]) -> None:
-    """Print what is learned, and how. `apart`: number of sentences and tokens held out of these files."""
-    sentences = output.count(len(corpus) + apart[0], "sentence")
-    sentences += f", {apart[0]:,} of them held out" if apart[0] else ""
-    output.heading(f"{data}: {sentences}, {output.count(corpus.sequences.n_tokens + apart[1], 'token')}")
+def heading(tagger: Tagger, data: str, sizes: Sizes, params: dict[str, Any]) -> None:
+    """Print what is learned, and how."""
+    sentences = output.count(sizes.sentences + sizes.held_sentences, "sentence")
+    sentences += f", {sizes.held_sentences:,} of them held out" if sizes.held_sentences else ""
+    output.heading(f"{data}: {sentences}, {output.count(sizes.tokens + sizes.held_tokens, 'token')}")
     labels, scheme = [output.label(label) for label in tagger.labels], tagger.fitted.scheme
     ruled = f", scheme {scheme}" if scheme else ", no scheme"
     output.say(f"{output.count(len(labels), 'label')} ({output.listed(labels, 6)}){ruled}")
@@ -68,9 +68,9 @@ def heading(tagger: Tagger, data: str, corpus: Corpus, apart: tuple[int, int], p
     output.say()
 
 
-def passes_of(corpus: Corpus, run: Run, held_out: bool) -> PassTable:
+def passes_of(sizes: Sizes, run: Run, held_out: bool) -> PassTable:
     """The table of passes."""
-    sentences, tokens = len(corpus), max(1, corpus.sequences.n_tokens)
+    sentences, tokens = sizes.sentences, max(1, sizes.tokens)
 
     def line(number: int) -> list[str]:
         wrong, errors = run.token_mistakes[number - 1], run.validation_errors

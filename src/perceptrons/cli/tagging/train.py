@@ -7,23 +7,19 @@ import time
 from typing import Any
 
 import click
-import numpy as np
 
-from perceptrons.cli import output, training
+from perceptrons.cli import cluster, output, training
 from perceptrons.cli.reading import options, share_of
 from perceptrons.cli.tagging import reading
+from perceptrons.cli.tagging.preparing import Prepared, prepared
 from perceptrons.cli.tagging.report import Result, describe, heading, passes_of, show
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.passes import PassTable, Reader
-from perceptrons.data.files import DataError
-from perceptrons.data.token.vocabulary import TemplateVocabulary
-from perceptrons.learn.fit import InMemory, Passes, Run, fit
-from perceptrons.learn.holdout import split
+from perceptrons.learn.fit import Passes, Run, fit
 from perceptrons.learn.readouts import OVER_STRUCTURES
-from perceptrons.learn.sequence.iob1 import IOB1
-from perceptrons.learn.sequence.learner import Corpus
-from perceptrons.learn.sequence.schemes import SCHEMES, Break, obeys, recognised
-from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
+from perceptrons.learn.sequence.schemes import SCHEMES
+from perceptrons.learn.sequence.shards import Sizes
+from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
@@ -35,6 +31,7 @@ GROUPS = {
         *("keep", "patience", "seed", "no_shuffle"),
     ),
     "Reading files": ("format", "tabs"),
+    **cluster.GROUP,
     "Model file": ("drop_zeros",),
 }
 
@@ -83,6 +80,7 @@ GROUPS = {
     help="With rules pa, pa1, pa2: number of best labellings in each update.  "
     f"[default: {K_BEST}; 1 with other rules or --beam]",
 )
+@options(cluster.OPTIONS)
 def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **given: Any) -> None:
     """Learn a tagger from the sentences of FILE and save it.
 
@@ -105,36 +103,21 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     """
     begun = time.perf_counter()
     check(given)
-    features = reading.templates(given["features"])
-    plan, share = plan_of(given), share_of(given["validation"])
-    text, features = reading.for_training(data, given, features)
-    tagger = Tagger(TemplateVocabulary(features), plan)
-    output.spare(path, *text.paths, given["validation"] or "", given["features"])
-    if text.tokens.n_tokens == 0:
-        raise DataError(f"{text.name} has no tokens")
-    check_scheme(text, given["scheme"])
-    corpus = tagger.prepare(text.tokens, text.labels)
-    if not quiet:
-        warn_of(text, tagger.given_up)
-    random, held_out = np.random.RandomState(given["seed"]), None
-    if share is not None:
-        corpus, held_out = split(corpus, share, int(random.randint(2**31)), "sentences")
-    elif given["validation"] is not None:
-        other = reading.like_training((given["validation"],), text, tagger.vocabulary.columns)
-        held_out = tagger.held_out(other.tokens, other.labels)
-    seed = None if given["no_shuffle"] else int(random.randint(2**31))
-    apart = text.tokens.n_sequences - len(corpus), text.tokens.n_tokens - corpus.sequences.n_tokens
-    params, silent = params_of(given, features, share), quiet or as_json
-    if not silent:
-        heading(tagger, text.name, corpus, apart, params)
-    run, seconds = trained(tagger, corpus, held_out, given, seed, silent)
-    saved = SavedTagger(params, tagger, report_of(run, corpus), text.reading)
-    facts = {"sentences": len(corpus), "tokens": corpus.sequences.n_tokens}
-    saved.trained = training.noted(text.paths, time.perf_counter() - begun, **facts)
-    with output.naming(path):
-        write(saved, path, drop_zeros=given["drop_zeros"])
-    wrong = run.afterwards(tagger.watch(corpus)) if as_json or not quiet else None
-    result = Result(saved, text.name, run, wrong, apart)
+    cluster.check(given)
+    plan, silent = plan_of(given), quiet or as_json
+    progress = Progress(given["passes"], given["validation"] is not None, silent)
+    with prepared(data, given, plan, path, quiet, progress.shards) as task:
+        params = params_of(given, task.features, share_of(given["validation"]))
+        if not silent:
+            heading(task.tagger, task.name, task.sizes, params)
+        run, seconds = trained(task, given, progress)
+        saved = SavedTagger(params, task.tagger, report_of(run, task.sizes), task.reading)
+        facts = {"sentences": task.sizes.sentences, "tokens": task.sizes.tokens}
+        saved.trained = training.noted(task.paths, time.perf_counter() - begun, **facts)
+        with output.naming(path):
+            write(saved, path, drop_zeros=given["drop_zeros"])
+        wrong = run.afterwards(task.training_error) if as_json or not quiet else None
+    result = Result(saved, task.name, run, wrong, task.sizes.held_sentences)
     summary = describe(result, path, seconds, time.perf_counter() - begun)
     if as_json:
         output.as_json(summary)
@@ -143,23 +126,15 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
     run.resume_interrupt()
 
 
-def trained(
-    tagger: Tagger,
-    corpus: Corpus,
-    held_out: Corpus | None,
-    given: dict[str, Any],
-    seed: int | None,
-    quiet: bool,
-) -> tuple[Run, float]:
+def trained(task: Prepared, given: dict[str, Any], progress: Progress) -> tuple[Run, float]:
     """Train; returns the run and the seconds that passes took, without compilation."""
-    learner = tagger.fitted
-    learner.warm_up(corpus, held_out)
-    progress = Progress(corpus, given["passes"], held_out is not None, quiet)
+    learner = task.tagger.fitted
+    task.warm_up()
+    progress.begin(task.sizes)
     best = training.keeps_best(given)
-    passes = Passes(given["passes"], seed=seed, patience=given["patience"], keep_best=best)
-    watched = None if held_out is None else tagger.watch(held_out)
+    passes = Passes(given["passes"], seed=task.seed, patience=given["patience"], keep_best=best)
     try:
-        run = fit(learner, InMemory(corpus), passes, held_out=watched, report=progress)
+        run = fit(learner, task.material, passes, held_out=task.held_out, report=progress)
     finally:
         progress.clear()
     spent = time.perf_counter() - progress.begun
@@ -188,7 +163,7 @@ def params_of(given: dict[str, Any], features: Any, share: float | None) -> dict
     }
 
 
-def report_of(run: Run, corpus: Corpus) -> dict[str, Any]:
+def report_of(run: Run, sizes: Sizes) -> dict[str, Any]:
     """The facts about training that the model file keeps."""
     return {
         "converged": run.converged,
@@ -196,40 +171,8 @@ def report_of(run: Run, corpus: Corpus) -> dict[str, Any]:
         "mistakes": run.mistakes,
         "token_mistakes": run.token_mistakes[: run.n_iter],
         "validation_errors": run.validation_errors,
-        "n_tokens": corpus.sequences.n_tokens,
+        "n_tokens": sizes.tokens,
     }
-
-
-def check_scheme(text: reading.Text, scheme: str) -> None:
-    """Refuse labels that break the scheme on the command line; the error names the line."""
-    if scheme in ("auto", "none"):
-        return
-    bounds = text.tokens.bounds
-    codes, names = text.labels(bounds)
-    legal = obeys(codes, bounds, names, scheme)
-    if not legal.all():
-        number = int(np.argmin(legal))
-        shown = " ".join(names[code] for code in codes[int(bounds[number]) : int(bounds[number + 1])].tolist())
-        where = reading.line_of(text, number)
-        found = recognised(codes, bounds, names)
-        remedy = (
-            "correct them, or use --scheme none" if found is None else f"the labels are {found}: use --scheme {found}"
-        )
-        raise DataError(f"{where}: the labels of this sentence are not {scheme}: {shown}"[:240] + f"; {remedy}")
-
-
-def warn_of(text: reading.Text, given_up: Break | None) -> None:
-    """Say on standard error that labels break a scheme, and where."""
-    if given_up is not None:
-        scheme, sentence, token, what, broken, total = given_up
-        counted = f"{broken:,} of {output.count(total, 'sentence')} {'breaks' if broken == 1 else 'break'} {scheme}"
-        where = reading.line_of(text, sentence, token)
-        free = "labels are learned as they are, and any" if scheme == IOB1 else "any"
-        output.say(
-            f"Warning: {where}: {what}: {counted}, so {free} label may follow any other. "
-            f"Correct the labels, or use --scheme none to allow them, or --scheme {scheme} to make them an error.",
-            err=True,
-        )
 
 
 def check(given: dict[str, Any]) -> None:
@@ -245,12 +188,15 @@ def check(given: dict[str, Any]) -> None:
 class Progress(Reader):
     """The table of passes, as they end; and a line below it on standard error, if that is a terminal: the time left."""
 
-    def __init__(self, corpus: Corpus, passes: int, held_out: bool, quiet: bool) -> None:
-        self.corpus, self.passes, self.held_out, self.quiet = corpus, passes, held_out, quiet
+    def __init__(self, passes: int, held_out: bool, quiet: bool) -> None:
+        self.passes, self.held_out, self.quiet = passes, held_out, quiet
         self.shown = not quiet and sys.stderr.isatty()
         self.table: PassTable | None = None
-        self.begun = time.perf_counter()
-        self.say("pass 1 …")
+
+    def begin(self, sizes: Sizes) -> None:
+        """Begin the first pass over this many sentences and tokens."""
+        self.sizes, self.begun = sizes, time.perf_counter()
+        self._begin("pass 1 …")
 
     def __call__(self, learner: object, run: Run) -> None:
         """Show the passes that have ended."""
@@ -261,7 +207,11 @@ class Progress(Reader):
         more = self.passes - run.n_iter
         if more and run.going:
             left = (time.perf_counter() - self.begun) / run.n_iter * more
-            self.say(f"pass {run.n_iter + 1} …  {output.seconds(left)} left for all passes")
+            self._begin(f"pass {run.n_iter + 1} …  {output.seconds(left)} left for all passes")
+
+    def shards(self, done: int, n: int) -> None:
+        """Show how many shards are done in this pass."""
+        self.say(f"{self.line}  {done:,} of {output.count(n, 'shard')} done")
 
     def end(self, run: Run) -> None:
         """Show what is missing."""
@@ -270,8 +220,12 @@ class Progress(Reader):
                 self._table(run).end(run.n_iter)
 
     def _table(self, run: Run) -> PassTable:
-        self.table = self.table or passes_of(self.corpus, run, self.held_out)
+        self.table = self.table or passes_of(self.sizes, run, self.held_out)
         return self.table
+
+    def _begin(self, line: str) -> None:
+        self.line = line
+        self.say(line)
 
     def say(self, line: str) -> None:
         if self.shown:

@@ -26,6 +26,7 @@ class ConllShard(NamedTuple):
 
     spans: tuple[Span, ...]
     layout: Layout
+    names: tuple[tuple[str, str], ...] = ()  # columns to rename, with their new names
 
     @property
     def name(self) -> str:
@@ -44,7 +45,7 @@ class ConllShard(NamedTuple):
             Without `lines`.
         """
         tokens = parsed(*text_of(self.spans), self.layout)
-        return Tokens(tokens.columns, tokens.bounds)
+        return Tokens(tokens.columns, tokens.bounds).renamed(dict(self.names))
 
 
 def conll_shards(

@@ -275,8 +275,17 @@ class SequenceLearner(Learner[Corpus]):
 
     def restore(self, snapshot: Any) -> None:
         self.labels, constraint, copied = snapshot
-        self.state = copied.copy(slice(0)).with_arrays(**self._enlarged(copied, len(copied["rows"])))
+        self.state = self.roomy(copied)
         self.constrain(*constraint)
+
+    def roomy(self, state: State) -> State:
+        """A copy of a state for the same labels, with room for all features."""
+        return state.copy(slice(0)).with_arrays(**self._enlarged(state, len(state["rows"])))
+
+    @property
+    def current(self) -> Floats:
+        """The weights of the current hypothesis."""
+        return self.state["w"]
 
     # -- shards -------------------------------------------------------------------------------------------------------
 

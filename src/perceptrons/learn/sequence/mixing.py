@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.core.sequence.lanes import LANES
 from perceptrons.learn.readouts import Last
-from perceptrons.learn.sequence.weights import entries
+from perceptrons.learn.sequence.weights import Positions, places, zeros
 from perceptrons.learn.shards.counts import added_to, counts_of
 from perceptrons.learn.shards.part import Part, Sent, key_type, part_of
 from perceptrons.learn.state import Course, Floats, State, Totals
@@ -46,26 +47,29 @@ def reader(learner: SequenceLearner) -> SequenceLearner:
 
 def send(learner: SequenceLearner) -> Sent:
     """What shards need to go on from the current weights."""
-    keys, values = _keyed(learner, [learner.state["w"]])
-    return _sent(learner, keys, values[0], learner.readout.sums)
+    return _sent(learner, learner.state["w"], learner.readout.sums)
 
 
 def send_weights(learner: SequenceLearner, weights: Floats | None = None) -> Sent:
     """What a `reader` needs: the weights of the readout, or these, which lie in memory as those of the learner."""
-    keys, values = _keyed(learner, [learner.reading()[0] if weights is None else weights])
-    return _sent(learner, keys, values[0], False)
+    return _sent(learner, learner.reading()[0] if weights is None else weights, False)
 
 
-def _sent(learner: SequenceLearner, keys: Keys, w: Floats, averages: bool) -> Sent:
-    size = _size(learner)
-    return Sent({"w": w}, {"w": keys.astype(key_type(size))}, {"w": (size,)}, averages)
+def _sent(learner: SequenceLearner, weights: Floats, averages: bool) -> Sent:
+    size, w = _size(learner), weights[: learner.lines]
+    there = np.flatnonzero(w != 0.0)
+    keys, [values] = _rising(_keys(learner, there), w.ravel()[there])
+    return Sent({"w": values}, {"w": keys.astype(key_type(size))}, {"w": (size,)}, averages)
 
 
 def received(template: SequenceLearner, sent: Sent) -> SequenceLearner:
     """A learner that goes on from what was sent; its counts begin at 0."""
     new, n_features = copy.copy(template), sent.shapes["w"][0] // template.width - _first(template)
-    state = _filled(new, n_features, sent.keys["w"].astype(np.int64), sent.arrays["w"][np.newaxis])
-    state.totals = Totals()
+    room = zeros(template.first_row + n_features, template.width, template.readout.sums)
+    state = template.state.with_arrays(rows=np.zeros(n_features, dtype=np.uint32), **room)
+    state.totals, state.course = Totals(), Course()
+    state.course.used_rows, state.course.used_lines = template.first_row, 1
+    state["w"][_placed(new, state, sent.keys["w"])] = sent.arrays["w"]
     new.replace_state(state)
     return new
 
@@ -84,26 +88,25 @@ def going_on(template: SequenceLearner, snapshot: Any) -> SequenceLearner:
 
 def take_over(learner: SequenceLearner, snapshot: Any) -> None:
     """Become what another learner has become, which has gone on from this one."""
-    learner.restore(snapshot)
+    learner.replace_state(learner.roomy(snapshot[-1]))
 
 
 def part(learner: SequenceLearner, sent: Sent, mixing: str, shard: int) -> Part:
     """What a learner has learned since `received`; `shard` is its number."""
     numbers, weight = counts_of(learner.state, mixing)
-    arrays = [learner.state["w"], *([learner.state["kept"]] if sent.averages else [])]
-    keys, (w, *kept) = _keyed(learner, arrays)
-    before, w0 = sent.keys["w"].astype(np.int64), sent.arrays["w"]
-    both = np.union1d(keys, before)
-    delta, sums = np.zeros(len(both)), np.zeros(len(both))
-    delta[np.searchsorted(both, keys)] = w
-    delta[np.searchsorted(both, before)] -= w0
-    if kept:
-        sums = (learner.totals.averaged + 1.0) * delta
-        sums[np.searchsorted(both, keys)] -= kept[0]
-    changed = np.flatnonzero((delta != 0.0) | (sums != 0.0))
-    moved = {"moved": weight * delta[changed], **({"sums": sums[changed]} if kept else {})}
+    before, n = received(learner, sent), learner.lines
+    w, w0, kept = learner.state["w"][:n], before.state["w"][:n], learner.state["kept"][:n]  # lines stay where they are
+    changed = w != w0
+    if sent.averages:
+        changed |= kept != 0.0
+    there = np.flatnonzero(changed)
+    delta = w.ravel()[there] - w0.ravel()[there]
+    arrays = {"moved": weight * delta}
+    if sent.averages:
+        arrays["sums"] = (learner.totals.averaged + 1.0) * delta - kept.ravel()[there]
+    keys, values = _rising(_keys(learner, there), *arrays.values())
     rest: dict[str, Any] = {"sq_radius": learner.totals.sq_radius, "mistakes": {shard: int(learner.totals.mistakes)}}
-    return part_of(_size(learner), both[changed], moved, numbers=numbers, **rest)
+    return part_of(_size(learner), keys, dict(zip(arrays, values, strict=True)), numbers=numbers, **rest)
 
 
 def mix(learner: SequenceLearner, part: Part) -> None:
@@ -111,20 +114,14 @@ def mix(learner: SequenceLearner, part: Part) -> None:
     totals, course = added_to(learner.totals, learner.course, part)
     state, sums = learner.state.with_arrays(), part.arrays.get("sums")
     if part.numbers["updates"] > 0.0:
-        arrays = [learner.state["w"], *([] if sums is None else [learner.state["kept"]])]
-        before, values = _keyed(learner, arrays)
-        there = np.arange(part.size) if part.keys is None else part.keys.astype(np.int64)
-        both = np.union1d(before, there)
-        mixed = np.zeros((len(arrays), len(both)))
-        mixed[:, np.searchsorted(both, before)] = values
-        place, delta = np.searchsorted(both, there), part.arrays["moved"] / part.numbers["weight"]
-        mixed[0, place] += delta
+        state = learner.roomy(learner.state)
+        keys = np.arange(part.size) if part.keys is None else part.keys
+        place, delta = _placed(learner, state, keys), part.arrays["moved"] / part.numbers["weight"]
+        state["w"][place] += delta
         if sums is not None:  # kept′ = kept + (T + N + 1)·δ − D, as for linear learners
-            mixed[1, place] += (totals.averaged + 1.0) * delta - sums
-        left = np.flatnonzero(mixed.any(axis=0))
-        state = _filled(learner, len(learner.state["rows"]), both[left], mixed[:, left])
+            state["kept"][place] += (totals.averaged + 1.0) * delta - sums
         course.used_rows, course.used_lines = state.course.used_rows, state.course.used_lines
-        totals.sq_norm = float((mixed[0] ** 2).sum())
+        totals.sq_norm = float(np.square(state["w"]).sum())
     state.totals, state.course = totals, course
     learner.replace_state(state)
 
@@ -142,27 +139,44 @@ def _size(learner: SequenceLearner) -> int:
     return (_first(learner) + len(learner.state["rows"])) * learner.width
 
 
-def _keyed(learner: SequenceLearner, arrays: list[Floats]) -> tuple[Keys, Floats]:
-    """Keys of the weights that are not 0, rising, and a line of values for each array."""
+def _keys(learner: SequenceLearner, there: Positions) -> Keys:
+    """Keys of weights at some positions of the array."""
     numbers, rows = np.zeros(learner.used, dtype=np.int64), learner.state["rows"]
     numbers[1 : learner.first_row] = np.arange(_first(learner))
     features = np.flatnonzero(rows)
     numbers[rows[features]] = _first(learner) + features
-    at, labels, values = entries(arrays, learner.pages, np.arange(learner.used))
-    keys = numbers[at] * learner.width + labels
+    begins, pages = numbers * learner.width, learner.pages  # the key of the first weight of each line
+    if pages is not None:
+        row, page = np.nonzero(pages[: learner.used])
+        paged = begins[row] + page * LANES
+        begins = np.zeros(learner.lines, dtype=np.int64)
+        begins[pages[row, page]] = paged
+    size = learner.state["w"].shape[1]
+    lines = there // size
+    keys: Keys = begins[lines] + (there - lines * size)
+    return keys
+
+
+def _rising(keys: Keys, *values: Floats) -> tuple[Keys, list[Floats]]:
+    """Sort keys, and values with them."""
+    if (keys[1:] > keys[:-1]).all():
+        return keys, list(values)
     order = np.argsort(keys, kind="stable")
-    return keys[order], values[:, order]
+    return keys[order], [each[order] for each in values]
 
 
-def _filled(learner: SequenceLearner, n_features: int, keys: Keys, values: Floats) -> State:
-    """A state with these weights and, in a second line of values, their sums."""
-    first, width = learner.first_row, learner.width
-    numbers, labels = keys // width, keys % width
-    there = np.unique(numbers[numbers >= first - 1]) - (first - 1)
-    rows = np.zeros(n_features, dtype=np.uint32)
-    rows[there] = first + np.arange(len(there))
-    place = numbers + 1
-    place[numbers >= first - 1] = rows[numbers[numbers >= first - 1] - (first - 1)]
-    state = learner.with_entries((first + n_features, width), place, labels, values).with_arrays(rows=rows)
-    state.course.used_rows = first + len(there)
-    return state
+def _placed(learner: SequenceLearner, state: State, keys: npt.NDArray[Any]) -> tuple[Positions, Positions]:
+    """Lines and columns of the weights with these rising keys in a state; makes room for those that are new."""
+    numbers = (keys // learner.width).astype(np.intp)
+    labels = keys.astype(np.intp) - numbers * learner.width
+    first, rows = int(np.searchsorted(numbers, _first(learner))), state["rows"]
+    features = numbers[first:] - _first(learner)
+    new = features[rows[features] == 0]
+    new = new[np.diff(new, prepend=-1) > 0]
+    used = int(state.course.used_rows)
+    rows[new] = used + np.arange(len(new))
+    numbers[:first] += 1
+    numbers[first:] = rows[features]
+    lines, columns, n_lines = places(state.get("pages"), int(state.course.used_lines), numbers, labels)
+    state.course.used_rows, state.course.used_lines = used + len(new), n_lines
+    return lines, columns

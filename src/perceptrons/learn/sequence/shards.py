@@ -1,7 +1,8 @@
 """A corpus in shards, each in another process: what a tagger needs from all of them to number features and labels.
 
 1. Each process reads its shard with a vocabulary of its own: `read`. The `Summary` goes to one place.
-2. There `merged` makes the tagger that `Tagger.prepare` would make for all sequences, in the order of the shards.
+2. There `agreed` joins vocabularies, labels and schemes. `Agreed.tagger` is the one that `Tagger.prepare` would make
+   for all sequences, in the order of the shards.
 3. Each process gets the numbers of its features, the labels and the scheme: `Shard.corpus`. Corpora of all shards, one
    after the other, are the one that `Tagger.prepare` returns.
 """
@@ -24,7 +25,7 @@ from perceptrons.learn.sequence.iob1 import IOB1, encoded
 from perceptrons.learn.sequence.labels import Labels, in_order
 from perceptrons.learn.sequence.learner import Corpus
 from perceptrons.learn.sequence.schemes import SCHEMES, Break, begins_entities, first_break, meant
-from perceptrons.learn.sequence.tagger import Plan, Tagger, disobeyed
+from perceptrons.learn.sequence.tagger import Disobeyed, Plan, Tagger
 
 
 class Shard(NamedTuple):
@@ -39,7 +40,7 @@ class Shard(NamedTuple):
         Parameters
         ----------
         numbers : ndarray
-            The tagger's numbers of the features of this shard, as in `Merged.numbers`.
+            The tagger's numbers of the features of this shard, as in `Agreed.numbers`.
         labels : list
             The tagger's labels.
         scheme : str, optional
@@ -62,7 +63,7 @@ class Broken(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What `merged` needs to know of a shard."""
+    """What `agreed` needs to know of a shard."""
 
     vocabulary: State
     labels: list[Any]
@@ -71,12 +72,32 @@ class Summary(NamedTuple):
     broken: dict[str, Broken]  # for each scheme that some sequence breaks
 
 
-class Merged(NamedTuple):
-    """A tagger for all shards, and what each shard must know."""
+class Sizes(NamedTuple):
+    """How much there is to learn from in a shard or in all, and how much is held out."""
 
-    tagger: Tagger  # with an untrained learner
-    numbers: list[Numbers]  # for each shard, the tagger's numbers of its features
+    sentences: int
+    tokens: int
+    held_sentences: int = 0
+    held_tokens: int = 0
+
+
+class Agreed(NamedTuple):
+    """What all shards have in common, and what each shard must know."""
+
+    vocabulary: Vocabulary
+    labels: list[Any]
+    scheme: str | None
+    given_up: Break | None  # where labels break a scheme that they nearly obey
+    numbers: list[Numbers]  # for each shard, the common numbers of its features
     firsts: list[int]  # for each shard, the number of its first sequence among all
+    n_sequences: int
+
+    def tagger(self, plan: Plan) -> Tagger:
+        """The tagger with an untrained learner."""
+        tagger = Tagger(self.vocabulary, plan)
+        tagger.given_up = self.given_up
+        tagger.begin(self.labels, self.scheme)
+        return tagger
 
 
 def read(vocabulary: Vocabulary, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels]) -> tuple[Shard, Summary]:
@@ -96,7 +117,7 @@ def read(vocabulary: Vocabulary, X: Any, y: Callable[[npt.NDArray[np.uint64]], L
     Shard
         To keep.
     Summary
-        To send to where shards are merged.
+        To send to where shards agree.
     """
     sequences = vocabulary.sequences(X, grow=True)
     labels, bounds = y(sequences.bounds), sequences.bounds
@@ -109,38 +130,40 @@ def read(vocabulary: Vocabulary, X: Any, y: Callable[[npt.NDArray[np.uint64]], L
     return Shard(sequences, labels), Summary(vocabulary.state(), labels.names, *size, broken)
 
 
-def merged(summaries: Sequence[Summary], plan: Plan) -> Merged:
-    """Make a tagger for the sequences of all shards, as `Tagger.prepare` does.
+def agreed(summaries: Sequence[Summary], scheme: str | None, name: str = "X") -> Agreed:
+    """Join what is known of all shards, as `Tagger.prepare` finds it out from all sequences.
 
     Parameters
     ----------
     summaries : list of Summary
         One for each shard, in order; at least one.
-    plan : Plan
+    scheme : str, optional
+        As in `Plan`.
+    name : str
+        Of the data, in errors.
 
     Returns
     -------
-    Merged
+    Agreed
     """
     if not any(each.n_tokens for each in summaries):
-        raise DataError("X must have tokens, got none")
+        raise DataError(f"{name} must have tokens, got none")
     labels = in_order([label for each in summaries for label in each.labels], np.zeros(1, dtype=np.uint64), [], "y")
     ends = list(accumulate((each.n_sequences for each in summaries), initial=0))
     broken = _broken(summaries, ends)
-    obeyed = [scheme for scheme in SCHEMES if scheme not in broken] if begins_entities(labels) else []
-    scheme, recognised = plan.scheme, obeyed[0] if obeyed else None
+    obeyed = [each for each in SCHEMES if each not in broken] if begins_entities(labels) else []
+    recognised = obeyed[0] if obeyed else None
     if scheme in broken:
-        raise disobeyed(str(scheme), broken[scheme].first.sequence, broken[scheme].shown, recognised)
+        raise Disobeyed(str(scheme), broken[scheme].first.sequence, broken[scheme].shown, recognised)
     vocabulary, numbers = joined([each.vocabulary for each in summaries])
-    tagger = Tagger(vocabulary, plan)
+    given_up = None
     if scheme == "auto":
         scheme = recognised
         if scheme is None:
             counts = {each: broken[each].first.broken if each in broken else 0 for each in SCHEMES}
             close = meant(labels, counts, ends[-1])
-            tagger.given_up = broken[close].first if close in broken else None
-    tagger.begin(labels, scheme)
-    return Merged(tagger, numbers, ends[:-1])
+            given_up = broken[close].first if close in broken else None
+    return Agreed(vocabulary, labels, scheme, given_up, numbers, ends[:-1], ends[-1])
 
 
 def _broken(summaries: Sequence[Summary], ends: list[int]) -> dict[str, Broken]:

@@ -102,7 +102,7 @@ class Tagger:
 
     def _outside(self, codes: Codes, bounds: npt.NDArray[np.uint64]) -> Codes:
         """Labels that the learner found, in the user's form."""
-        return decoded(codes, bounds, self.labels) if self.scheme == IOB1 else codes
+        return outside(self.fitted, codes, bounds)
 
     def _constrain(self, learner: SequenceLearner, scheme: str | None, labels: Sequence[Any]) -> None:
         """Make a learner search by a scheme; `labels` are those that training has had so far."""
@@ -129,7 +129,7 @@ class Tagger:
         if not legal.all():
             number = int(np.argmin(legal))
             found = recognised(labels.codes, bounds, labels.names)
-            raise disobeyed(str(scheme), number, labels.shown(bounds, number), found)
+            raise Disobeyed(str(scheme), number, labels.shown(bounds, number), found)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -163,9 +163,7 @@ class Tagger:
 
     def watch(self, corpus: Corpus) -> Callable[[], float]:
         """A function that returns the share of tokens that the tagger currently labels wrong."""
-        sequences, bounds = corpus.sequences, corpus.sequences.bounds
-        right = self._outside(corpus.codes, bounds)
-        return lambda: float(np.mean(self._outside(self.fitted.predict(sequences), bounds) != right))
+        return lambda: wrong_tokens(self.fitted, corpus) / corpus.sequences.n_tokens
 
     def learn_once(
         self, X: Any, y: Callable[[npt.NDArray[np.uint64]], Labels], announced: Sequence[Any], plan: Plan
@@ -286,7 +284,25 @@ class Tagger:
         return self.learner
 
 
-def disobeyed(scheme: str, number: int, shown: str, found: str | None) -> DataError:
+def outside(learner: SequenceLearner, codes: Codes, bounds: npt.NDArray[np.uint64]) -> Codes:
+    """Labels that a learner found, in the user's form."""
+    return decoded(codes, bounds, learner.labels) if learner.scheme == IOB1 else codes
+
+
+def wrong_tokens(learner: SequenceLearner, corpus: Corpus) -> int:
+    """Number of tokens that a learner labels wrong, in the user's form."""
+    bounds = corpus.sequences.bounds
+    found, right = (outside(learner, codes, bounds) for codes in (learner.predict(corpus.sequences), corpus.codes))
+    return int(np.count_nonzero(found != right))
+
+
+class Disobeyed(DataError):
     """The error for a sequence that breaks the scheme set by the user; `found` is the scheme that all labels obey."""
-    remedy = "correct it, or set scheme=None" if found is None else f"the labels are {found}: set scheme={found!r}"
-    return DataError(f"sequence {number} does not obey scheme={scheme!r}: {shown}"[:300] + f"; {remedy}")
+
+    def __init__(self, scheme: str, number: int, shown: str, found: str | None) -> None:
+        remedy = "correct it, or set scheme=None" if found is None else f"the labels are {found}: set scheme={found!r}"
+        super().__init__(f"sequence {number} does not obey scheme={scheme!r}: {shown}"[:300] + f"; {remedy}")
+        self.scheme, self.number, self.shown, self.found = scheme, number, shown, found
+
+    def __reduce__(self) -> Any:
+        return Disobeyed, (self.scheme, self.number, self.shown, self.found)

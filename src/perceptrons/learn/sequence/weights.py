@@ -53,15 +53,23 @@ def entries(arrays: Sequence[Floats], pages: Pages, rows: npt.NDArray[Any]) -> t
     return np.concatenate(positions), np.concatenate(labels), np.concatenate(values, axis=1)
 
 
+def places(pages: Pages, used: int, rows: Positions, labels: Positions) -> tuple[npt.NDArray[Any], Positions, int]:
+    """Find the line and column of each entry, and the number of lines that are then in use; before, it is `used`.
+
+    Entries of pages that have no line get one. Whole rows are lines.
+    """
+    if pages is None:
+        return rows, labels, used
+    flat = pages.reshape(-1)
+    keys = rows * pages.shape[1] + labels // LANES
+    new = np.unique(keys[flat[keys] == 0])
+    flat[new] = used + np.arange(len(new))
+    return flat[keys], labels % LANES, used + len(new)
+
+
 def fill(arrays: Sequence[Floats], pages: Pages, rows: Positions, labels: Positions, values: Floats) -> int:
     """Put values into arrays that are 0; returns the number of lines in use if rows are paged, else 1."""
-    if pages is None:
-        for array, given in zip(arrays, values, strict=True):
-            array[rows, labels] = given
-        return 1
-    n = pages.shape[1]
-    keys, lines = np.unique(rows * n + labels // LANES, return_inverse=True)
-    pages[keys // n, keys % n] = 1 + np.arange(len(keys))
+    lines, columns, used = places(pages, 1, rows, labels)
     for array, given in zip(arrays, values, strict=True):
-        array[1 + lines, labels % LANES] = given
-    return 1 + len(keys)
+        array[lines, columns] = given
+    return used

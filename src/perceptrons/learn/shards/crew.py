@@ -24,6 +24,14 @@ class Crew(Protocol):
     def summed(self, function: Callable[..., Part], *given: Any, sent: Sent) -> Part:
         """The sum of the parts that a function returns for each shard, as `tree` adds them."""
 
+    def agree(self, say: Say, decide: Decide, become: Become) -> tuple[Any, Crew]:
+        """Let shards agree on something; returns what they have in common, and a crew with what shards become."""
+
+
+Say = Callable[[Any, int], Any]  # what a shard says, given its number
+Decide = Callable[[list[Any]], tuple[Any, Sequence[Any]]]  # what shards have in common, and what concerns each of them
+Become = Callable[[Any, int, Any], Any]  # the new shard, of a shard, its number, and what concerns it
+
 
 def tree(n: int) -> list[list[list[int]]]:
     """The groups in which n parts are added, level by level; the last level has one group.
@@ -57,3 +65,7 @@ class Here:
             parts = [added([parts[k] for k in group]) for group in level]
         found: Part = parts[0]
         return found
+
+    def agree(self, say: Say, decide: Decide, become: Become) -> tuple[Any, Crew]:
+        common, own = decide(self.each(say))
+        return common, Here([become(shard, number, own[number]) for number, shard in enumerate(self.shards)])

@@ -6,7 +6,6 @@ shard that is lost can be made anew anywhere, and the same call gives the same r
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from socket import gethostname
 from typing import Any, NamedTuple
@@ -24,8 +23,8 @@ from perceptrons.learn.labels import Array
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.scale.scaling import Scaling, fill_with_means
 from perceptrons.learn.scale.statistics import Statistics, statistics_of
+from perceptrons.learn.shards.locked import Locked
 from perceptrons.learn.shards.part import Part, Sent
-from perceptrons.learn.state import State
 from perceptrons.learn.stream import Stream, fitting, labelled, summary
 from perceptrons.learn.targets import Targets
 
@@ -68,8 +67,12 @@ class Plan:
         held, (begin, end) = self.held(number), self.starts[number : number + 2]
         return end - begin if held is None else int(np.count_nonzero(~held))
 
+    def errors(self, learner: LinearLearner, examples: Examples) -> tuple[float, int]:
+        """Number of rows that a learner decides wrong, and of all."""
+        return learner.wrong(examples), len(examples)
 
-class Shard:
+
+class Shard(Locked):
     """A shard of rows. It keeps what it has prepared for a plan."""
 
     name = "X"
@@ -82,11 +85,6 @@ class Shard:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _prepared=None)
-
-    @property
-    def lock(self) -> Any:
-        """Held while the shard is in use: a call that was given up may still run when the next one begins."""
-        return self.__dict__.setdefault("_lock", threading.RLock())
 
     def facts(self, targets: Targets) -> Facts:
         """Read the shard and count its rows."""
@@ -273,7 +271,10 @@ def statistics(shard: Shard, number: int, plan: Plan) -> Statistics | None:
         return shard.statistics(plan, number)
 
 
-def _learn(shard: Shard, number: int, plan: Plan, learner: LinearLearner, epoch: int, passes: Passes) -> None:
+# The functions below also work on shards of sentences (`learn.shards.sentences`), with their plan.
+
+
+def _learn(shard: Any, number: int, plan: Any, learner: Any, epoch: int, passes: Passes) -> None:
     """Make one pass over a shard."""
     if not plan.n_learned(number):
         return
@@ -281,35 +282,37 @@ def _learn(shard: Shard, number: int, plan: Plan, learner: LinearLearner, epoch:
     shard.material(plan, number).learn(learner, epoch, 1, passes._replace(seed=seed))
 
 
-def learned(shard: Shard, number: int, sent: Sent, plan: Plan, epoch: int, passes: Passes, mixing: str) -> Part:
+def learned(shard: Any, number: int, sent: Sent, plan: Any, epoch: int, passes: Passes, mixing: str) -> Part:
     """Make one pass over a shard, from what was sent."""
     with shard.lock:
         learner = plan.template.received(sent)
         _learn(shard, number, plan, learner, epoch, passes)
-        return learner.part(sent, mixing, number)
+        part: Part = learner.part(sent, mixing, number)
+        return part
 
 
 def continued(
-    shard: Shard, number: int, whole: tuple[State, int], plan: Plan, epoch: int, passes: Passes
-) -> tuple[State, int]:
+    shard: Any, number: int, whole: tuple[Any, ...], plan: Any, epoch: int, passes: Passes
+) -> tuple[Any, ...]:
     """Make one pass over the only shard: a learner goes on from its whole state, and nothing is mixed."""
     with shard.lock:
         learner = plan.template.going_on(*whole)
         _learn(shard, number, plan, learner, epoch, passes)
-        return learner.state, learner.burn_in
+        after: tuple[Any, ...] = learner.whole
+        return after
 
 
-def confirmed(shard: Shard, number: int, sent: Sent, plan: Plan) -> bool:
+def confirmed(shard: Any, number: int, sent: Sent, plan: Any) -> bool:
     """Whether the weights that were sent make no mistake on the rows that are learned."""
     with shard.lock:
         return not plan.n_learned(number) or shard.material(plan, number).confirms(plan.reader.received(sent))
 
 
-def wrong(shard: Shard, number: int, sent: Sent, plan: Plan) -> tuple[float, int]:
-    """Number of held-out rows that the weights decide wrong, and of all held-out rows."""
+def wrong(shard: Any, number: int, sent: Sent, plan: Any) -> tuple[float, int]:
+    """Number of held-out rows, or tokens, that the weights decide wrong, and of all that are held out."""
     with shard.lock:
         learner = plan.reader.received(sent)
-        counts = [(learner.wrong(examples), len(examples)) for examples in shard.held_out(plan, number)]
+        counts = [plan.errors(learner, examples) for examples in shard.held_out(plan, number)]
     return sum(count for count, _ in counts), sum(n for _, n in counts)
 
 

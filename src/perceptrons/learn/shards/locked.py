@@ -1,0 +1,15 @@
+"""What shards of every kind have in common."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class Locked:
+    """Something that a worker holds, and that one call uses at a time."""
+
+    @property
+    def lock(self) -> Any:
+        """Held while the shard is in use: a call that was given up may still run when the next one begins."""
+        return self.__dict__.setdefault("_lock", threading.RLock())

@@ -1,0 +1,121 @@
+"""`perceptrons tag train` on a cluster: what it learns, prints and saves is the same as without one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from tagger_cases import data, state
+
+from perceptrons import load
+from perceptrons.cli.main import main
+
+OPTIONS = ("--features", "pos", "--rule", "perceptron", "--seed", "3")
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process; returns its exit code and what it printed."""
+
+    def run(*args):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as leave:
+            main([str(arg) for arg in args])
+        return leave.value.code or 0, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("command")
+    for name, seed in (("train", 0), ("test", 1)):
+        X, Y = data(seed, n=80)
+        sentences = [
+            [f"{''.join(t)} {label}" for t, label in zip(x, y, strict=True)] for x, y in zip(X, Y, strict=True)
+        ]
+        (folder / f"{name}.txt").write_text("\n\n".join("\n".join(each) for each in sentences if each) + "\n")
+    return folder
+
+
+def words(folder, name, *options):
+    return ["tag", "train", folder / "train.txt", "-m", folder / name, *OPTIONS, *options]
+
+
+def command(folder, *args, **settings):
+    """The command as a process."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    started = [sys.executable, "-m", "perceptrons", *map(str, words(folder, *args))]
+    return subprocess.Popen(
+        started, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings
+    )
+
+
+@pytest.mark.parametrize("validation", [(), ("--validation", "0.2"), ("--validation", "test.txt")])
+def test_one_shard_is_learned_as_without_a_cluster(folder, run, processes, validation):
+    validation = [folder / each if each.endswith(".txt") else each for each in validation]
+    found = {}
+    for name, options in {"one": (), "two": ("--scheduler", processes.scheduler.address, "--shards", "1")}.items():
+        code, out, err = run(*words(folder, name, "--json", "--passes", "4", *validation, *options))
+        assert code == 0, err
+        told = json.loads(out)
+        found[name] = {key: value for key, value in told.items() if "second" not in key and key != "model"}
+    assert found["one"] == found["two"]
+    assert state(load(folder / "one")) == state(load(folder / "two"))
+
+
+def test_processes_that_are_started_learn_the_same(folder, run, processes):
+    process = command(folder, "three", "--workers", "2", "--shards", "3", "--passes", "3")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0 and err == ""
+    code, again, _ = run(
+        *words(folder, "four", "--scheduler", processes.scheduler.address, "--shards", "3", "--passes", "3")
+    )
+    assert code == 0 and state(load(folder / "three")) == state(load(folder / "four"))
+    table = out.split("\n\n")[1]
+    assert table in again and table.count("\n") == 3
+    assert run(*words(folder, "five", "--quiet", "--scheduler", processes.scheduler.address))[1:] == ("", "")
+
+
+def test_finished_passes_are_kept_after_ctrl_c(folder):
+    """Ctrl-C goes to all processes of a terminal; the workers leave it to the command."""
+    process = command(folder, "kept", "--workers", "2", "--shards", "2", "--passes", "100000", start_new_session=True)
+    line = ""
+    while not line.startswith("   3 "):  # the third pass
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and err.strip() == "interrupted"
+    assert "interrupted in pass" in out and load(folder / "kept").n_iter_ >= 3
+
+
+def test_what_needs_something_else_is_refused(folder, run, processes, monkeypatch):
+    scheduler = ("--scheduler", processes.scheduler.address)
+    for options, message in [
+        (("--shards", "2"), "--shards needs --workers or --scheduler"),
+        (("--mixing", "uniform"), "--mixing needs --workers or --scheduler"),
+        (("--workers", "2", *scheduler), "choose one of them"),
+        ((*scheduler, "--scheme", "BIO"), "sentence 1: the labels of this sentence are not BIO"),
+        ((*scheduler, "--features", "chunking"), "templates need a column 'pos'"),
+    ]:
+        code, _, err = run(*words(folder, "never", *options))
+        assert code and message in err
+    code, _, err = run("tag", "train", "-", "-m", folder / "never", *OPTIONS, *scheduler)
+    assert code and "standard input can be read only once" in err and "write it to a file first" in err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    code, _, err = run(*words(folder, "never", "--workers", "2"))
+    assert code and 'pip install "perceptrons[dask]"' in err and not (folder / "never").exists()
+
+
+def test_dask_is_imported_only_for_a_cluster(folder):
+    code = (
+        "import sys; from perceptrons.cli.main import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    )
+    args = list(map(str, words(folder, "light", "--quiet", "--passes", "1")))
+    done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
