@@ -249,7 +249,7 @@ def theorems() -> None:
             edges = np.sort(np.concatenate([[0, n], random.integers(0, n + 1, S - 1)]))
             shards = [ArrayShard(as_rows(X[a:b].copy()), y[a:b]) for a, b in pairwise(edges)]
             model = Perceptron(tol=None, fit_intercept=False, random_state=case)
-            run = from_shards(model._request(), Here(shards), "X", mixing).run()
+            run = from_shards(model._request(), Here(shards), mixing).run()
             total, with_mistakes = sum(run.mistakes), int(np.count_nonzero(run.mistakes))
             most, epochs = max(most, total / (S * ratio)), max(epochs, with_mistakes / ratio)
             exceeded += total > S * ratio or (mixing == "mistakes" and with_mistakes > ratio) or not run.converged
