@@ -14,6 +14,7 @@ from perceptrons.data import source
 from perceptrons.data.arrays import as_rows
 from perceptrons.learn.shards.crew import FAN_IN, Here, tree
 from perceptrons.learn.shards.part import added, part_of, sent_of
+from perceptrons.learn.shards import rows as rows_of_shards
 from perceptrons.learn.shards.rows import ArrayShard, SourceShard
 from perceptrons.learn.shards.task import Beside, from_shards
 
@@ -60,7 +61,7 @@ def test_sent_arrays_arrive(layout):
         w = np.asarray(random.standard_normal((30, 3)) * (random.random((30, 3)) < share), order=layout)
         sent = pickle.loads(pickle.dumps(sent_of(True, w=w)))
         arrived = sent.whole("w", layout)
-        assert np.array_equal(arrived, w) and arrived.flags.writeable
+        assert np.array_equal(arrived, w) and not arrived.flags.writeable  # shards share it
         assert arrived.flags.f_contiguous == w.flags.f_contiguous
 
 
@@ -71,6 +72,30 @@ def test_the_tree_adds_every_part_once(n):
         assert all(1 <= len(group) <= FAN_IN for group in level)
         groups = [[k for j in group for k in groups[j]] for group in level]
     assert groups == [list(range(n))]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("rule", ["perceptron", "arow"])
+def test_features_that_occur_are_enough(monkeypatch, n_classes, rule):
+    """Where features are very many, a shard looks only at those that may have changed: the same bits."""
+    X, y = noisy(1, 150, 40, n_classes)
+    X[np.random.default_rng(1).random(X.shape) < 0.95] = 0.0
+    model = Perceptron(rule=rule, readout="averaged", max_iter=3, tol=None)
+    parts = [(0, 50), (50, 110), (110, 150)]
+
+    def run():
+        shards = [ArrayShard(as_rows(sp.csr_matrix(X[a:b])), y[a:b]) for a, b in parts]
+        task = from_shards(model._request(), Here(shards), "mistakes")
+        task.run()
+        return task.learner, [shard.touched for shard in shards]
+
+    every, nothing = run()
+    monkeypatch.setattr(rows_of_shards, "MANY", 10)
+    some, touched = run()
+    assert nothing == [None] * 3
+    assert all(set(t) == set(np.flatnonzero(X[a:b].any(axis=0))) for t, (a, b) in zip(touched, parts, strict=True))
+    for name in every.state:
+        assert np.array_equal(every.state[name], some.state[name])
 
 
 # -- arrays -----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from perceptrons.learn.linear.shapes import Along
 from perceptrons.learn.readouts import Last
 from perceptrons.learn.shards.counts import added_to, counts_of
 from perceptrons.learn.shards.part import Part, Sent, part_of, sent_of
-from perceptrons.learn.state import Floats, State
+from perceptrons.learn.state import Floats, Ints, State
 
 if TYPE_CHECKING:
     from perceptrons.learn.linear.learner import LinearLearner
@@ -66,7 +66,7 @@ def received(template: LinearLearner, sent: Sent) -> LinearLearner:
     vars(new).update(state=state, _read={}, burn_in=0)
     for name in sent.arrays:
         kind = state.kinds[name]
-        state.hold(name, sent.whole(name, state.layout if kind.by_row else "C"), kind)
+        state.hold(name, sent.whole(name, state.layout if kind.by_row else "C").copy(order="K"), kind)
     if sent.averages:
         state.hold("kept", new.shape.begin_kept(state), state.kinds["kept"])
     elif new.readout.sums:
@@ -91,17 +91,29 @@ def take_over(learner: LinearLearner, state: State, burn_in: int) -> None:
     vars(learner).update(state=state.copy(), burn_in=burn_in, _read={})  # what was received may be read-only
 
 
-def part(learner: LinearLearner, sent: Sent, mixing: str, shard: int) -> Part:
-    """What a learner has learned since `received`; `shard` is its number."""
+def part(learner: LinearLearner, sent: Sent, mixing: str, shard: int, touched: Ints | None = None) -> Part:
+    """What a learner has learned since `received`.
+
+    shard: its number. touched: the features that occur in the shard, if they are known.
+    """
     shape, state, totals = learner.shape, learner.state, learner.totals
     numbers, weight = counts_of(state, mixing)
     numbers |= shape.numbers(state, weight)
     arrays = {name: sent.whole(name, state.layout if state.kinds[name].by_row else "C") for name in sent.arrays}
-    keys, moved = shape.moved(state, arrays, weight, totals.averaged if sent.averages else None)
+    among = None if touched is None else _entries(touched, learner)
+    keys, moved = shape.moved(state, arrays, weight, totals.averaged if sent.averages else None, among)
     rest: dict[str, Any] = {"sq_radius": totals.sq_radius, "mistakes": {shard: int(totals.mistakes)}}
     if keys is None:
         return Part(state["w"].size, None, moved, numbers, **rest)
     return part_of(state["w"].size, keys, moved, numbers=numbers, **rest)
+
+
+def _entries(features: Ints, learner: LinearLearner) -> Ints:
+    """The entries of w that belong to these features and to the bias, in the order of memory."""
+    rows, width = np.append(features, learner.n_features), learner.state["w"].size // (learner.n_features + 1)
+    if learner.state.layout == "C":
+        return np.asarray((rows[:, np.newaxis] * width + np.arange(width)).ravel())
+    return np.asarray((np.arange(width)[:, np.newaxis] * (learner.n_features + 1) + rows).ravel())
 
 
 def mix(learner: LinearLearner, part: Part) -> None:

@@ -106,17 +106,24 @@ class Along:
         return {}
 
     def moved(
-        self, state: State, before: Mapping[str, Floats], weight: float, seen: float | None
+        self,
+        state: State,
+        before: Mapping[str, Floats],
+        weight: float,
+        seen: float | None,
+        among: Ints | None = None,
     ) -> tuple[Ints | None, dict[str, Floats]]:
         """What a shard has changed since `before`: the entries (None: all), and what is to be added up of each.
 
         These are k·δ ("moved") and, after `seen` examples, D = Σ_t (w_t − w₀) ("sums"); no sums if seen is None.
+        among: entries outside of which nothing has changed, if they are known.
         """
-        w, w0 = _flat(state["w"]), _flat(before["w"])
-        kept = None if seen is None else _flat(state["kept"])
-        keys = np.flatnonzero(w != w0 if kept is None else (w != w0) | (kept != 0.0))
-        delta = w[keys] - w0[keys]
-        return keys, {"moved": weight * delta, **_sums(delta, kept, keys, seen)}
+        w, w0 = _some(state["w"], among), _some(before["w"], among)
+        kept = None if seen is None else _some(state["kept"], among)
+        changed = np.flatnonzero(w != w0 if kept is None else (w != w0) | (kept != 0.0))
+        delta = w[changed] - w0[changed]
+        keys = changed if among is None else among[changed]
+        return keys, {"moved": weight * delta, **_sums(delta, kept, changed, seen)}
 
     def mixed(self, state: State, part: Part, seen: float | None) -> dict[str, Floats]:
         """The arrays of the mixed hypothesis; `seen`: number of examples in the mean, if there is one."""
@@ -127,6 +134,11 @@ class Along:
 def _flat(array: Floats) -> Floats:
     """All entries in the order of memory."""
     return array.ravel(order="K")
+
+
+def _some(array: Floats, among: Ints | None) -> Floats:
+    """Some entries, by their numbers in the order of memory; None: all."""
+    return _flat(array) if among is None else _flat(array)[among]
 
 
 def _sums(delta: Floats, kept: Floats | None, keys: Any, seen: float | None) -> dict[str, Floats]:
@@ -195,16 +207,23 @@ class Diagonal(Metric):
         return {"variance": state["variance"]}
 
     def moved(
-        self, state: State, before: Mapping[str, Floats], weight: float, seen: float | None
+        self,
+        state: State,
+        before: Mapping[str, Floats],
+        weight: float,
+        seen: float | None,
+        among: Ints | None = None,
     ) -> tuple[Ints | None, dict[str, Floats]]:
         """P·δ, and the precisions that were gained, P − P₀; the number of updates does not count."""
-        w, w0, variance, variance0 = map(_flat, (state["w"], before["w"], state["variance"], before["variance"]))
-        kept = None if seen is None else _flat(state["kept"])
-        changed = (w != w0) | (variance != variance0)
-        keys = np.flatnonzero(changed if kept is None else changed | (kept != 0.0))
-        delta, precision = w[keys] - w0[keys], _precision(variance[keys])
-        gain = np.where(variance[keys] == variance0[keys], 0.0, precision - _precision(variance0[keys]))
-        return keys, {"moved": precision * delta, "gain": gain, **_sums(delta, kept, keys, seen)}
+        w, w0 = _some(state["w"], among), _some(before["w"], among)
+        variance, variance0 = _some(state["variance"], among), _some(before["variance"], among)
+        kept = None if seen is None else _some(state["kept"], among)
+        differs = (w != w0) | (variance != variance0)
+        changed = np.flatnonzero(differs if kept is None else differs | (kept != 0.0))
+        delta, precision = w[changed] - w0[changed], _precision(variance[changed])
+        gain = np.where(variance[changed] == variance0[changed], 0.0, precision - _precision(variance0[changed]))
+        keys = changed if among is None else among[changed]
+        return keys, {"moved": precision * delta, "gain": gain, **_sums(delta, kept, changed, seen)}
 
     def mixed(self, state: State, part: Part, seen: float | None) -> dict[str, Floats]:
         """w₀ + Σ P_i·δ_i/Σ P_i with Σ P_i = S·P₀ + Σ (P_i − P₀); and the precision P₀ + Σ (P_i − P₀)."""
@@ -258,7 +277,12 @@ class Full(Metric):
         return {"root": state["root"]}
 
     def moved(
-        self, state: State, before: Mapping[str, Floats], weight: float, seen: float | None
+        self,
+        state: State,
+        before: Mapping[str, Floats],
+        weight: float,
+        seen: float | None,
+        among: Ints | None = None,
     ) -> tuple[Ints | None, dict[str, Floats]]:
         """P·δ, and the precisions that were gained, P − P₀, of each weight vector."""
         delta = (state["w"] - before["w"]).reshape(len(state["w"]), -1)
@@ -362,7 +386,12 @@ class Scaled(Along):
         return {"steps": weight * float(numbers[entries.STEPS]), "origin": weight * float(numbers[entries.ORIGIN])}
 
     def moved(
-        self, state: State, before: Mapping[str, Floats], weight: float, seen: float | None
+        self,
+        state: State,
+        before: Mapping[str, Floats],
+        weight: float,
+        seen: float | None,
+        among: Ints | None = None,
     ) -> tuple[Ints | None, dict[str, Floats]]:
         w0 = _flat(before["w"])
         found = {"moved": weight * (_flat(self.hypothesis(state)) - w0)}

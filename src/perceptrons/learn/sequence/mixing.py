@@ -91,8 +91,8 @@ def take_over(learner: SequenceLearner, snapshot: Any) -> None:
     learner.replace_state(learner.roomy(snapshot[-1]))
 
 
-def part(learner: SequenceLearner, sent: Sent, mixing: str, shard: int) -> Part:
-    """What a learner has learned since `received`; `shard` is its number."""
+def part(learner: SequenceLearner, sent: Sent, mixing: str, shard: int, touched: None = None) -> Part:
+    """What a learner has learned since `received`; `shard` is its number. It knows itself what it has touched."""
     numbers, weight = counts_of(learner.state, mixing)
     before, n = received(learner, sent), learner.lines
     w, w0, kept = learner.state["w"][:n], before.state["w"][:n], learner.state["kept"][:n]  # lines stay where they are

@@ -9,6 +9,8 @@ from typing import Any
 class Locked:
     """Something that a worker holds, and that one call uses at a time."""
 
+    touched: Any = None  # numbers of all features that occur, if there are very many others
+
     @property
     def lock(self) -> Any:
         """Held while the shard is in use: a call that was given up may still run when the next one begins."""

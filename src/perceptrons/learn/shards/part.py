@@ -14,8 +14,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.data.arrays import readonly
+
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.unsignedinteger[Any]]
+SPARSE = 64  # fewer keys than 1/SPARSE of all entries are sorted
 
 
 def key_type(size: int) -> type[np.unsignedinteger[Any]]:
@@ -107,11 +110,14 @@ def added(parts: Sequence[Part]) -> Part:
     keys, size, names = None, first.size, list(first.arrays)
     lists = [part.keys for part in parts if part.keys is not None]
     if len(lists) == len(parts):
-        there, inverse = np.unique(np.concatenate(lists), return_inverse=True)
-        columns = {name: np.concatenate([part.arrays[name] for part in parts]) for name in names}
-        sums: dict[str, Any] = {name: np.bincount(inverse, column, len(there)) for name, column in columns.items()}
+        there, places = _union(lists, size)
+        arrays = {name: np.zeros(len(there)) for name in names}
+        for part, place in zip(parts, places, strict=True):
+            for name, values in part.arrays.items():
+                arrays[name][place] += values
         keys = there if is_smaller(len(there), size, len(names)) else None
-        arrays = sums if keys is not None else {name: _spread(size, there, values) for name, values in sums.items()}
+        if keys is None:
+            arrays = {name: _spread(size, there, values) for name, values in arrays.items()}
     else:
         whole = next(part for part in parts if part.keys is None)
         arrays = {name: np.zeros_like(values) for name, values in whole.arrays.items()}
@@ -126,6 +132,20 @@ def added(parts: Sequence[Part]) -> Part:
         max(part.sq_radius for part in parts),
         {number: count for part in parts for number, count in part.mistakes.items()},
     )
+
+
+def _union(lists: Sequence[Keys], size: int) -> tuple[Keys, list[npt.NDArray[Any]]]:
+    """All keys, rising, and the places of each list of keys among them."""
+    if sum(map(len, lists)) < size // SPARSE:
+        there = np.unique(np.concatenate(lists))
+        return there, [np.searchsorted(there, keys) for keys in lists]
+    marked = np.zeros(size, dtype=np.bool_)  # faster than sorting, if there are many
+    for keys in lists:
+        marked[keys] = True
+    there = np.flatnonzero(marked).astype(lists[0].dtype)
+    number = np.empty(size, dtype=np.uint32 if size < 1 << 32 else np.uint64)
+    number[there] = np.arange(len(there))
+    return there, [number[keys] for keys in lists]
 
 
 def _summed(numbers: Iterable[Mapping[str, float]]) -> dict[str, float]:
@@ -160,12 +180,21 @@ class Sent:
     def __sizeof__(self) -> int:
         return 1000 + sum(array.nbytes for array in (*self.arrays.values(), *self.keys.values()))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_found"}
+
     def whole(self, name: str, layout: Literal["C", "F"] = "C") -> npt.NDArray[Any]:
-        """A copy of an array, with all its entries."""
-        shape, values = self.shapes[name], self.arrays[name]
-        found = np.zeros(shape, dtype=values.dtype, order=layout)
-        found.ravel(order="K")[self.keys.get(name, ...)] = values
-        return found
+        """An array with all its entries, read-only. All shards of a worker share it."""
+        known: dict[str, npt.NDArray[Any]] = self.__dict__.setdefault("_found", {})
+        if name not in known:
+            shape, values = self.shapes[name], self.arrays[name]
+            if name in self.keys:
+                found = np.zeros(shape, dtype=values.dtype, order=layout)
+                found.ravel(order="K")[self.keys[name]] = values
+            else:
+                found = values.reshape(shape, order=layout)
+            known[name] = readonly(found)
+        return known[name]
 
 
 def sent_of(averages: bool, **arrays: npt.NDArray[Any]) -> Sent:

@@ -25,9 +25,11 @@ from perceptrons.learn.scale.scaling import Scaling, fill_with_means
 from perceptrons.learn.scale.statistics import Statistics, statistics_of
 from perceptrons.learn.shards.locked import Locked
 from perceptrons.learn.shards.part import Part, Sent
+from perceptrons.learn.state import Ints
 from perceptrons.learn.stream import Stream, check_features, fitting, labelled, summary
 from perceptrons.learn.targets import Targets
 
+MANY = 1 << 18  # features, from which on those that occur in a shard are noted
 STRIDE = 0xD1B54A32D192ED03  # between the seeds of shards; shard 0 has that of the run
 
 
@@ -70,6 +72,31 @@ class Plan:
     def errors(self, learner: LinearLearner, examples: Examples) -> tuple[float, int]:
         """Number of rows that a learner decides wrong, and of all."""
         return learner.wrong(examples), len(examples)
+
+
+class Touched:
+    """The features that may occur in rows with very many features; others are not worth the work."""
+
+    def __init__(self) -> None:
+        self.marks: npt.NDArray[np.bool_] | None = None
+        self.few = False  # whether there were rows with fewer features
+
+    def add(self, rows: Rows) -> Touched:
+        """Mark the features of rows."""
+        if rows.indices is None or rows.n_features < MANY:
+            self.few = True
+            return self
+        if self.marks is None:  # any feature may have occurred in the rows before
+            self.marks = np.full(MANY, self.few)
+        if len(self.marks) < rows.n_features:
+            self.marks = np.concatenate([self.marks, np.zeros(2 * rows.n_features - len(self.marks), dtype=np.bool_)])
+        self.marks[rows.indices] = True
+        return self
+
+    @property
+    def features(self) -> Ints | None:
+        """The features, if there are very many others."""
+        return None if self.marks is None else np.flatnonzero(self.marks)
 
 
 class Shard(Locked):
@@ -134,6 +161,7 @@ class ArrayShard(Shard):
 
     def facts(self, targets: Targets) -> Facts:
         classes, counts = targets.count(self.y) if len(self.rows) else (self.y[:0], {})
+        self.touched = Touched().add(self.rows).features
         return Facts(len(self.rows), self.rows.n_features, self.rows.indices is None, classes, counts)
 
     def prepare(self, plan: Plan, number: int) -> tuple[InMemory[Examples], Examples | None]:
@@ -169,7 +197,8 @@ class SourceShard(Shard):
         self._size, self._by_batch = 0, list[dict[Any, int]]()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"source": self.source, "name": self.name, "_size": self._size, "_by_batch": self._by_batch}
+        kept = ("source", "name", "_size", "_by_batch", "touched")
+        return {name: value for name, value in vars(self).items() if name in kept}
 
     def __sizeof__(self) -> int:
         return self._size
@@ -185,10 +214,12 @@ class SourceShard(Shard):
         return found
 
     def facts(self, targets: Targets) -> Facts:
-        self._size, self._by_batch, dense = 0, [], []
+        self._size, self._by_batch, dense, touched = 0, [], [], Touched()
 
         def look(batch: Any, first: int, by_label: dict[Any, int]) -> None:
             self._by_batch.append(by_label)
+            if self.source.encoding is None:  # otherwise features may get other numbers
+                touched.add(batch.rows)
             self._size += batch.n_bytes
             dense.append(batch.rows.indices is None)
 
@@ -206,6 +237,7 @@ class SourceShard(Shard):
             if self._by_batch or isinstance(error, DataError) or not str(error).endswith("has no rows"):
                 raise
             return Facts(0, 1, True, np.empty(0), {}, source.encoding)
+        self.touched = touched.features
         return Facts(found.n_rows, found.n_features, all(dense), found.classes, found.counts, source.encoding)
 
     def is_uneven(self, plan: Plan, number: int) -> bool:
@@ -288,7 +320,7 @@ def learned(shard: Any, number: int, sent: Sent, plan: Any, epoch: int, passes: 
     with shard.lock:
         learner = plan.template.received(sent)
         _learn(shard, number, plan, learner, epoch, passes)
-        part: Part = learner.part(sent, mixing, number)
+        part: Part = learner.part(sent, mixing, number, shard.touched)
         return part
 
 
