@@ -27,7 +27,7 @@ def crew_of(shards, weights=None):
 
 
 def task_of(model, shards, mixing="mistakes", weights=None):
-    return from_shards(model._request(), crew_of(shards, weights), "X", mixing)
+    return from_shards(model._request(), crew_of(shards, weights), mixing)
 
 
 def trained(model, shards, mixing="mistakes"):

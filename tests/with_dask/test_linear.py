@@ -117,7 +117,10 @@ def test_files(threads, tmp_path, rows):
     model = DaskPerceptron(**SETTINGS, n_shards=4).fit(source(tmp_path / "rows.svm"))
     parts = source(tmp_path / "rows.svm").shards(4)
     task = from_shards(
-        Perceptron(**SETTINGS)._request(), Here([SourceShard(p) for p in parts]), "rows.svm", "mistakes", scales=True
+        Perceptron(**SETTINGS)._request(),
+        Here([SourceShard(p) for p in parts]),
+        "mistakes",
+        source=source(tmp_path / "rows.svm"),
     )
     task.run()
     assert np.array_equal(model.coef_, task.learner.weights[:-1].T)

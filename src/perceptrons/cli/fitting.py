@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from click.core import ParameterSource
 
 from perceptrons import rules
-from perceptrons.cli import output, reading, training
+from perceptrons.cli import cluster, output, reading, training
 from perceptrons.cli.telling.confusion import Baseline, Confusion, baseline
 from perceptrons.cli.telling.passes import Telling
 from perceptrons.cli.telling.report import how_text
@@ -29,6 +30,8 @@ from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.values import ValueLearner
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.scale.scaling import with_means
+from perceptrons.learn.shards.material import Shards
+from perceptrons.learn.shards.material import Watched as WatchedShards
 from perceptrons.learn.stream import Stream, Watched
 from perceptrons.learn.targets import Classes, Targets, Values
 from perceptrons.learn.task import Beside, Request, Task, from_whole_source, train_on_source
@@ -93,15 +96,19 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -
     request, beside = request_of(given, bar), beside_of(given)
     tell = TellingValues if given["estimator"] == REGRESSION else Telling
     telling = tell(how_text(NAMES[given["estimator"]], params(given, None)), given, bar, quiet)
-    if given["estimator"] == "kernel" or READOUTS[given["readout"]].weighs_all_rows:
-        task = from_whole_source(request(), source, beside)
-        run = task.told(telling)
-    else:
-        task, run = train_on_source(request, source, beside, telling)
-    if not run.learned:  # keep an older model file
-        run.resume_interrupt()
-    telling.end(task, run)
-    learned, held_out = run.afterwards(lambda: confusions(task)) or (None, None)
+    with ExitStack() as stack:
+        if cluster.is_wanted(given):
+            task = on_cluster(stack.enter_context(cluster.connected(given)), request(), source, given, bar)
+            run = task.told(telling)
+        elif given["estimator"] == "kernel" or READOUTS[given["readout"]].weighs_all_rows:
+            task = from_whole_source(request(), source, beside)
+            run = task.told(telling)
+        else:
+            task, run = train_on_source(request, source, beside, telling)
+        if not run.learned:  # keep an older model file
+            run.resume_interrupt()
+        telling.end(task, run)
+        learned, held_out = run.afterwards(lambda: confusions(task)) or (None, None)
     found = learned if held_out is None else held_out
     labels = given["estimator"] != REGRESSION
     return Result(
@@ -114,6 +121,24 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -
         baseline_of(task) if found is None else found.baseline,
         run.mistakes[-1] / task.material.n_rows if labels and run.mistakes and task.material.n_rows else None,
     )
+
+
+def on_cluster(client: Any, request: Request, source: Source, given: dict[str, Any], bar: output.Bar) -> Task:
+    """Set up training on a cluster."""
+    from perceptrons.dask.linear import crew_of_files
+    from perceptrons.learn.shards.task import Beside, from_shards, refuse
+
+    def shards_beside(encoding: Any) -> Beside:
+        held_out = reading.opened([given["validation"]], given, like=encoding)
+        return Beside(crew_of_files(client, held_out, given["shards"]), held_out.name)
+
+    refuse(request)
+    bar.begin("reading …")
+    crew = crew_of_files(client, source, given["shards"], bar.shards)
+    beside = None if beside_of(given) is None else shards_beside
+    task = from_shards(request, crew, given["mixing"], source=source, beside=beside)
+    bar.begin("pass 1")
+    return task
 
 
 def baseline_of(task: Task) -> Baseline | Dull | None:
@@ -255,7 +280,11 @@ def confusions(task: Task) -> tuple[Any, Any]:
     """Compare predictions with labels: of the rows learned from, if they are quickly read; and of held-out rows."""
     learner, material = task.learner, task.material
     (learned, count), (held_out, count_held_out) = comparison(task.targets), comparison(task.targets)
-    if isinstance(material, Stream):
+    if isinstance(material, Shards):
+        pairs, held_out_pairs = material.compared(learner)
+        learned.add(pairs)
+        held_out.add(task.held_out.compared() if isinstance(task.held_out, WatchedShards) else held_out_pairs)
+    elif isinstance(material, Stream):
         assert isinstance(learner, LinearLearner)
         again = material.share or is_quick(material.source)
         for codes, guesses, held in material.predictions(learner) if again else ():

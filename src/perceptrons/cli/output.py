@@ -242,6 +242,13 @@ class Bar:
         redraw("  ".join(parts))
         self.drawn = True
 
+    def shards(self, done: int, n: int) -> None:
+        """Show how many shards of a cluster are done in this pass."""
+        if self.shown:
+            left = f", {seconds(self.pace * (1 + self.more))} left for all passes" if self.pace and self.more else ""
+            redraw(f"{self.title}  [{'#' * int(24 * done / n):<24}]  {done:,} of {count(n, 'shard')} done{left}")
+            self.drawn = True
+
     def clear(self) -> None:
         """Erase the bar."""
         if self.drawn:

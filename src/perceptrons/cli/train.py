@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import output, reading, training
+from perceptrons.cli import cluster, output, reading, training
 from perceptrons.cli.fitting import (
     ESTIMATORS,
     OF_KERNELS,
@@ -63,6 +63,7 @@ GROUPS = {
     "Columns of tables": ("features", "drop", "numeric", "categorical", "hash_bits", "missing"),
     "Text": ("weighting", "ngrams", "text_bits"),
     "Model file": ("drop_zeros",),
+    **cluster.GROUP,
 }
 
 
@@ -129,7 +130,7 @@ GROUPS = {
 @click.option("--degree", metavar="N", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
 @click.option("--coef0", metavar="X", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
 @click.option("--budget", metavar="N", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
-@reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING)
+@reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING, cluster.OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Show how the columns would be treated, and stop.")
 def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool, dry_run: bool, **given: Any) -> None:
     """Learn a model from DATA and save it.
@@ -139,6 +140,7 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
       perceptrons train mail.csv --target label --text subject,body -m spam.perceptron
       perceptrons train houses.csv --target price --regression -m houses.perceptron --validation 0.1
       perceptrons train train.svm -m m.perceptron --passes 1
+      perceptrons train 'part-*.svm' -m m.perceptron --workers 4
 
     Columns of numbers in tables are centred and divided by their standard deviation, so that a column in the thousands
     does not drown the others; the model remembers this and takes raw rows. Features of svmlight and NumPy files are
@@ -147,6 +149,9 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
     Linear models read rows in batches: memory holds a few batches and the weights, however large the files are. For
     several passes, files are parsed once: parsed rows stay in memory, or in a binary copy if they take more than 64 MB
     (see --cache).
+
+    With --workers or --scheduler, the files are cut into shards that learn side by side, and their weights are mixed
+    after each pass. The result does not depend on the number of workers.
     """
     begun = time.perf_counter()
     reading.share_of(given["validation"])  # refuse a wrong share before any work
@@ -154,6 +159,7 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
         check_regression(given)
         given["estimator"] = REGRESSION
     check(settled(given, columns_of(None, given)))
+    check_cluster(given)
     given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
     source = reading.opened(data, given)
     if dry_run:
@@ -198,6 +204,21 @@ def chosen(found: Tuned, given: dict[str, Any]) -> dict[str, Any]:
     rule, weight = found.best.candidate
     passes = {"passes": found.contest.passes, "class_weight": given["class_weight"] or weight}
     return {**training.options_of(rule), **passes}
+
+
+def check_cluster(given: dict[str, Any]) -> None:
+    """Refuse options that do not combine with a cluster."""
+    cluster.check(given)
+    if not cluster.is_wanted(given):
+        return
+    here = "training in this process: leave out --workers and --scheduler"
+    for name, is_given in (
+        ("--regression", given["regression"]),
+        ("--tune", given["tune"]),
+        ("--estimator kernel", given["estimator"] == "kernel"),
+    ):
+        if is_given:
+            raise click.UsageError(f"{name} needs {here}")
 
 
 def check_regression(given: dict[str, Any]) -> None:

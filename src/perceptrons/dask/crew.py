@@ -97,10 +97,17 @@ class DaskCrew:
         raise RuntimeError(f"the workers that had the weights were lost {ATTEMPTS} times in a row: look at their logs")
 
     def _scattered(self, sent: Any) -> list[Future]:
-        """Send something to all workers."""
-        self._wait_for_workers()
-        found: list[Future] = self.client.scatter([sent], broadcast=True, hash=False)
-        return found
+        """Send something to all workers. A worker that dies meanwhile is no reason to fail."""
+        for attempt in range(ATTEMPTS):
+            self._wait_for_workers()
+            try:
+                found: list[Future] = self.client.scatter([sent], broadcast=True, hash=False)
+                return found
+            except OSError:
+                if self.client.status != "running" or attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(0.1)
+        raise AssertionError("the last attempt returns, or raises an error")
 
     def _wait_for_workers(self) -> None:
         begun = time.monotonic()

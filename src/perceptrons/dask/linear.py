@@ -14,7 +14,7 @@ from distributed import Client
 from perceptrons.dask import lazy
 from perceptrons.dask.cluster import client_of
 from perceptrons.dask.collections import shards_of
-from perceptrons.dask.crew import DaskCrew
+from perceptrons.dask.crew import DaskCrew, Done
 from perceptrons.dask.estimator import CONSTRAINTS, OnCluster
 from perceptrons.data.batches import Source
 from perceptrons.learn.shards.counts import BY_MISTAKES
@@ -32,16 +32,20 @@ else:
     Classifier = object  # the local estimator, which comes later in the order of classes, is one
 
 
-def crew_of(client: Client, model: Any, X: Any, y: Any, weight: Any, name: str = "X", done: Any = None) -> DaskCrew:
+def crew_of_files(client: Client, source: Source, n_shards: int | None, done: Done | None = None) -> DaskCrew:
+    """Workers that hold the shards of a source. done: told about the progress of an epoch."""
+    parts = source.shards(n_shards)
+    for part in parts:
+        part.paths = [os.path.abspath(path) for path in part.paths]  # workers may be in other folders
+    made = [delayed(SourceShard, pure=False, traverse=False)(part) for part in parts]
+    return DaskCrew(client, client.compute(made), done)
+
+
+def crew_of(client: Client, model: Any, X: Any, y: Any, weight: Any, name: str = "X") -> DaskCrew:
     """Workers that hold the shards of a source, or of a collection."""
     if isinstance(X, Source):
-        parts = X.shards(model.n_shards)
-        for part in parts:
-            part.paths = [os.path.abspath(path) for path in part.paths]  # workers may be in other folders
-        made = [delayed(SourceShard, pure=False, traverse=False)(part) for part in parts]
-    else:
-        made = shards_of(X, y, weight, model.n_shards, type(model).__name__, name)
-    return DaskCrew(client, client.compute(made), done)
+        return crew_of_files(client, X, model.n_shards)
+    return DaskCrew(client, client.compute(shards_of(X, y, weight, model.n_shards, type(model).__name__, name)))
 
 
 class LinearOnCluster(OnCluster, Classifier):
@@ -73,12 +77,15 @@ class LinearOnCluster(OnCluster, Classifier):
             raise ValueError("X_val must be of the same kind as X: both sources, or both Dask collections")
         request = self._request(start)
         refuse(request)
-        crew = crew_of(client, self, X, y, weight)
-        beside = None
+        crew, beside = crew_of(client, self, X, y, weight), None
         if X_val is not None or y_val is not None:
-            beside = Beside(crew_of(client, self, X_val, y_val, None, "X_val"), X_val.name if of_files else "X_val")
-        name = X.name if of_files else "X"
-        task = from_shards(request, crew, name, self.mixing, scales=of_files, beside=beside)
+            others = crew_of(client, self, X_val, y_val, None, "X_val")
+
+            def beside(encoding: Any) -> Beside:
+                return Beside(others, X_val.name if of_files else "X_val")
+
+        read = copy.copy(X) if of_files else None  # it gets the encoding of all shards
+        task = from_shards(request, crew, self.mixing, source=read, beside=beside)
         assert isinstance(task.material, Shards)
         run = task.run(self._report(task.material))
         fresh = copy.copy(self)
@@ -141,10 +148,8 @@ class LinearOnCluster(OnCluster, Classifier):
 
 def note_features(fresh: Any, X: Any, task: Task) -> None:
     """Set the features of the model."""
-    if isinstance(X, Source):
-        read = copy.copy(X)
-        read.encoding = getattr(task.material, "encoding", None)
-        sources.note_features(fresh, read, task.n_features, task.learner)
+    if task.source is not None:
+        sources.note_features(fresh, task.source, task.n_features, task.learner)
         return
     fresh.n_features_in_ = task.n_features
     for name in ("feature_names_in_", "encoding_", "_names"):

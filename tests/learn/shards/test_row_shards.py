@@ -96,7 +96,6 @@ def test_dense_and_sparse_rows_learn_the_same():
     sparse = from_shards(
         model._request(),
         Here([ArrayShard(as_rows(sp.csr_matrix(X[a:b])), y[a:b]) for a, b in ((0, 100), (100, 220), (220, 300))]),
-        "X",
         "mistakes",
     )
     sparse.run()
@@ -176,7 +175,10 @@ def test_separate_held_out_rows():
     held = crew_of(cut(X[200:], np.where(np.arange(100) == 7, 9, y[200:]), [60, 40]))
     model = Perceptron(max_iter=3, tol=None)
     task = from_shards(
-        model._request(), crew_of(cut(X[:200], y[:200], [90, 110])), "X", "mistakes", beside=Beside(held, "X_val")
+        model._request(),
+        crew_of(cut(X[:200], y[:200], [90, 110])),
+        "mistakes",
+        beside=lambda encoding: Beside(held, "X_val"),
     )
     with pytest.warns(UserWarning, match="1 row has a label in X_val that training has not seen"):
         run = task.run()
@@ -240,7 +242,7 @@ def test_files_learn_as_arrays_do(tmp_path):
     whole = written(tmp_path, X, y, 3)
     model = Perceptron(readout="averaged", max_iter=4, tol=None, shuffle=False)
     shards = [SourceShard(part) for part in whole.shards(3)]
-    task = from_shards(model._request(), Here(shards), whole.name, "mistakes", scales=True)
+    task = from_shards(model._request(), Here(shards), "mistakes", source=whole)
     task.run()
     sizes = np.diff(task.material.plan.starts)
     arrays, _ = trained(model, cut(np.column_stack([np.zeros(240), X]), y, sizes))
@@ -252,11 +254,11 @@ def test_a_shard_is_made_anew_elsewhere(tmp_path):
     whole = written(tmp_path, X, y, 3)
     model = Perceptron(max_iter=3, tol=None)
     shards = [SourceShard(part) for part in whole.shards(3)]
-    task = from_shards(model._request(), Here(shards), whole.name, "mistakes")
+    task = from_shards(model._request(), Here(shards), "mistakes")
     task.material.learn(task.learner, 0, 1, task.passes)
     moved = [pickle.loads(pickle.dumps(shard)) for shard in shards]
     assert all(len(pickle.dumps(shard)) < 10_000 for shard in shards)
-    other = from_shards(model._request(), Here(moved), whole.name, "mistakes")
+    other = from_shards(model._request(), Here(moved), "mistakes")
     for epoch in range(2):
         other.material.learn(other.learner, epoch, 1, task.passes)
     task.material.learn(task.learner, 1, 1, task.passes)
@@ -273,7 +275,7 @@ def test_features_on_one_scale(tmp_path):
         warnings.simplefilter("ignore")
         local = model.fit(source(str(tmp_path / "part-*.svm")))
         shards = [SourceShard(part) for part in whole.shards(3)]
-        task = from_shards(model._request(), Here(shards), whole.name, "mistakes", scales=True)
+        task = from_shards(model._request(), Here(shards), "mistakes", source=whole)
         task.run()
     np.testing.assert_allclose(task.learner.scaling.spread, local._learner.scaling.spread, rtol=1e-12)
     assert local._learner.scaling.spread.max() > 1000
@@ -297,16 +299,17 @@ def test_tables_with_categories_and_text(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         local = model.fit(source(path, **settings))
-        parts = source(path, **settings).shards(4)
+        read = source(path, **settings)
+        parts = read.shards(4)
         assert len(parts) == 4
-        task = from_shards(model._request(), Here([SourceShard(part) for part in parts]), "t", "mistakes", scales=True)
+        task = from_shards(model._request(), Here([SourceShard(part) for part in parts]), "mistakes", source=read)
         task.run()
     mine, theirs = task.learner.scaling, local._learner.scaling
     assert task.n_features == local.n_features_in_
     np.testing.assert_allclose(mine.centre, theirs.centre, rtol=1e-12)
     np.testing.assert_allclose(mine.spread, theirs.spread, rtol=1e-12)
     assert np.array_equal(mine.rarity.weights, theirs.rarity.weights)
-    assert task.material.encoding.seen == local.encoding_.seen
+    assert read.encoding.seen == local.encoding_.seen
     rows = local._learner.scaled(source(path, like=local.encoding_).joined()[0], local.encoding_)
     mine, theirs = (learner.predict(learner.decide(rows)) for learner in (task.learner, local._learner))
     assert np.mean(mine == theirs) > 0.9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -71,6 +71,13 @@ class Confusion:
         for pair, count in zip(both.tolist(), counts.tolist(), strict=True):
             self.pairs[divmod(pair, self.known)] += count
         self.n_rows += len(codes)
+
+    def add(self, pairs: Mapping[tuple[int, int], int]) -> None:
+        """Add counts of pairs of class numbers with the predicted ones."""
+        if not self.strangers and any(truth >= self.known for truth, _ in pairs):
+            self.strangers.append(OTHERS)
+        self.pairs.update(pairs)
+        self.n_rows += sum(pairs.values())
 
     @property
     def labels(self) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from perceptrons.learn.fit import Passes
@@ -14,11 +15,10 @@ class Shards:
     """The examples of all shards.
 
     plan: what the crew keeps. n_rows: number of examples that are learned in an epoch. mixing: how much shards count.
-    encoding: of the columns of all shards of a table.
     """
 
-    def __init__(self, crew: Crew, plan: Any, n_rows: int, mixing: str, encoding: Any = None) -> None:
-        self.crew, self.plan, self.n_rows, self.mixing, self.encoding = crew, plan, n_rows, mixing, encoding
+    def __init__(self, crew: Crew, plan: Any, n_rows: int, mixing: str) -> None:
+        self.crew, self.plan, self.n_rows, self.mixing = crew, plan, n_rows, mixing
         self.mistakes: list[list[int]] = []  # of each epoch, by shard
 
     def begin(self, learner: Any) -> None:
@@ -49,6 +49,19 @@ class Shards:
         found = self.crew.each(rows.wrong, self.plan, sent=learner.send_weights())
         return float(sum(count for count, _ in found) / sum(n for _, n in found))
 
+    def compared(self, learner: Any) -> tuple[rows.Pairs, rows.Pairs]:
+        """Labels with predictions: of the rows that are learned, and of those held out."""
+        found = self.crew.each(rows.compared, self.plan, sent=learner.send_weights())
+        return _joined(learned for learned, _ in found), _joined(held_out for _, held_out in found)
+
+
+def _joined(parts: Iterable[rows.Pairs]) -> rows.Pairs:
+    total = rows.Pairs()
+    for part in parts:
+        for pair, count in part.items():
+            total[pair] = total.get(pair, 0) + count
+    return total
+
 
 class Watched:
     """The error of the readout on shards of separate held-out rows, called `name`."""
@@ -66,3 +79,7 @@ class Watched:
             self._told = True
             say_unknown(list(dict.fromkeys(strange)), len(strange), self.name)
         return float(sum(count for count, _, _ in found) / total)
+
+    def compared(self) -> rows.Pairs:
+        """Labels with predictions."""
+        return _joined(self.crew.each(rows.compared_in_all, self.plan, sent=self.learner.send_weights()))

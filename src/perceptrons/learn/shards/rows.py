@@ -25,7 +25,7 @@ from perceptrons.learn.scale.scaling import Scaling, fill_with_means
 from perceptrons.learn.scale.statistics import Statistics, statistics_of
 from perceptrons.learn.shards.locked import Locked
 from perceptrons.learn.shards.part import Part, Sent
-from perceptrons.learn.stream import Stream, fitting, labelled, summary
+from perceptrons.learn.stream import Stream, check_features, fitting, labelled, summary
 from perceptrons.learn.targets import Targets
 
 STRIDE = 0xD1B54A32D192ED03  # between the seeds of shards; shard 0 has that of the run
@@ -244,6 +244,7 @@ class SourceShard(Shard):
         source = self.source
         fill_with_means(source.encoding, plan.scaling)
         for rows, y in self.read().batches():
+            check_features(source, plan.encoding is None or plan.encoding.agrees(self.read().encoding))
             codes, unknown = plan.targets.encode_held_out(labelled(source, y), source.name)
             fitted = fitting(rows, plan.n_features)
             scaled = fitted if plan.scaling is None else plan.scaling.apply(fitted, zeros=source.encoding is None)
@@ -325,3 +326,34 @@ def wrong_in_all(shard: Shard, number: int, sent: Sent, plan: Plan) -> tuple[flo
             count, total = count + learner.wrong(examples), total + len(examples)
             unknown += strange.tolist()
     return count, total, unknown
+
+
+Pairs = dict[tuple[int, int], int]  # number of rows by the codes of their label and of the prediction
+
+
+def compared(shard: SourceShard, number: int, sent: Sent, plan: Plan) -> tuple[Pairs, Pairs]:
+    """Count labels with predictions: of the rows that are learned, and of those held out."""
+    learned, held_out = Pairs(), Pairs()
+    with shard.lock:
+        stream: Stream = shard.prepared(plan, number)
+        for codes, guesses, held in stream.predictions(plan.reader.received(sent)):
+            _count(learned, codes if held is None else codes[~held], guesses if held is None else guesses[~held])
+            if held is not None:
+                _count(held_out, codes[held], guesses[held])
+    return learned, held_out
+
+
+def compared_in_all(shard: Shard, number: int, sent: Sent, plan: Plan) -> Pairs:
+    """Count labels with predictions, of a shard of separate held-out rows."""
+    found = Pairs()
+    with shard.lock:
+        learner = plan.reader.received(sent)
+        for examples, _ in shard.everything(plan):
+            _count(found, examples.codes, learner.predict(learner.decide(examples.rows)))
+    return found
+
+
+def _count(pairs: Pairs, codes: Array, guesses: Array) -> None:
+    both, counts = np.unique(np.stack([codes.astype(np.int64), guesses]), axis=1, return_counts=True)
+    for (code, guess), count in zip(both.T.tolist(), counts.tolist(), strict=True):
+        pairs[code, guess] = pairs.get((code, guess), 0) + count

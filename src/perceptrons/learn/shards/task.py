@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import accumulate
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from perceptrons.data.arrays import Rows
+from perceptrons.data.batches import Source
 from perceptrons.data.shards.joining import joined_encoding
 from perceptrons.learn.fit import Passes
 from perceptrons.learn.labels import union, weights_of_classes
@@ -37,12 +38,19 @@ class Beside:
 
 
 def from_shards(
-    request: Request, crew: Crew, name: str, mixing: str, *, scales: bool = False, beside: Beside | None = None
+    request: Request,
+    crew: Crew,
+    mixing: str,
+    *,
+    source: Source | None = None,
+    beside: Callable[[Any], Beside] | None = None,
 ) -> Task:
     """Set up training of a linear model on shards.
 
-    name: of the data, in messages. scales: whether features may be brought to one scale.
+    source: what the shards are parts of, if they are files; it gets the encoding of all of them. beside: from this
+    encoding to separate held-out rows.
     """
+    name = "X" if source is None else source.name
     refuse(request)
     found = crew.each(rows.facts, request.targets)
     total = sum(each.n_rows for each in found)
@@ -73,17 +81,20 @@ def from_shards(
     if share is not None and sum(n_learned) in (0, total):
         what = "all" if sum(n_learned) == 0 else "no"
         raise ValueError(f"a share of {share:g} of {name} holds out {what} rows: choose another one")
-    if scales and request.learned is None:
+    if source is not None:
+        source.encoding = encoding
+    if source is not None and request.learned is None:
         plan, learner.scaling = _scaled(request, crew, plan, targets)
     passes: Passes = seeded(request, learner)
     kept = crew.keep(plan)
-    material = Shards(crew, kept, sum(n_learned), mixing, plan.encoding)
+    material = Shards(crew, kept, sum(n_learned), mixing)
     watched: Any = None
     if beside is not None:
-        watched = Watched(learner, beside.crew, beside.crew.keep(plan), beside.name)
+        others = beside(encoding)
+        watched = Watched(learner, others.crew, others.crew.keep(plan), others.name)
     elif share is not None:
         watched = partial(material.error, learner)
-    return Task(learner, material, targets, passes, watched)
+    return Task(learner, material, targets, passes, watched, source)
 
 
 def refuse(request: Request) -> None:
