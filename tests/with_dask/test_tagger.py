@@ -1,6 +1,9 @@
 """DaskSequenceTagger on a cluster: the same as on one machine, or as mixing without a cluster."""
 
+import os
 import pickle
+import signal
+import threading
 
 import dask.bag as db
 import numpy as np
@@ -122,6 +125,21 @@ def test_processes_give_the_same_bits(processes, threads, train):
         DaskSequenceTagger(**SETTINGS, n_shards=3, client=each).fit(train, "chunk") for each in (processes, threads)
     ]
     assert state(found[0]) == state(found[1])
+
+
+def test_a_worker_that_dies_changes_nothing(processes, train):
+    """Its shards are read again elsewhere, with the same numbers of features."""
+    settings = {**SETTINGS, "max_iter": 40, "n_shards": 3, "client": processes}
+    expected = DaskSequenceTagger(**settings).fit(train, "chunk")
+
+    def kill():
+        os.kill(next(iter(processes.cluster.workers.values())).process.pid, signal.SIGKILL)
+
+    killer = threading.Timer(0.3, kill)
+    killer.start()
+    found = DaskSequenceTagger(**settings).fit(train, "chunk")
+    killer.join()
+    assert state(found) == state(expected)
 
 
 # -- predictions and other methods ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from perceptrons import __version__
-from perceptrons.cli.streams import NamedStream, abandon, guard
+from perceptrons.cli.telling.streams import NamedStream, abandon, guard
 from perceptrons.shown import WITHIN_LINE, shown
 
 # Verbs and their one-line help, which `perceptrons --help` prints without importing them.

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import click
 import numpy as np
 
-from perceptrons.cli.streams import ForTerminal
+from perceptrons.cli.telling.streams import ForTerminal
 from perceptrons.data.atomic import check_target, replaced
 from perceptrons.shown import shown
 
