@@ -12,9 +12,9 @@ from mixing_cases import crew_of, cut, lines, noisy, task_of, trained
 from perceptrons import PassiveAggressiveClassifier, Perceptron, load, save
 from perceptrons.data import source
 from perceptrons.data.arrays import as_rows
+from perceptrons.learn.shards import rows as rows_of_shards
 from perceptrons.learn.shards.crew import FAN_IN, Here, tree
 from perceptrons.learn.shards.part import added, part_of, sent_of
-from perceptrons.learn.shards import rows as rows_of_shards
 from perceptrons.learn.shards.rows import ArrayShard, SourceShard
 from perceptrons.learn.shards.task import Beside, from_shards
 
