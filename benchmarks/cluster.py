@@ -201,6 +201,7 @@ def kills(client: Client) -> None:
     usual, random, same = time.perf_counter() - begun, np.random.default_rng(), 0
     longest = 0.0
     for _ in range(KILLS):
+        client.wait_for_workers(2)  # a nanny does not replace a worker that dies while it starts
         killer = threading.Timer(random.uniform(0.0, usual), _kill_one, [client, random])
         killer.start()
         begun = time.perf_counter()

@@ -8,12 +8,13 @@ scattered, because they are large. Should all workers that have them be lost, th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
+from contextlib import nullcontext
 from typing import Any
 from uuid import uuid4
 
-from dask import delayed
+from dask import annotate, delayed
 from distributed import Client, Future, wait
 from distributed.scheduler import KilledWorker
 
@@ -76,10 +77,16 @@ class DaskCrew:
     def _tasks(self, function: Callable[..., Any], *given: Any) -> list[Any]:
         """The function with each shard."""
         task, name = delayed(_worked, pure=False, traverse=False), f"{function.__name__}-{uuid4().hex}"
-        return [
-            task(function, shard, number, *given, dask_key_name=f"{name}-{number}")  # as the dashboard shows it
-            for number, shard in enumerate(self.shards)
-        ]
+        made = []
+        for number, (shard, home) in enumerate(zip(self.shards, self._homes(), strict=True)):
+            with at(home):
+                made.append(task(function, shard, number, *given, dask_key_name=f"{name}-{number}"))
+        return made
+
+    def _homes(self) -> list[str | None]:
+        """The worker that should work on each shard: one that has it, unless others have much less to do."""
+        held = self.client.who_has(self.shards)
+        return homes([list(held[shard.key]) for shard in self.shards], self.client.nthreads())
 
     def _computed(self, graph: Callable[..., list[Any]], sent: Any) -> list[Any]:
         """The results of a graph that is made for what was sent."""
@@ -154,6 +161,40 @@ class DaskCrew:
                 f"a task on one shard was running on {error.allowed_failures + 1} workers when they died: perhaps it "
                 "needs more memory than they have. Use more shards, or workers with more memory"
             ) from error
+
+
+def at(worker: str | None) -> Any:
+    """Let tasks that are made in this context run on a worker, unless it is lost."""
+    return nullcontext() if worker is None else annotate(workers=[worker], allow_other_workers=True)
+
+
+def homes(holders: Sequence[Sequence[str]], threads: Mapping[str, int]) -> list[str | None]:
+    """The worker for each shard, so that all threads have about the same number of shards; None without workers.
+
+    holders: the workers that have each shard. A shard is moved only if that makes the longest queue shorter.
+
+    >>> homes([["a"], ["a"], ["a", "b"], ["a"]], {"a": 1, "b": 1})
+    ['a', 'a', 'b', 'b']
+    """
+    if not threads:
+        return [None] * len(holders)
+    workers, load = sorted(threads), dict.fromkeys(threads, 0)
+
+    def fullness(worker: str) -> float:
+        return (load[worker] + 1) / threads[worker]
+
+    found: list[str | None] = []
+    for number, each in enumerate(holders):
+        known = [worker for worker in each if worker in load]
+        # A shard that nobody has goes with its neighbours, so that their sums need not travel.
+        home = min(known, key=fullness) if known else workers[number * len(workers) // len(holders)]
+        load[home] += 1
+        found.append(home)
+    for number in reversed(range(len(found))):
+        home, least = str(found[number]), min(workers, key=fullness)
+        if load[home] / threads[home] > fullness(least):
+            load[home], load[least], found[number] = load[home] - 1, load[least] + 1, least
+    return found
 
 
 def _worked(function: Callable[..., Any], *given: Any) -> Any:

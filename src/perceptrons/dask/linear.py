@@ -14,7 +14,7 @@ from distributed import Client
 from perceptrons.dask import lazy
 from perceptrons.dask.cluster import client_of
 from perceptrons.dask.collections import shards_of
-from perceptrons.dask.crew import DaskCrew, Done
+from perceptrons.dask.crew import DaskCrew, Done, at, homes
 from perceptrons.dask.estimator import CONSTRAINTS, OnCluster
 from perceptrons.data.batches import Source
 from perceptrons.learn.shards.counts import BY_MISTAKES
@@ -37,7 +37,10 @@ def crew_of_files(client: Client, source: Source, n_shards: int | None, done: Do
     parts = source.shards(n_shards)
     for part in parts:
         part.paths = [os.path.abspath(path) for path in part.paths]  # workers may be in other folders
-    made = [delayed(SourceShard, pure=False, traverse=False)(part) for part in parts]
+    made = []
+    for part, home in zip(parts, homes([[] for _ in parts], client.nthreads()), strict=True):
+        with at(home):
+            made.append(delayed(SourceShard, pure=False, traverse=False)(part))
     return DaskCrew(client, client.compute(made), done)
 
 
