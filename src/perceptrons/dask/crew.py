@@ -32,8 +32,11 @@ Done = Callable[[int, int], None]  # called with the number of shards done, and 
 class DaskCrew:
     """Workers that hold shards, which are futures. done: told about the progress of sums."""
 
-    def __init__(self, client: Client, shards: Sequence[Future], done: Done | None = None) -> None:
+    def __init__(
+        self, client: Client, shards: Sequence[Future], done: Done | None = None, planned: Sequence[str | None] = ()
+    ) -> None:
         self.client, self.shards, self.n_shards, self.done = client, list(shards), len(shards), done
+        self.planned = list(planned) or [None] * len(shards)  # workers for shards that nobody has yet
         self.held: list[Future] = []  # what shards are made of, in case that one is lost
 
     def keep(self, plan: Any) -> Any:
@@ -86,7 +89,7 @@ class DaskCrew:
     def _homes(self) -> list[str | None]:
         """The worker that should work on each shard: one that has it, unless others have much less to do."""
         held = self.client.who_has(self.shards)
-        return homes([list(held[shard.key]) for shard in self.shards], self.client.nthreads())
+        return homes([list(held[shard.key]) for shard in self.shards], self.client.nthreads(), self.planned)
 
     def _computed(self, graph: Callable[..., list[Any]], sent: Any) -> list[Any]:
         """The results of a graph that is made for what was sent."""
@@ -168,30 +171,39 @@ def at(worker: str | None) -> Any:
     return nullcontext() if worker is None else annotate(workers=[worker], allow_other_workers=True)
 
 
-def homes(holders: Sequence[Sequence[str]], threads: Mapping[str, int]) -> list[str | None]:
-    """The worker for each shard, so that all threads have about the same number of shards; None without workers.
+def spread(n: int, workers: Sequence[str]) -> list[str | None]:
+    """Workers for n new shards. Neighbours go to the same worker, so that their sums need not travel."""
+    ordered = sorted(workers)
+    return [ordered[number * len(ordered) // n] if ordered else None for number in range(n)]
 
-    holders: the workers that have each shard. A shard is moved only if that makes the longest queue shorter.
 
-    >>> homes([["a"], ["a"], ["a", "b"], ["a"]], {"a": 1, "b": 1})
+def homes(
+    holders: Sequence[Sequence[str]], threads: Mapping[str, int], planned: Sequence[str | None]
+) -> list[str | None]:
+    """The worker for each shard, so that all threads have about the same number of shards; None: any worker.
+
+    holders: the workers that have each shard; if there are none, it is to be made by the worker that is `planned`. A
+    shard is moved only if that makes the longest queue shorter.
+
+    >>> homes([["a"], ["a"], ["a", "b"], ["a"]], {"a": 1, "b": 1}, [None] * 4)
     ['a', 'a', 'b', 'b']
     """
-    if not threads:
-        return [None] * len(holders)
-    workers, load = sorted(threads), dict.fromkeys(threads, 0)
+    load = dict.fromkeys(threads, 0)
 
     def fullness(worker: str) -> float:
         return (load[worker] + 1) / threads[worker]
 
     found: list[str | None] = []
-    for number, each in enumerate(holders):
+    for each, plan in zip(holders, planned, strict=True):
         known = [worker for worker in each if worker in load]
-        # A shard that nobody has goes with its neighbours, so that their sums need not travel.
-        home = min(known, key=fullness) if known else workers[number * len(workers) // len(holders)]
-        load[home] += 1
+        home = min(known, key=fullness) if known else plan if plan in load else None
+        if home is not None:
+            load[home] += 1
         found.append(home)
+    if None in found:  # not all shards are made
+        return found
     for number in reversed(range(len(found))):
-        home, least = str(found[number]), min(workers, key=fullness)
+        home, least = str(found[number]), min(sorted(load), key=fullness)
         if load[home] / threads[home] > fullness(least):
             load[home], load[least], found[number] = load[home] - 1, load[least] + 1, least
     return found

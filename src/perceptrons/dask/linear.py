@@ -14,7 +14,7 @@ from distributed import Client
 from perceptrons.dask import lazy
 from perceptrons.dask.cluster import client_of
 from perceptrons.dask.collections import shards_of
-from perceptrons.dask.crew import DaskCrew, Done, at, homes
+from perceptrons.dask.crew import DaskCrew, Done, at, spread
 from perceptrons.dask.estimator import CONSTRAINTS, OnCluster
 from perceptrons.data.batches import Source
 from perceptrons.learn.shards.counts import BY_MISTAKES
@@ -37,11 +37,11 @@ def crew_of_files(client: Client, source: Source, n_shards: int | None, done: Do
     parts = source.shards(n_shards)
     for part in parts:
         part.paths = [os.path.abspath(path) for path in part.paths]  # workers may be in other folders
-    made = []
-    for part, home in zip(parts, homes([[] for _ in parts], client.nthreads()), strict=True):
+    made, planned = [], spread(len(parts), list(client.nthreads()))
+    for part, home in zip(parts, planned, strict=True):
         with at(home):
             made.append(delayed(SourceShard, pure=False, traverse=False)(part))
-    return DaskCrew(client, client.compute(made), done)
+    return DaskCrew(client, client.compute(made), done, planned)
 
 
 def crew_of(client: Client, model: Any, X: Any, y: Any, weight: Any, name: str = "X") -> DaskCrew:

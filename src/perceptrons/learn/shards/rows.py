@@ -7,15 +7,18 @@ shard that is lost can be made anew anywhere, and the same call gives the same r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from socket import gethostname
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from perceptrons.core.random import GOLDEN, shuffle
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Source
 from perceptrons.data.files import DataError
+from perceptrons.data.mixing import is_spread
 from perceptrons.learn.examples import Examples
 from perceptrons.learn.fit import InMemory, Material, Passes
 from perceptrons.learn.holdout import chosen
@@ -29,6 +32,7 @@ from perceptrons.learn.state import Ints
 from perceptrons.learn.stream import Stream, check_features, fitting, labelled, summary
 from perceptrons.learn.targets import Targets
 
+PIECE = 1 << 22  # bytes of rows that are shuffled together
 MANY = 1 << 18  # features, from which on those that occur in a shard are noted
 STRIDE = 0xD1B54A32D192ED03  # between the seeds of shards; shard 0 has that of the run
 
@@ -72,6 +76,33 @@ class Plan:
     def errors(self, learner: LinearLearner, examples: Examples) -> tuple[float, int]:
         """Number of rows that a learner decides wrong, and of all."""
         return learner.wrong(examples), len(examples)
+
+
+class InPieces(InMemory[Examples]):
+    """Rows in memory, shuffled in pieces that fit into the cache of a core, if classes are spread evenly over them.
+
+    Pieces come in random order. A pass takes about two thirds of the time that it takes in an order without pieces.
+    """
+
+    def __init__(self, examples: Examples) -> None:
+        super().__init__(examples)
+        rows, n = examples.rows, max(1, len(examples))
+        size = sum(array.nbytes for array in rows.arrays if array is not None)
+        self.edges = np.linspace(0, self.n_rows, 1 + min(n, -(-size // PIECE))).astype(int)
+        counts = [np.bincount(examples.codes[self.order[a:b]]) for a, b in pairwise(self.edges)]
+        width = max(map(len, counts), default=0)
+        self.pieces = is_spread(np.array([np.pad(each, (0, width - len(each))) for each in counts]))
+
+    def learn(self, learner: Any, number: int, lines: int, passes: Passes) -> list[int]:
+        if not self.pieces or passes.seed is None:
+            return super().learn(learner, number, lines, passes)
+        whole, order = self.order.copy(), np.arange(len(self.edges) - 1, dtype=np.uint32)
+        shuffle(order[np.newaxis], np.uint64(passes.seed), np.uint64(number))
+        parts = [whole[self.edges[k] : self.edges[k + 1]] for k in order.tolist()]
+        for k, part in zip(order.tolist(), parts, strict=True):
+            own = (passes.seed + int(GOLDEN) * (k + 1)) % 2**64
+            shuffle(part[np.newaxis], np.uint64(own), np.uint64(number))
+        return [learner.once(self.examples, np.concatenate(parts))]
 
 
 class Touched:
@@ -173,7 +204,8 @@ class ArrayShard(Shard):
         if held is not None:
             kept = Examples(rows.take(np.flatnonzero(held)), codes[held])
             weight = np.where(held, 0.0, 1.0 if weight is None else weight)
-        return InMemory(Examples(rows, codes, weight, plan.starts[number])), kept
+        examples = Examples(rows, codes, weight, plan.starts[number])
+        return InPieces(examples) if len(plan.starts) > 2 else InMemory(examples), kept
 
     def material(self, plan: Plan, number: int) -> Material[Any]:
         material: Material[Any] = self.prepared(plan, number)[0]
