@@ -50,6 +50,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/tagging.py $(DATA)
 	$(BIN)/python benchmarks/tagger_defaults.py $(DATA)
 	$(BIN)/python benchmarks/parsing.py $(DATA)
+	$(BIN)/python benchmarks/cluster.py $(DATA)
+	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*

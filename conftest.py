@@ -4,8 +4,9 @@ import importlib.util
 
 import pytest
 
-# River is optional. Without it, `perceptrons.river` cannot be imported, so its examples do not run.
-collect_ignore = [] if importlib.util.find_spec("river") else ["src/perceptrons/river"]
+# River and Dask are optional. Without them, their parts of the package cannot be imported, so examples there do not run.
+OPTIONAL = {"river": "src/perceptrons/river", "distributed": "src/perceptrons/dask"}
+collect_ignore = [folder for package, folder in OPTIONAL.items() if not importlib.util.find_spec(package)]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -31,8 +31,10 @@ def threads():
 @pytest.fixture(scope="session")
 def processes():
     """A client of two workers that are processes of one thread each."""
+    import dask
     from distributed import Client, LocalCluster
 
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})  # a worker may die again before it is back
     quiet = logging.CRITICAL  # tests kill workers, and make tasks fail
     logging.getLogger("distributed").setLevel(quiet)
     with (

@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 import warnings
+from contextlib import suppress
 
 import dask
 import dask.array as da
@@ -59,10 +60,15 @@ def lazy_rows(n_blocks=8, n=2000, d=400):
 SETTINGS = {"max_iter": 12, "tol": None, "readout": "averaged"}
 
 
-def kill_one(cluster, random):
-    """Kill a worker with SIGKILL; its nanny starts another."""
-    pids = [nanny.process.pid for nanny in cluster.workers.values() if nanny.process is not None]
-    os.kill(random.choice(pids), signal.SIGKILL)
+def pids_of(client):
+    """The processes of both workers, once they answer: Dask does not replace a worker that dies while it starts."""
+    while True:
+        client.wait_for_workers(2)
+        with suppress(OSError):
+            found = client.run(os.getpid)
+            if len(found) == 2:
+                return list(found.values())
+        time.sleep(0.1)
 
 
 def test_killed_workers_change_nothing(processes):
@@ -74,7 +80,7 @@ def test_killed_workers_change_nothing(processes):
     expected = model.fit(X, y).coef_
     usual, random = time.perf_counter() - begun, np.random.default_rng(0)
     for share in (0.05, 0.3, 0.6, 0.95):
-        killer = threading.Timer(share * usual, kill_one, [processes.cluster, random])
+        killer = threading.Timer(share * usual, os.kill, [random.choice(pids_of(processes)), signal.SIGKILL])
         killer.start()
         found = DaskPerceptron(**SETTINGS, client=processes).fit(X, y)
         killer.join()
@@ -87,10 +93,11 @@ def test_weights_that_are_lost_with_all_workers(processes):
     X, y = lazy_rows()
     expected = DaskPerceptron(**SETTINGS, client=processes).fit(X, y).coef_
 
+    pids = pids_of(processes)
+
     def kill_all():
-        for nanny in list(processes.cluster.workers.values()):
-            if nanny.process is not None:
-                os.kill(nanny.process.pid, signal.SIGKILL)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
 
     killer = threading.Timer(0.5, kill_all)
     killer.start()
