@@ -51,7 +51,8 @@ class Timed(DaskCrew):
             now = time.perf_counter()
             took[phase], at = now - at, now
 
-        [first] = self._scattered(sent)
+        first = self.keep(sent)
+        wait([self.client.submit(_seen, first, workers=[worker], pure=False) for worker in self.client.nthreads()])
         note("broadcast")
         futures = self.client.compute(self._tasks(function, first, *given))
         wait(futures)
@@ -67,6 +68,10 @@ class Timed(DaskCrew):
         note("fetch")
         self.phases.append(took)
         return found
+
+
+def _seen(sent: Sent) -> None:
+    """Make a worker fetch the weights."""
 
 
 def shard(seed: int, n: int, d: int) -> ArrayShard:
