@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-# River and Dask are optional. Without them, their parts of the package cannot be imported, so examples there do not run.
+# River and Dask are optional. Without them, parts of the package cannot be imported, so examples there do not run.
 OPTIONAL = {"river": "src/perceptrons/river", "distributed": "src/perceptrons/dask"}
 collect_ignore = [folder for package, folder in OPTIONAL.items() if not importlib.util.find_spec(package)]
 
