@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from perceptrons import PassiveAggressiveRegressor, Perceptron
-from perceptrons.learn.linear import shapes
+from perceptrons.learn.linear import covariances
 from perceptrons.learn.tuning import variants
 from perceptrons.rules import AROW, NHERD, ROMMA, RULES, SCW1, SCW2, Shifting, resolve
 
@@ -93,7 +93,7 @@ def test_scw2_is_its_formula():
 
 def test_a_covariance_that_does_not_fit_is_refused_before_it_grows(monkeypatch):
     model = Perceptron(rule=AROW(covariance="full")).partial_fit(X, y)
-    monkeypatch.setattr(shapes, "memory", lambda: 500.0)
+    monkeypatch.setattr(covariances, "memory", lambda: 500.0)
     with pytest.raises(ValueError, match=r"covariance='full' needs .* use covariance='diagonal'"):
         model.partial_fit(X, np.arange(40) % 3)
     assert model.classes_.tolist() == [0, 1]

@@ -9,11 +9,9 @@ import numpy as np
 from dask import delayed, is_dask_collection
 
 from perceptrons.data.arrays import Rows, as_rows
+from perceptrons.data.shards.cutting import LARGEST, USUAL
 from perceptrons.learn.shards.rows import ArrayShard
 from perceptrons.models import validation
-
-FEWEST = 8  # shards, if there are as many blocks
-LARGEST = 1 << 28  # bytes of rows in a shard, if there are more shards than that
 
 
 class Blocks(NamedTuple):
@@ -70,7 +68,7 @@ def groups(blocks: Blocks, n_shards: int | None, row_bytes: float) -> list[range
     sizes = np.nan_to_num(np.array(blocks.sizes), nan=1.0)
     if n_shards is None:
         total = row_bytes * sizes.sum() if not np.isnan(blocks.sizes).any() else 0.0
-        n_shards = max(FEWEST, int(np.ceil(total / LARGEST)))
+        n_shards = max(USUAL, int(np.ceil(total / LARGEST)))
     n_shards = min(n, n_shards)
     share = np.cumsum(sizes) - sizes / 2  # the middle of each block
     number = np.minimum((share / max(1.0, sizes.sum()) * n_shards).astype(int), n_shards - 1)

@@ -11,13 +11,11 @@ from typing import NamedTuple
 
 from perceptrons.data import files
 from perceptrons.data.files import Data, DataError
+from perceptrons.data.shards.cutting import usual_number
 from perceptrons.data.token.conll import BOM, Layout, checked, layout_of, parsed, text_of
 from perceptrons.data.token.tokens import Tokens
 from perceptrons.data.whole import Span
 
-SMALLEST = 1 << 20  # bytes of a shard, unless there is only one
-LARGEST = 1 << 28
-USUAL = 8  # the number of shards, if they are neither too small nor too large
 BLANK = re.compile(rb"[ \t]*\r?\n")
 
 
@@ -87,17 +85,8 @@ def conll_shards(
         raise DataError(f"n must be >= 1, got {n}")
     layout = layout_of(_lines(found), columns, only, separator, is_conllu, more)
     sizes = list(map(files.size, found))
-    edges = _edges(found, sizes, n or usual_count(sum(sizes)))
+    edges = _edges(found, sizes, n or usual_number(sum(sizes)))
     return [ConllShard(tuple(_spans(found, sizes, *two)), layout) for two in pairwise(edges)]
-
-
-def usual_count(n_bytes: int) -> int:
-    """The default number of shards.
-
-    >>> [usual_count(megabytes << 20) for megabytes in (0, 3, 100, 5000)]
-    [1, 3, 8, 20]
-    """
-    return max(1, min(USUAL, n_bytes // SMALLEST), -(-n_bytes // LARGEST))
 
 
 Edge = tuple[int, int]  # the number of a file, and a position in it

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perceptrons.learn.linear.shapes import Along
+from perceptrons.learn.linear.along import Along, Change
 from perceptrons.learn.readouts import Last
 from perceptrons.learn.shards.counts import added_to, counts_of
 from perceptrons.learn.shards.part import Part, Sent, part_of, sent_of
@@ -101,7 +101,8 @@ def part(learner: LinearLearner, sent: Sent, mixing: str, shard: int, touched: I
     numbers |= shape.numbers(state, weight)
     arrays = {name: sent.whole(name, state.layout if state.kinds[name].by_row else "C") for name in sent.arrays}
     among = None if touched is None else _entries(touched, learner)
-    keys, moved = shape.moved(state, arrays, weight, totals.averaged if sent.averages else None, among)
+    change = Change(state, arrays, weight, totals.averaged if sent.averages else None, among)
+    keys, moved = shape.moved(change)
     rest: dict[str, Any] = {"sq_radius": totals.sq_radius, "mistakes": {shard: int(totals.mistakes)}}
     if keys is None:
         return Part(state["w"].size, None, moved, numbers, **rest)
