@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perceptrons.data import DataError, files, read_conll, whole
-from perceptrons.data.token.conll_shards import LARGEST, SMALLEST, conll_shards, usual_count
+from perceptrons.data.shards.cutting import LARGEST, SMALLEST, usual_number
+from perceptrons.data.token.conll_shards import conll_shards
 
 LINES = [b"a b\n", b"b2 c\n", b"\xc3\xa4\tb\r\n", b"\n", b"\n", b" \t\n", b"\r\n", b"\t\r\n", b"-DOCSTART- x\n"]
 ODD = [b"a b c\n", b"a\n", b"\r\r\n", b" -DOCSTART-\tx\n", b"a b", b"-DOCSTART-", b"\r", b" ", b"\xef\xbb\xbf"]
@@ -137,8 +138,8 @@ def test_paths_are_found_from_another_folder(folder, monkeypatch):
 
 
 def test_the_number_of_shards_depends_on_the_size():
-    assert [usual_count(n) for n in (0, SMALLEST - 1, 2 * SMALLEST, 8 * SMALLEST, 8 * LARGEST)] == [1, 1, 2, 8, 8]
-    assert usual_count(8 * LARGEST + 1) == 9
+    assert [usual_number(n) for n in (0, SMALLEST - 1, 2 * SMALLEST, 8 * SMALLEST, 8 * LARGEST)] == [1, 1, 2, 8, 8]
+    assert usual_number(8 * LARGEST + 1) == 9
 
 
 def test_what_cannot_be_cut_says_why(folder):
