@@ -108,9 +108,9 @@ def measured(client: Client, d: int, n_shards: int) -> Epoch:
         begun = time.perf_counter()
         sent = task.learner.send()
         prepared.append(time.perf_counter() - begun)
-        from perceptrons.learn.shards import rows
+        from perceptrons.learn.shards import work
 
-        part = crew.summed(rows.learned, task.material.plan, epoch, task.passes, "mistakes", sent=sent)  # type: ignore[attr-defined]
+        part = crew.summed(work.learned, task.material.plan, epoch, task.passes, "mistakes", sent=sent)  # type: ignore[attr-defined]
         begun = time.perf_counter()
         task.learner.mix(part)  # type: ignore[attr-defined]
         mixed.append(time.perf_counter() - begun)

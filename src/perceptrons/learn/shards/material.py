@@ -7,7 +7,7 @@ from typing import Any
 
 from perceptrons.learn.fit import Passes
 from perceptrons.learn.labels import say_unknown
-from perceptrons.learn.shards import rows
+from perceptrons.learn.shards import work
 from perceptrons.learn.shards.crew import Crew
 
 
@@ -30,11 +30,11 @@ class Shards:
     def learn(self, learner: Any, number: int, lines: int, passes: Passes) -> list[int]:
         if self.crew.n_shards == 1:
             before = learner.totals.mistakes
-            [whole] = self.crew.each(rows.continued, self.plan, number, passes, sent=learner.whole)
+            [whole] = self.crew.each(work.continued, self.plan, number, passes, sent=learner.whole)
             learner.take_over(*whole)
             self.mistakes.append([int(learner.totals.mistakes - before)])
         else:
-            part = self.crew.summed(rows.learned, self.plan, number, passes, self.mixing, sent=learner.send())
+            part = self.crew.summed(work.learned, self.plan, number, passes, self.mixing, sent=learner.send())
             learner.mix(part)
             self.mistakes.append([part.mistakes[shard] for shard in range(self.crew.n_shards)])
         return [sum(self.mistakes[-1])]
@@ -42,21 +42,21 @@ class Shards:
     def confirms(self, learner: Any) -> bool:
         if learner.course.quiet:
             return True
-        return all(self.crew.each(rows.confirmed, self.plan, sent=learner.send_weights(learner.current)))
+        return all(self.crew.each(work.confirmed, self.plan, sent=learner.send_weights(learner.current)))
 
     def error(self, learner: Any) -> float:
         """The error of the readout on the held-out rows of all shards."""
-        found = self.crew.each(rows.wrong, self.plan, sent=learner.send_weights())
+        found = self.crew.each(work.wrong, self.plan, sent=learner.send_weights())
         return float(sum(count for count, _ in found) / sum(n for _, n in found))
 
-    def compared(self, learner: Any) -> tuple[rows.Pairs, rows.Pairs]:
+    def compared(self, learner: Any) -> tuple[work.Pairs, work.Pairs]:
         """Labels with predictions: of the rows that are learned, and of those held out."""
-        found = self.crew.each(rows.compared, self.plan, sent=learner.send_weights())
+        found = self.crew.each(work.compared, self.plan, sent=learner.send_weights())
         return _joined(learned for learned, _ in found), _joined(held_out for _, held_out in found)
 
 
-def _joined(parts: Iterable[rows.Pairs]) -> rows.Pairs:
-    total = rows.Pairs()
+def _joined(parts: Iterable[work.Pairs]) -> work.Pairs:
+    total = work.Pairs()
     for part in parts:
         for pair, count in part.items():
             total[pair] = total.get(pair, 0) + count
@@ -71,7 +71,7 @@ class Watched:
         self._told = False  # whether labels that training has not seen were mentioned
 
     def __call__(self) -> float:
-        found = self.crew.each(rows.wrong_in_all, self.plan, sent=self.learner.send_weights())
+        found = self.crew.each(work.wrong_in_all, self.plan, sent=self.learner.send_weights())
         total, strange = sum(n for _, n, _ in found), [label for *_, labels in found for label in labels]
         if total == 0:
             raise ValueError(f"{self.name} has no rows")
@@ -80,6 +80,6 @@ class Watched:
             say_unknown(list(dict.fromkeys(strange)), len(strange), self.name)
         return float(sum(count for count, _, _ in found) / total)
 
-    def compared(self) -> rows.Pairs:
+    def compared(self) -> work.Pairs:
         """Labels with predictions."""
-        return _joined(self.crew.each(rows.compared_in_all, self.plan, sent=self.learner.send_weights()))
+        return _joined(self.crew.each(work.compared_in_all, self.plan, sent=self.learner.send_weights()))

@@ -130,7 +130,7 @@ def _n_bytes(sequences: Any, *arrays: Any) -> int:
 
 @dataclass(frozen=True)
 class SentencePlan:
-    """What every worker needs to know about all shards together; `learn.shards.rows` has what they do."""
+    """What every worker needs to know about all shards together; `learn.shards.work` has what they do."""
 
     template: SequenceLearner  # makes passes
     reader: SequenceLearner  # decides

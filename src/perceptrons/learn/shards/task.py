@@ -19,10 +19,11 @@ from perceptrons.learn.labels import union, weights_of_classes
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.scale.scaling import Scaling, fill_with_means
 from perceptrons.learn.scale.statistics import joined
-from perceptrons.learn.shards import rows
+from perceptrons.learn.shards import work
 from perceptrons.learn.shards.crew import Crew
 from perceptrons.learn.shards.material import Shards, Watched
 from perceptrons.learn.shards.rows import Facts, Plan
+from perceptrons.learn.stream import check_features
 from perceptrons.learn.targets import Targets
 from perceptrons.learn.task import Request, Task, learner_for, seed_of_held_out, seeded
 
@@ -52,7 +53,7 @@ def from_shards(
     """
     name = "X" if source is None else source.name
     refuse(request)
-    found = crew.each(rows.facts, request.targets)
+    found = crew.each(work.facts, request.targets)
     total = sum(each.n_rows for each in found)
     if total == 0:
         raise ValueError(f"{name} has no rows")
@@ -62,7 +63,10 @@ def from_shards(
     share = request.share if beside is None else None
     seed = seed_of_held_out(request)
     encoding = joined_encoding([each.encoding for each in found]) if found[0].encoding is not None else None
-    width = _width(request, found, name) if encoding is None else encoding.n_features
+    if source is not None and encoding is not None:
+        source.encoding = encoding
+        check_features(source, request.agrees(encoding))
+    width = _width(request, found, name, encoding)
     learner, targets = learner_for(request, _like(found, width), targets)
     assert isinstance(learner, LinearLearner)
     plan = Plan(
@@ -81,8 +85,6 @@ def from_shards(
     if share is not None and sum(n_learned) in (0, total):
         what = "all" if sum(n_learned) == 0 else "no"
         raise ValueError(f"a share of {share:g} of {name} holds out {what} rows: choose another one")
-    if source is not None:
-        source.encoding = encoding
     if source is not None and request.learned is None:
         plan, learner.scaling = _scaled(request, crew, plan, targets)
     passes: Passes = seeded(request, learner)
@@ -132,8 +134,10 @@ def _warn_of_lacking_classes(found: list[Facts], total: int, name: str) -> None:
                 return
 
 
-def _width(request: Request, found: list[Facts], name: str) -> int:
+def _width(request: Request, found: list[Facts], name: str, encoding: Any) -> int:
     """The number of features of all shards; dense ones must agree."""
+    if encoding is not None:
+        return int(encoding.n_features)
     there = [each for each in found if each.n_rows]
     widths = sorted({each.n_features for each in there if each.dense})
     if len(widths) > 1:
@@ -166,9 +170,9 @@ def _class_weight(request: Request, targets: Targets, found: list[Facts], rule: 
 
 def _scaled(request: Request, crew: Crew, plan: Plan, targets: Targets) -> tuple[Plan, Scaling | None]:
     """The plan with the scaling of features that follows from all rows that are learned, and this scaling."""
-    if not any(crew.each(rows.is_uneven, plan)):
+    if not any(crew.each(work.is_uneven, plan)):
         return plan, None
-    parts = [part for part in crew.each(rows.statistics, plan) if part is not None]
+    parts = [part for part in crew.each(work.statistics, plan) if part is not None]
     scaling = joined(parts).scaling(request.centred, targets.limit) if parts else None
     fill_with_means(plan.encoding, scaling)
     return replace(plan, scaling=scaling), scaling
