@@ -1,4 +1,4 @@
-"""`perceptrons tag train` on a cluster: what it learns, prints and saves is the same as without one."""
+"""`perceptrons tag train` and `perceptrons train` on a cluster learn, print and save the same as without one."""
 
 import json
 import os
@@ -6,11 +6,17 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from mixing_cases import noisy
 from tagger_cases import data, state
 
-from perceptrons import load
+from perceptrons import Perceptron, load
 from perceptrons.cli.main import main
+from perceptrons.data import source
+from perceptrons.learn.shards.crew import Here
+from perceptrons.learn.shards.rows import SourceShard
+from perceptrons.learn.shards.task import from_shards
 
 OPTIONS = ("--features", "pos", "--rule", "perceptron", "--seed", "3")
 
@@ -119,3 +125,61 @@ def test_dask_is_imported_only_for_a_cluster(folder):
     args = list(map(str, words(folder, "light", "--quiet", "--passes", "1")))
     done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rows")
+    X, y = noisy(0, 300, 4, 3)
+    lines = [
+        f"{label} " + " ".join(f"{j}:{x:.17g}" for j, x in enumerate(row)) for row, label in zip(X, y, strict=True)
+    ]
+    for k in range(3):
+        (folder / f"part-{k}.svm").write_text("\n".join(lines[100 * k : 100 * (k + 1)]) + "\n")
+    (folder / "held.svm").write_text("\n".join(lines[:50]) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("validation", [(), ("--validation", "0.2"), ("--validation", "held.svm")])
+def test_train_reports_and_saves_what_the_cluster_has_learned(rows, run, processes, validation):
+    validation = [rows / each if each.endswith(".svm") else each for each in validation]
+    cluster = ("--scheduler", processes.scheduler.address, "--shards", "3", "--passes", "4", "--seed", "1", "--json")
+    code, out, _ = run("train", rows / "part-*.svm", "-m", rows / "m", *cluster, *validation)
+    assert code == 0
+    summary, model = json.loads(out), load(rows / "m")
+    assert type(model) is Perceptron and model.n_iter_ == 4 and model.n_seen_ == 4 * summary["rows"]
+    assert summary["rows"] == (240 if "0.2" in validation else 300)
+    settings = {"readout": "averaged", "max_iter": 4, "tol": None, "random_state": 1}
+    if not validation:
+        parts = source(str(rows / "part-*.svm")).shards(3)
+        task = from_shards(Perceptron(**settings)._request(), Here([SourceShard(part) for part in parts]), "mistakes")
+        task.run()
+        assert np.array_equal(model.coef_, task.learner.weights[:-1].T)
+        assert summary["training_error"] == pytest.approx(1 - model.score(source(str(rows / "part-*.svm"))))
+    elif "0.2" not in validation:
+        assert summary["held_out_error"] == pytest.approx(1 - model.score(source(rows / "held.svm")))
+
+
+def test_train_in_processes_of_its_own(rows, run):
+    code, out, _ = run(
+        "train", rows / "part-*.svm", "-m", rows / "m", "--workers", "2", "--shards", "2", "--passes", "2"
+    )
+    assert code == 0 and "300 rows, 4 features, 3 classes" in out and "final model: training error" in out
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (("--workers", "2", "--tune"), "--tune needs training in this process"),
+        (("--workers", "2", "--estimator", "kernel"), "--estimator kernel needs training in this process"),
+        (("--workers", "2", "--regression"), "--regression needs training in this process"),
+        (("--workers", "2", "--scheduler", "tcp://x:1"), "choose one of them"),
+        (("--shards", "2"), "--shards needs --workers or --scheduler"),
+    ],
+)
+def test_train_refuses_what_does_not_combine(rows, run, options, words):
+    code, _, err = run("train", rows / "part-0.svm", "-m", rows / "n", *options)
+    assert code == 2 and words in err and not (rows / "n").exists()
