@@ -28,7 +28,7 @@ Done = Callable[[int, int], None]  # called with the number of shards done, and 
 
 
 class DaskCrew:
-    """Workers that hold shards, which are futures. done: told about the progress of sums."""
+    """Workers that hold shards, which are futures. done: told how many shards are done, in each call."""
 
     def __init__(
         self, client: Client, shards: Sequence[Future], done: Done | None = None, planned: Sequence[str | None] = ()
@@ -96,7 +96,7 @@ class DaskCrew:
         first = [] if sent is None else [self.keep(sent)]
         futures = self.client.compute(graph(*first))
         try:
-            self._wait(futures, self.done if len(futures) > self.n_shards else None)
+            self._wait(futures, self.done)
             results: list[Any] = self.client.gather(futures)
             return results
         except BaseException:
