@@ -91,6 +91,18 @@ def test_blocks_of_any_kind(threads, rows):
         np.testing.assert_allclose(DaskPerceptron(**SETTINGS).fit(other, labels).coef_, expected, rtol=1e-12)
 
 
+def test_blocks_of_unknown_sizes(threads, rows):
+    """Rows that are chosen by a mask: their number is known only to the workers."""
+    X, y = rows
+    dX, dy = on_dask(X, y)
+    some = X[:, 0] > 0
+    model = DaskPerceptron(**SETTINGS).fit(dX[dX[:, 0] > 0], dy[dX[:, 0] > 0])
+    assert model.n_seen_ == 5 * some.sum()
+    assert np.array_equal(model.predict(dX[dX[:, 0] > 0]).compute(), model.to_local().predict(X[some]))
+    with pytest.raises(ValueError, match=r"block \d of X: Found input variables with inconsistent numbers"):
+        DaskPerceptron(**SETTINGS).fit(dX[dX[:, 0] > 0], dy)
+
+
 def test_data_frames(threads, rows):
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
     X, y = rows
@@ -230,6 +242,8 @@ def test_errors_say_what_to_do(threads, rows):
         DaskPerceptron().fit(X, y)
     with pytest.raises(ValueError, match="X has 600 rows, but y has 599"):
         DaskPerceptron().fit(dX, dy[:599])
+    with pytest.raises(ValueError, match=r"X must have two axes, rows and features, got an array of shape \(600,\)"):
+        DaskPerceptron().fit(dX[:, 0], dy)
     with pytest.raises(ValueError, match="requires y to be passed"):
         DaskPerceptron().fit(dX)
     with pytest.raises(ValueError, match="readout='voted' cannot learn from shards"):

@@ -33,8 +33,15 @@ def blocks_of(collection: Any, name: str) -> Blocks:
         return Blocks(list(parts), [np.nan] * len(parts))
     if collection.ndim == 2 and collection.numblocks[1] > 1:
         collection = collection.rechunk({1: -1})
-    parts = collection.to_delayed().ravel().tolist()
+    # Not optimised: X and y may share tasks, which must be the same in both graphs.
+    parts = collection.to_delayed(optimize_graph=False).ravel().tolist()
     return Blocks(parts, [float(size) for size in collection.chunks[0]])
+
+
+def check_matrix(X: Any, name: str = "X") -> None:
+    """Raise an error for an array that is not a matrix."""
+    if len(X.shape) != 2:
+        raise ValueError(f"{name} must have two axes, rows and features, got an array of shape {X.shape}")
 
 
 def aligned(collection: Any, like: Any, blocks: Blocks, name: str) -> list[Any]:
@@ -79,6 +86,7 @@ def groups(blocks: Blocks, n_shards: int | None, row_bytes: float) -> list[range
 def shards_of(X: Any, y: Any, sample_weight: Any, n_shards: int | None, asker: str, name: str = "X") -> list[Any]:
     """Delayed shards of a collection with its labels. asker: the name of the estimator, for errors."""
     blocks = blocks_of(X, name)
+    check_matrix(X, name)
     if y is None:
         raise ValueError(f"This {asker} estimator requires y to be passed, but the target y is None.")
     labels = aligned(y, X, blocks, name.replace("X", "y"))

@@ -9,6 +9,7 @@ from dask import array, delayed, is_dask_collection
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from perceptrons.dask.collections import check_matrix
 from perceptrons.models.learned import belief
 
 
@@ -21,9 +22,10 @@ def mapped(model: Any, X: Any, method: str) -> Any:
     meta = like[:0]
     if not hasattr(X, "chunks"):
         return X.map_partitions(_called, local, method, meta=meta)
-    if X.ndim != 2 or X.shape[1] != few:
+    check_matrix(X)
+    if X.shape[1] != few:
         name = type(model).__name__
-        raise ValueError(f"X has {X.shape[-1]} features, but {name} is expecting {few} features as input")
+        raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {few} features as input")
     X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
     if like.ndim == 1:
         return array.map_blocks(_called, X, local, method, dtype=like.dtype, drop_axis=1, meta=meta)
