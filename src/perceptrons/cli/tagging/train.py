@@ -188,6 +188,8 @@ def check(given: dict[str, Any]) -> None:
 class Progress(Reader):
     """The table of passes, as they end; and a line below it on standard error, if that is a terminal: the time left."""
 
+    line = "reading …"  # what is shown before the first pass
+
     def __init__(self, passes: int, held_out: bool, quiet: bool) -> None:
         self.passes, self.held_out, self.quiet = passes, held_out, quiet
         self.shown = not quiet and sys.stderr.isatty()
