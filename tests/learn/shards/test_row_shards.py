@@ -13,6 +13,7 @@ from perceptrons import PassiveAggressiveClassifier, Perceptron, load, save
 from perceptrons.data import source
 from perceptrons.data.arrays import as_rows
 from perceptrons.learn.shards import rows as rows_of_shards
+from perceptrons.learn.shards import work
 from perceptrons.learn.shards.crew import FAN_IN, Here, tree
 from perceptrons.learn.shards.part import added, part_of, sent_of
 from perceptrons.learn.shards.rows import ArrayShard, SourceShard
@@ -288,6 +289,32 @@ def test_a_shard_is_made_anew_elsewhere(tmp_path):
         other.material.learn(other.learner, epoch, 1, task.passes)
     task.material.learn(task.learner, 1, 1, task.passes)
     assert np.array_equal(weights(task), weights(other))
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_a_shard_that_was_lost_is_read_in_the_same_order(tmp_path, is_sorted):
+    """A shard of many batches that has only its files, in the middle of training: the same bits."""
+    X, y = noisy(0, 240, 5, 2)
+    order = np.argsort(y, kind="stable") if is_sorted else np.arange(240)
+    whole = written(tmp_path, X[order], y[order], 1)
+    parts = whole.shards(2)
+    for part in parts:
+        part.block = 2000
+    model = Perceptron(readout="averaged", max_iter=3, tol=None)
+    crew = Here([SourceShard(part) for part in parts])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some rows are sorted
+        task = from_shards(model._request(), crew, "mistakes", source=whole)
+    task.material.learn(task.learner, 0, 1, task.passes)
+    sent = task.learner.send()
+
+    def learned(shard):
+        return work.learned(shard, 1, sent, task.material.plan, 1, task.passes, "mistakes")
+
+    known, anew = learned(crew.shards[1]), learned(SourceShard(parts[1]))
+    assert len(crew.shards[1].read().starts) > 5
+    assert known.mistakes == anew.mistakes
+    assert np.array_equal(known.on(np.zeros(known.size), "sums"), anew.on(np.zeros(known.size), "sums"))
 
 
 def test_features_on_one_scale(tmp_path):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from perceptrons.core.random import GOLDEN, shuffle
 from perceptrons.data.arrays import Rows
 from perceptrons.data.batches import Source
+from perceptrons.data.cache import Cached
 from perceptrons.data.files import DataError
 from perceptrons.data.mixing import is_spread
 from perceptrons.learn.examples import Examples
@@ -286,7 +287,11 @@ class SourceShard(Shard):
         return found
 
     def prepare(self, plan: Plan, number: int) -> Stream:
-        stream = Stream(self.read(plan.encoding), share=plan.share, seed=plan.seed, targets=plan.targets)
+        source = self.read(plan.encoding)
+        # The order of a pass depends on these two. A shard that was lost and made anew must have them, too.
+        if not self._by_batch or (isinstance(source, Cached) and not source.ready):
+            self._by_batch = [plan.targets.count(labelled(source, y))[1] for _, y in source.batches()]
+        stream = Stream(source, share=plan.share, seed=plan.seed, targets=plan.targets)
         stream.offset, stream.widest, stream.scaling = plan.starts[number], plan.n_features, plan.scaling
         stream.class_weight = plan.class_weight
         stream.settled_by(self._by_batch)
