@@ -23,6 +23,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def main(data: Path, folder: Path) -> None:
         head(f"{large.stat().st_size / 1e6:.0f} MB of svmlight rows in {SHARDS} shards, seconds", "ours", "theirs")
         files(large, held, one, two)
         in_memory(large, two)
-        kills(two)
+        kills(two, large)
     theorems()
     memory(large)
     chunks(data / "conll2000")
@@ -94,6 +95,7 @@ def files(large: Path, held: Path, one: Client, two: Client) -> None:
             models[name] = work()
             if number > 0:  # the first compiles and fills the page cache
                 times[name].append(time.perf_counter() - begun)
+    once = {"two": _one_epoch(large, copies, two), "one": _one_epoch(large, copies, one)}
     longer = DaskPerceptron(**{**SETTINGS, "max_iter": 4 * EPOCHS}, n_shards=SHARDS, client=two)
     longer.fit(source(large, cache=copies), X_val=source(held))
     shutil.rmtree(copies)
@@ -103,6 +105,9 @@ def files(large: Path, held: Path, one: Client, two: Client) -> None:
         ("local", f"  the same against {EPOCHS} passes of Perceptron in one process", ">= 1"),
     ):
         row(label, median["two"], median[name], median[name] / median["two"], bar, unit=1)
+    for name, n in (("two", 2), ("one", 1)):
+        epoch = (median[name] - once[name]) / (EPOCHS - 1)
+        print(f"  {n} worker(s): {once[name] - epoch:.2f} s to read and copy, {epoch:.3f} s an epoch", flush=True)
     errors = {name: 100 * (1 - models[name].score(source(held))) for name in ("two", "local")}
     print(
         f"held-out error, averaged: {errors['two']:.2f} % in {SHARDS} shards, {errors['local']:.2f} % in one process: "
@@ -112,6 +117,17 @@ def files(large: Path, held: Path, one: Client, two: Client) -> None:
     near = np.flatnonzero(100 * longer.validation_errors_ <= errors["local"] + 0.3)
     when = f"after {near[0] + 1} epochs" if len(near) else f"not in {4 * EPOCHS} epochs"
     print(f"  {SHARDS} shards come within 0.3 points of {EPOCHS} passes in one process {when}", flush=True)
+
+
+def _one_epoch(large: Path, copies: Path, client: Client) -> float:
+    """Seconds of a fit with one epoch, reading included; the median of three."""
+    times = []
+    for _ in range(3):
+        shutil.rmtree(copies, ignore_errors=True)
+        copies.mkdir()
+        model = DaskPerceptron(**{**SETTINGS, "max_iter": 1}, n_shards=SHARDS, client=client)
+        times.append(seconds(lambda model=model: model.fit(source(large, cache=copies))))
+    return statistics.median(times)
 
 
 def make_held_out(path: Path) -> None:
@@ -191,7 +207,7 @@ def _block(part: Any) -> Any:
 # -- workers that die ------------------------------------------------------------------------------------------------
 
 
-def kills(client: Client) -> None:
+def kills(client: Client, large: Path) -> None:
     """Kill a worker at a random moment of a fit, again and again, and compare the weights."""
     import dask.array as da
     from dask import delayed
@@ -200,12 +216,19 @@ def kills(client: Client) -> None:
     X = da.concatenate(rows)
     y = X[:, :5].sum(axis=1) > 0
 
-    def fit() -> Any:
-        return DaskPerceptron(**SETTINGS, client=client).fit(X, y)
+    copies = large.parent / "copies"
+    copies.mkdir(exist_ok=True)
+    of_files = partial(DaskPerceptron(**SETTINGS, n_shards=SHARDS, client=client).fit, source(large, cache=copies))
+    killed(client, "rows in memory", lambda: DaskPerceptron(**SETTINGS, client=client).fit(X, y))
+    killed(client, "files", of_files)
+    shutil.rmtree(copies)
 
+
+def killed(client: Client, what: str, fit: Callable[[], Any]) -> None:
+    """Kill a worker in each of many fits."""
     fit()
     begun = time.perf_counter()
-    expected = fit()
+    expected = fit().coef_.copy()
     usual, random, same = time.perf_counter() - begun, np.random.default_rng(), 0
     longest = 0.0
     for _ in range(KILLS):
@@ -213,12 +236,12 @@ def kills(client: Client) -> None:
         killer = threading.Timer(random.uniform(0.0, usual), os.kill, [random.choice(pids), signal.SIGKILL])
         killer.start()
         begun = time.perf_counter()
-        same += np.array_equal(fit().coef_, expected.coef_)
+        same += np.array_equal(fit().coef_, expected)
         longest = max(longest, time.perf_counter() - begun)
         killer.join()
     print(
-        f"a worker killed at a random moment: the same weights bit for bit in {same} of {KILLS} fits (bar: all); "
-        f"{usual:.1f} s undisturbed, at most {longest:.1f} s",
+        f"a worker killed at a random moment, {what}: the same weights bit for bit in {same} of {KILLS} fits (bar: "
+        f"all); {usual:.1f} s undisturbed, at most {longest:.1f} s",
         flush=True,
     )
 

@@ -39,7 +39,7 @@ class DaskCrew:
 
     def keep(self, plan: Any) -> Any:
         # In the graph itself, so that it cannot be lost with a worker. Scattered data can, and a worker that dies while
-        # data is broadcast to it makes Dask wait forever. It takes no longer: 80 ms for 80 MB on one machine.
+        # data is broadcast to it makes Dask wait forever.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             return self.client.submit(_given, plan, pure=False)
 
