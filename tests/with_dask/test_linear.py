@@ -18,6 +18,7 @@ from perceptrons.data import source
 from perceptrons.learn.shards.crew import Here
 from perceptrons.learn.shards.rows import SourceShard
 from perceptrons.learn.shards.task import from_shards
+from perceptrons.store.onnx import export_onnx
 
 SETTINGS = {"readout": "averaged", "max_iter": 5, "tol": None, "random_state": 3}
 
@@ -209,12 +210,15 @@ def test_predictions_are_lazy_and_equal_to_local_ones(threads, rows):
     assert np.array_equal(arow.predict_proba(dX).compute(), arow.to_local().predict_proba(X))
 
 
-def test_models_are_saved_pickled_cloned_and_go_on(threads, rows, tmp_path):
+def test_models_are_saved_exported_pickled_cloned_and_go_on(threads, rows, tmp_path):
     X, y = rows
     model = DaskPerceptron(**SETTINGS, client=threads).fit(*on_dask(X, y))
     save(model, tmp_path / "m")
     again = load(tmp_path / "m")
     assert type(again) is Perceptron and np.array_equal(again.coef_, model.coef_)
+    export_onnx(model.to_local(), tmp_path / "m.onnx")
+    session = pytest.importorskip("onnxruntime").InferenceSession(tmp_path / "m.onnx")
+    assert np.array_equal(session.run(None, {session.get_inputs()[0].name: X.astype(np.float32)})[0], model.predict(X))
     copied = pickle.loads(pickle.dumps(model))
     assert copied.client is None and np.array_equal(copied.predict(X), model.predict(X))
     assert clone(model).client is threads and not hasattr(clone(model), "coef_")
