@@ -122,7 +122,7 @@ class Source(ABC):
         Parameters
         ----------
         n : int, optional
-            About how many; fewer if the files cannot be cut at so many places. By default files of 8 MB and more
+            About how many. There are fewer if the files have too few places to cut. By default files of 8 MB and more
             become 8 shards, or as many as make shards of at most 256 MB; smaller files become shards of at least 1 MB.
 
         Returns

@@ -25,7 +25,7 @@ from perceptrons.data.shards.lines import feeds_before, line_after
 Bytes = npt.NDArray[np.uint8]
 
 BLOCK = 1 << 22  # bytes of text in a batch: the parsed rows stay in the cache of a core until they are used
-BLOCKS = 8  # a shard of at least so many blocks consists of whole ones, so that batches are those of the whole file
+BLOCKS = 8  # a shard of this many blocks or more has only whole blocks, so that its batches are those of the whole file
 WIDEST = 1 << 28  # the most columns unless n_features is given: weights of 2 GB
 
 FIELD = re.compile(rb"[^ \t#]+")

@@ -54,7 +54,7 @@ def test_names(parts):
 
 
 def test_many_features_with_equal_hashes():
-    """The table grows many times; a hash has 32 bits, and among so many keys some have the same."""
+    """The table grows many times; a hash has 32 bits, and some of these keys have the same hash."""
     rng = np.random.default_rng(0)
     words = [[[f"w{i}" for i in rng.integers(60_000, size=50_000)]] for _ in range(4)]
     parts = [Tokens.of(part, ["word"]) for part in words]

@@ -63,7 +63,7 @@ def cut(sizes: Sequence[int], n: int, snap: Snap) -> list[dict[int, Span]]:
     sizes : sequence of int
         The bytes of each file.
     n : int
-        The number of shards; there are fewer if the files cannot be cut at so many places.
+        The number of shards. There are fewer if the files have too few places to cut.
     snap : callable
         Finds the place to cut a file, near an offset in it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 from socket import gethostname
@@ -125,7 +126,7 @@ class Touched:
         return None if self.marks is None else np.flatnonzero(self.marks)
 
 
-class Shard(Locked):
+class Shard(Locked, ABC):
     """A shard of rows. It keeps what it has prepared for a plan."""
 
     name = "X"
@@ -139,9 +140,9 @@ class Shard(Locked):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _prepared=None)
 
+    @abstractmethod
     def facts(self, targets: Targets) -> Facts:
         """Read the shard and count its rows."""
-        raise NotImplementedError
 
     def is_uneven(self, plan: Plan, number: int) -> bool:
         """Whether features are to be scaled, as far as the first batch tells."""
@@ -157,21 +158,21 @@ class Shard(Locked):
             self._prepared = plan, self.prepare(plan, number)
         return self._prepared[1]
 
+    @abstractmethod
     def prepare(self, plan: Plan, number: int) -> Any:
         """Get ready for passes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def material(self, plan: Plan, number: int) -> Material[Any]:
         """The examples to learn from."""
-        raise NotImplementedError
 
+    @abstractmethod
     def held_out(self, plan: Plan, number: int) -> Any:
         """Examples that are held out, batch by batch."""
-        raise NotImplementedError
 
+    @abstractmethod
     def everything(self, plan: Plan) -> Any:
         """All examples as held-out ones, batch by batch, each with the labels that training has not seen."""
-        raise NotImplementedError
 
 
 class ArrayShard(Shard):
