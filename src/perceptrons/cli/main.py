@@ -29,6 +29,7 @@ VERBS = {
     "inspect": "Show what a model file holds.",
     "export": "Write a model as an ONNX file.",
     "tag": "Train and use taggers, which label the tokens of sentences.",
+    "serve": "Serve models over HTTP that learn from every example.",
     "demo": "Run an example on built-in data.",
 }
 NO, TROUBLE, UNDECIDED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141  # exit codes beside 0

@@ -19,7 +19,7 @@ from perceptrons.data import files
 from perceptrons.data.arrays import Rows, readonly
 from perceptrons.data.batches import Batch, Source, in_order, n_workers, pool
 from perceptrons.data.files import DataError
-from perceptrons.data.shards.cutting import Place, nearest_end, shards_of
+from perceptrons.data.shards.cutting import Place, Span, nearest_end, shards_of
 from perceptrons.data.shards.lines import feeds_before, line_after
 
 Bytes = npt.NDArray[np.uint8]
@@ -187,6 +187,32 @@ class SvmlightSource(Source):
         if text.long:
             return Block(None, None, 0, 0, (lines, 0, f"{files.too_long('line')}: end rows by line feeds"))
         return Block(Rows(*arrays, width, sq_norm) if n_rows else None, y[:n_rows], lines, n_bytes)
+
+
+class SvmlightText(SvmlightSource):
+    """Rows of svmlight text in memory, such as the body of a request; `name` is what errors call it."""
+
+    def __init__(self, text: bytes | bytearray, name: str, *, zero_based: bool = True, block: int = BLOCK) -> None:
+        self.text, self.name, self.paths, self.n_bytes = text, name, [name], len(text)
+        self.zero_based, self.n_features, self.block = zero_based, None, block
+
+    def parts(self) -> Iterator[tuple[str, Span]]:
+        yield self.name, Span(0, None, len(self.text))
+
+    def _blocks(self, path: str, begin: int, end: int | None, workers: Executor) -> Iterator[Future[Block]]:
+        at, size, long = 0, len(self.text), False
+        while at < size and not long:
+            last = min(at + self.block, size)
+            stop = self.text.find(b"\n", last - 1, last + files.LONGEST) + 1 or size
+            long = stop - last > files.LONGEST
+            stop = max(at, self.text.rfind(b"\n", at, last) + 1) if long else stop
+            yield workers.submit(self._copy_and_parse, at, stop, long)
+            at = stop
+
+    def _copy_and_parse(self, begin: int, end: int, long: bool) -> Block:
+        padded = np.full(end - begin + svmlight.PADDING, svmlight.FEED, dtype=np.uint8)
+        padded[: end - begin] = np.frombuffer(self.text, dtype=np.uint8, count=end - begin, offset=begin)
+        return self._parse(Text(padded, end - begin, long), end)
 
 
 def read_lines(path: str, begin: int, end: int, buffer: bytearray) -> Text | None:

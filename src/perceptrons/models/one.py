@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,12 @@ def learn_rows(
     weight: Any,
     settings: dict[str, Any],
     classes: Any = None,
-) -> None:
-    """Learn from rows that may have new features, which get the names `example.new`."""
+    predict: bool = False,
+) -> Any:
+    """Learn from rows that may have new features, which get the names `example.new`.
+
+    With `predict`, returns the label predicted for each row before it was learned.
+    """
     fresh = copy.copy(model)
     fresh.n_features_in_ = example.rows.n_features
     if names is not None:
@@ -72,7 +77,7 @@ def learn_rows(
             names.add(example.new, rows.n_features - len(example.new))
         if hasattr(model, "_learner"):
             rows = model._learner.to_learn(rows, None if names is None else getattr(model, "encoding_", None))
-        model._learn_rows(settings, fresh, rows, y, classes, weight, predict=False, like=rows.part(0, 1))
+        return model._learn_rows(settings, fresh, rows, y, classes, weight, predict, like=rows.part(0, 1))
     finally:  # after an error or Ctrl-C, too
         known = model.__dict__
         if known.get("n_features_in_") != rows.n_features:
@@ -213,12 +218,24 @@ def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None, classes: A
     -------
     self
     """
+    learn_batch(model, lambda: examples_of(model, dicts_of(X, "learn_one"), grows=True), y, sample_weight, classes)
+    return model
+
+
+def learn_batch(
+    model: Any,
+    read: Callable[[], tuple[Example, Names | None]],
+    y: Any,
+    sample_weight: Any = None,
+    classes: Any = None,
+    predict: bool = False,
+) -> Any:
+    """Learn from the rows that `read` returns, all or none, and add their features; `predict`: as in `learn_rows`."""
     with model._guard.learning:
         model._guard.settle()
         settings = _settings(model, classes)
-        example, names = examples_of(model, dicts_of(X, "learn_one"), grows=True)
-        learn_rows(model, example, names, y, sample_weight, settings, classes)
-    return model
+        example, names = read()
+        return learn_rows(model, example, names, y, sample_weight, settings, classes, predict)
 
 
 def scores_of(model: Supervised, x: Any) -> Any:

@@ -1,0 +1,201 @@
+"""`perceptrons serve`: models behind HTTP that learn from every example they are sent."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from perceptrons.cli import output
+
+EXTRA = 'the server needs some packages: pip install "perceptrons[serve]"'
+SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+class Size(click.ParamType):
+    """A number of bytes, such as 64M."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: Any, context: Any) -> int:
+        """Read 512, 64k, 64M or 1G."""
+        text = str(value).strip().lower().removesuffix("b")
+        factor = SIZES.get(text[-1:], 1)
+        number = text[:-1] if text[-1:] in SIZES else text
+        if not number.isdecimal() or int(number) < 1:
+            self.fail(f"expected a size such as 512k, 64M or 1G, got {value!r}")
+        return int(number) * factor
+
+
+class Serve(click.Command):
+    """A command with one subcommand: `perceptrons serve token`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Hand over to the subcommand if it is named."""
+        if args[:1] == ["token"]:
+            return token.make_context(f"{info_name} token", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("serve", cls=Serve)
+@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--host", default="127.0.0.1", help="Address to listen on. Other machines need tokens.")
+@click.option("--port", default=8000, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="Certificate file, for HTTPS.")
+@click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="Private key of the certificate.")
+@click.option("--max-body", type=Size(), default="256M", help="Largest request.")
+@click.option("--max-models", type=click.IntRange(1), default=100, help="Maximum number of models.")
+@click.option("--max-features", type=click.IntRange(1), default=1 << 20, help="Maximum number of features of a model.")
+@click.option("--max-classes", type=click.IntRange(2), default=1000, help="Maximum number of classes of a model.")
+@click.option("--max-weights", type=click.IntRange(1), default=1 << 27, help="Maximum of features times classes.")
+@click.option(
+    "--max-pending", type=click.IntRange(0), default=100_000, help="Maximum number of predictions that wait for labels."
+)
+@click.option(
+    "--pending-hours", type=click.FloatRange(0, min_open=True), default=168.0, help="Hours that a prediction waits for its label."
+)
+@click.option(
+    "--max-queue", type=click.IntRange(1), default=10_000, help="Maximum number of requests to a model that wait."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), default=30.0, help="Seconds after which slow clients are cut off."
+)
+def command(
+    directory: Path,
+    host: str,
+    port: int,
+    tls_cert: str | None,
+    tls_key: str | None,
+    max_body: int,
+    max_models: int,
+    max_features: int,
+    max_classes: int,
+    max_weights: int,
+    max_pending: int,
+    pending_hours: float,
+    max_queue: int,
+    timeout: float,
+) -> None:
+    """Serve the models in DIR over HTTP: predict, learn, and never lose an example.
+
+    Every example is in a log on the disk before its request is answered. After a crash, the models are what they were.
+    A page at the address shows them as they learn.
+
+    \b
+      perceptrons serve models/
+      curl -X POST localhost:8000/v1/models/spam -d '{"estimator": "Perceptron"}'
+      curl localhost:8000/v1/models/spam/learn -d '{"x": {"links": 3}, "y": "spam"}'
+
+    Without tokens, only programs on this machine can connect. To make a token:
+
+    \b
+      perceptrons serve token models/ --scope learn --name shop
+
+    Stop it with Ctrl-C or SIGTERM: what was accepted is finished first.
+    """
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert and --tls-key belong together: give both, or none.")
+    try:
+        from perceptrons.serve.web.app import Server
+        from perceptrons.serve.limits import Limits
+        from perceptrons.serve.web.server import run
+    except ImportError as error:
+        if (error.name or "").startswith("perceptrons"):
+            raise
+        raise ImportError(EXTRA) from error
+
+    limits = Limits(
+        body=max_body,
+        features=max_features,
+        classes=max_classes,
+        weights=max_weights,
+        models=max_models,
+        pending=max_pending,
+        pending_seconds=3600.0 * pending_hours,
+        queue=max_queue,
+        timeout=timeout,
+    )
+
+    def ready(server: Server, port: int) -> None:
+        address = f"[{host}]" if ":" in host else host
+        scheme = "http" if tls_cert is None else "https"
+        output.say(f"{scheme}://{address}:{port}  (a page; API at /openapi.json, metrics at /metrics)")
+        for name, served in server.directory.models.items():
+            facts = f"{served.counts[0]:,} examples, log position {served.durable:,}"
+            output.say(f"  {name}: {served.create.estimator}, {served.broken or facts}")
+        if not server.gate.tokens.required:
+            output.say(f"no tokens: only programs on this machine can connect. Make one: perceptrons serve token {directory}")
+        sys.stdout.flush()
+
+    run(
+        directory,
+        host=host,
+        port=port,
+        limits=limits,
+        certificate=tls_cert,
+        key=tls_key,
+        ready=ready,
+        progress=_progress(),
+    )
+
+
+def _progress() -> Any:
+    """Say how far the log of a model has been read, if that takes long."""
+    begun, told = time.monotonic(), 0.0
+
+    def tell(name: str, position: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - begun > 2.0 and now - told > 1.0:
+            told = now
+            click.echo(f"{name}: learning the log again, position {position:,}", err=True)
+
+    return tell
+
+
+@click.command("token")
+@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--scope",
+    type=click.Choice(["read", "learn", "admin"]),
+    default="learn",
+    help="What it allows: read (predict), learn (also learn), or admin (also create, delete, roll back).",
+)
+@click.option("--name", default=None, help="Name of the token, to revoke it by. By default a number.")
+@click.option("--list", "lists", is_flag=True, help="List the tokens instead; they are not shown themselves.")
+@click.option("--revoke", default=None, metavar="NAME", help="Delete this token instead.")
+def token(directory: Path, scope: str, name: str | None, lists: bool, revoke: str | None) -> None:
+    """Make a token for the server of DIR, and print it once.
+
+    The directory keeps only a digest of it. As soon as there is a token, every request needs one; a running server
+    notices within a second.
+
+    \b
+      perceptrons serve token models/ --scope read --name dashboard
+      curl -H "Authorization: Bearer TOKEN" localhost:8000/v1/models
+    """
+    try:
+        from perceptrons.serve.web.tokens import Tokens
+    except ImportError as error:
+        if (error.name or "").startswith("perceptrons"):
+            raise
+        raise ImportError(EXTRA) from error
+
+    tokens = Tokens(directory)
+    if revoke is not None:
+        tokens.revoke(revoke)
+        click.echo(f"revoked {revoke!r}", err=True)
+    elif lists:
+        for each in tokens.all():
+            output.say(f"{each.name}\t{each.scope}")
+    else:
+        taken = {each.name for each in tokens.all()}
+        number = next(str(k) for k in range(1, len(taken) + 2) if str(k) not in taken)
+        text = tokens.make(name or number, scope)
+        click.echo(f"token {name or number!r} with the scope {scope}; it is shown only now:", err=True)
+        output.say(text)

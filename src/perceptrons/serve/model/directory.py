@@ -1,0 +1,215 @@
+"""The directory of a server: one folder a model, and who may use it.
+
+A new folder is filled under a hidden name and renamed when it is complete; a deleted one is renamed first. So each model
+is there as a whole, or not at all, whenever the server stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs, to_builtins
+
+from perceptrons.serve.errors import Damaged, Refused
+from perceptrons.serve.limits import Limits
+from perceptrons.serve.model.log import Group, Log
+from perceptrons.serve.messages import Create
+from perceptrons.serve.model.rebuild import BASE, LOG, new_estimator
+from perceptrons.serve.model.served import Key, Served
+from perceptrons.store.values import to_json
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+Tell = Callable[[str, dict[str, Any]], None]
+
+
+class Directory:
+    """The models in a directory, by name. Only one server may use a directory at a time.
+
+    Parameters
+    ----------
+    path : Path
+        The directory; it is made if it does not exist.
+    limits : Limits
+        Of the server.
+    pool : Executor
+        Runs what would block the event loop.
+    tell : callable
+        Called with the name of an event and its facts.
+    """
+
+    def __init__(self, path: Path, limits: Limits, pool: Executor, tell: Tell) -> None:
+        self.path, self.limits, self.pool, self.tell = path, limits, pool, tell
+        self.models: dict[str, Served] = {}
+        self.making: set[str] = set()
+        self.folder = path / "models"
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock()
+
+    def _lock(self) -> None:
+        """Keep other servers out, until this process ends."""
+        self.lock = open(self.path / "lock", "a+")
+        os.chmod(self.path / "lock", 0o600)
+        if fcntl is not None:
+            try:
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise BlockingIOError(
+                    f"{self.path} is used by another server: stop that one, or choose another directory"
+                ) from None
+
+    def load(self, tell: Callable[[str, int], None] | None = None) -> None:
+        """Load all models; those that cannot be loaded say why when they are used."""
+        for path in sorted(self.folder.iterdir()):
+            if path.name.startswith("."):  # the server was stopped while it made or deleted this one
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.is_dir() and NAME.fullmatch(path.name):
+                name = path.name
+                served = self._opened(name, path)
+                if served is not None:
+                    served.load(None if tell is None else lambda position, name=name: tell(name, position))
+                    self.models[name] = served
+
+    def _opened(self, name: str, path: Path) -> Served | None:
+        try:
+            return Served(name, path, Log(path / LOG), self.limits, self.pool, self.tell)
+        except (Damaged, OSError, ValueError) as error:
+            self.tell("trouble", {"name": name, "what": f"it cannot be loaded: {error}"})
+            return None
+
+    def find(self, name: str) -> Served:
+        """The model with this name."""
+        found = self.models.get(name)
+        if found is None:
+            raise Refused(404, f"there is no model {name!r:.80}")
+        return found
+
+    # -- making and deleting ----------------------------------------------------------------------------------
+
+    async def create(self, name: str, create: Create, upload: bytes | None, key: Key | None) -> tuple[Served, bool]:
+        """Make a model; returns it, and whether it is new: the same key makes a model only once."""
+        if not NAME.fullmatch(name):
+            raise Refused(
+                422, "the name of a model must have 1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or digit"
+            )
+        if name in self.models or name in self.making or (self.folder / name).exists():
+            made = self.models.get(name)
+            kept = None if made is None or key is None else made.log.answer(key.text)
+            if made is not None and key is not None and kept is not None and kept.digest == key.digest:
+                return made, False
+            raise Refused(409, f"there is a model {name!r} already: delete it first, or choose another name")
+        if len(self.models) + len(self.making) >= self.limits.models:
+            raise Refused(409, f"there are {len(self.models):,} models, which is the limit: delete one first")
+        self._check(create)
+        self.making.add(name)
+        try:
+            loop = asyncio.get_running_loop()
+            made = await loop.run_in_executor(self.pool, self._make, name, create, upload, key)
+            self.models[name] = made
+            return made, True
+        except (ValueError, TypeError) as error:
+            raise Refused(422, str(error)) from None
+        except OSError as error:
+            raise Refused(507, f"the model could not be written: {error}") from None
+        finally:
+            self.making.discard(name)
+
+    def _check(self, create: Create) -> None:
+        for what, good, expected in (
+            ("snapshot_every", create.snapshot_every >= 1, ">= 1"),
+            ("keep", create.keep is None or create.keep >= 0, ">= 0, or null to keep all"),
+            ("window", 1 <= create.window <= 1_000_000, "from 1 to 1,000,000"),
+            ("delta", 0.0 < create.delta < 1.0, "between 0 and 1"),
+        ):
+            if not good:
+                raise Refused(422, f"{what} must be {expected}, got {getattr(create, what)}")
+
+    def _make(self, name: str, create: Create, upload: bytes | None, key: Key | None) -> Served:
+        hidden = self.folder / f".new-{secrets.token_hex(8)}"
+        hidden.mkdir(mode=0o700)
+        try:
+            if upload is not None:
+                create = self._uploaded(hidden / BASE, upload, create)
+            else:
+                new_estimator(create)
+            log = Log.create(hidden / LOG, to_builtins(create))
+            if key is not None:
+                log.append(Group(answers=[(key.text, key.digest, 0, 201, b"")]))
+            log.close()
+            os.rename(hidden, self.folder / name)
+            _sync(self.folder)
+        except BaseException:
+            shutil.rmtree(hidden, ignore_errors=True)
+            raise
+        made = Served(name, self.folder / name, Log(self.folder / name / LOG), self.limits, self.pool, self.tell)
+        made.load()
+        if made.broken is not None:
+            raise OSError(made.broken)
+        return made
+
+    def _uploaded(self, path: Path, content: bytes, create: Create) -> Create:
+        """Check an uploaded model file, as `load` does, and keep the model."""
+        from perceptrons.store import load, save
+        from perceptrons.store.saved import LEARNERS
+
+        with open(path, "xb") as file:
+            os.chmod(path, 0o600)
+            file.write(content)
+        try:
+            model = load(path)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(path), "the model file")) from None
+        kind = type(model).__name__
+        if kind not in LEARNERS:
+            raise ValueError(f"a {kind} cannot be served: upload one of {', '.join(LEARNERS)}")
+        n_classes = len(getattr(model, "classes_", ()))
+        for what, found in (("features", model.n_features_in_), ("classes", n_classes)):
+            if found > getattr(self.limits, what):
+                raise ValueError(f"the model has {found:,} {what}: the limit is {getattr(self.limits, what):,}")
+        model.set_params(early_stopping=False)  # it was for `fit`; streams refuse it
+        save(model, path)  # on the disk when this returns
+        params = {name: to_json(value, name) for name, value in model.get_params(deep=False).items()}
+        return structs.replace(create, estimator=kind, params=params)
+
+    async def delete(self, name: str) -> None:
+        """Delete a model, with its log and its snapshots."""
+        served = self.find(name)
+        del self.models[name]
+        self.making.add(name)
+        try:
+            await served.close(snapshot=False)
+            hidden = self.folder / f".old-{secrets.token_hex(8)}"
+            os.rename(served.folder, hidden)
+            _sync(self.folder)
+            await asyncio.get_running_loop().run_in_executor(self.pool, lambda: shutil.rmtree(hidden, ignore_errors=True))
+        except OSError as error:
+            raise Refused(507, f"the model could not be deleted: {error}") from None
+        finally:
+            self.making.discard(name)
+
+    async def close(self) -> None:
+        """Finish what was accepted, write snapshots, and close all logs."""
+        await asyncio.gather(*(served.close() for served in self.models.values()))
+        self.lock.close()
+
+
+def _sync(folder: Path) -> None:
+    """Write the names in a folder to the disk."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,381 @@
+"""The log of a model: every accepted request, in SQLite, on the disk before it is answered.
+
+The database is in WAL mode with ``synchronous=FULL``, so a commit is one fsync. A row holds a group of requests that one
+commit served, or one large request in pieces. Each row has a checksum: SQLite does not notice a flipped bit.
+
+Positions count requests from 1. A rollback marks rows as undone and deletes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from msgspec import json
+
+from perceptrons.serve.errors import Damaged
+
+VERSION = 1
+PIECE = 1 << 20  # bytes of a large body in one row
+CHECKPOINT = 4 << 20  # bytes in the write-ahead file after which they move to the database
+
+SCHEMA = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE log(
+    entry INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL, last INTEGER NOT NULL, examples INTEGER NOT NULL,
+    kind TEXT NOT NULL, settings TEXT NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX log_by_position ON log(first) WHERE undone = 0;
+CREATE TABLE pieces(entry INTEGER, number INTEGER, body BLOB NOT NULL, PRIMARY KEY(entry, number));
+CREATE TABLE answers(
+    key TEXT PRIMARY KEY, digest BLOB NOT NULL, position INTEGER NOT NULL, status INTEGER NOT NULL, answer BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE pending(id TEXT PRIMARY KEY, x BLOB NOT NULL, given TEXT NOT NULL, made REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE snapshots(position INTEGER PRIMARY KEY, file TEXT NOT NULL, facts TEXT NOT NULL);
+"""
+
+
+class Row(NamedTuple):
+    """Requests of the log, from position `first` to `last`.
+
+    kind: "json" for one request a line; otherwise the format of one large body. settings: of that format, as JSON.
+    """
+
+    first: int
+    last: int
+    examples: int
+    kind: str
+    settings: str
+    body: bytes
+
+
+class Kept(NamedTuple):
+    """The first answer to a request with a key. digest: of the request."""
+
+    digest: bytes
+    status: int
+    answer: bytes
+
+
+@dataclass
+class Group:
+    """Requests that one commit serves."""
+
+    first: int = 0
+    lines: list[bytes] = field(default_factory=list)
+    examples: int = 0
+    answers: list[tuple[str, bytes, int, int, bytes]] = field(default_factory=list)
+    pending: list[tuple[str, bytes, str, float]] = field(default_factory=list)
+    labelled: list[tuple[str]] = field(default_factory=list)
+    large: Row | None = None  # without its body, which `Log.stage` has written
+    entry: int = 0  # the row that `Log.stage` has written
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1 if self.large is None else self.large.last
+
+
+class Log:
+    """The database of one model. One thread writes at a time; the caller sees to that."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.connection = self._open()
+        self.reader = threading.local()
+        self.readers: list[sqlite3.Connection] = []
+        self.ahead = 0  # bytes in the write-ahead file, about
+        version = self.meta("version")
+        if version != VERSION:
+            self.close()
+            raise Damaged(f"{path} has version {version} of the log format, but this perceptrons reads {VERSION}")
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], settings: dict[str, Any]) -> Log:
+        """Make a new database with these settings of the model."""
+        with sqlite3.connect(path) as connection:
+            connection.execute("PRAGMA page_size=16384")
+            connection.executescript(SCHEMA)
+            facts = {"version": VERSION, "settings": settings, "rollbacks": 0}
+            connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)", [(name, json.encode(value).decode()) for name, value in facts.items()]
+            )
+        connection.close()
+        os.chmod(path, 0o600)
+        return cls(path)
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            raise Damaged(f"{self.path} is missing")
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10.0)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA wal_autocheckpoint=0")  # `checkpoint` is called after answers have been sent
+        connection.execute(f"PRAGMA journal_size_limit={16 * CHECKPOINT}")
+        connection.execute("PRAGMA trusted_schema=OFF")
+        return connection
+
+    def close(self) -> None:
+        """Close all connections; the last one to close moves the write-ahead file into the database."""
+        for connection in [*getattr(self, "readers", []), self.connection]:
+            with suppress(sqlite3.Error):
+                connection.close()
+
+    @property
+    def reading(self) -> sqlite3.Connection:
+        """A connection of this thread that only reads, so that it never waits for the one that writes."""
+        found: sqlite3.Connection | None = getattr(self.reader, "own", None)
+        if found is None:
+            found = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=10.0
+            )
+            self.reader.own = found
+            self.readers.append(found)
+        return found
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def append(self, group: Group) -> None:
+        """Write a group in one transaction; all of it is on the disk when this returns, or nothing of it."""
+        write = self.connection.execute
+        try:
+            if not self.connection.in_transaction:  # `stage` has begun one for a large body
+                write("BEGIN IMMEDIATE")
+            if group.lines:
+                body = b"\n".join(group.lines)
+                self._insert(Row(group.first, group.last, group.examples, "json", "", body))
+            if group.large is not None:
+                row = group.large
+                write(
+                    "UPDATE log SET first=?, last=?, examples=? WHERE entry=?",
+                    (row.first, row.last, row.examples, group.entry),
+                )
+            if group.answers:
+                self.connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", group.answers)
+            if group.pending:
+                self.connection.executemany("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?)", group.pending)
+            if group.labelled:
+                self.connection.executemany("DELETE FROM pending WHERE id=?", group.labelled)
+            write("COMMIT")
+        except BaseException:
+            self.cancel()
+            raise
+        self.ahead += 1 << 14  # at least one page
+
+    def _insert(self, row: Row) -> int:
+        self.ahead += len(row.body)
+        checksum = _checksum(row.kind, row.settings, row.body)
+        cursor = self.connection.execute(
+            "INSERT INTO log(first, last, examples, kind, settings, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (*row, checksum),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def stage(self, kind: str, settings: str, body: memoryview) -> int:
+        """Write a large body without committing; returns the number of its row, which has no position yet.
+
+        Positions of staged rows are 0 until `append` sets them.
+        """
+        self.connection.execute("BEGIN IMMEDIATE")
+        entry = self._insert(Row(0, 0, 0, kind, settings, b""))
+        checksum = _checksum(kind, settings, b"")
+        for number, begin in enumerate(range(0, len(body), PIECE)):
+            piece = body[begin : begin + PIECE]
+            checksum = crc32(piece, checksum)
+            self.connection.execute("INSERT INTO pieces VALUES (?, ?, ?)", (entry, number, piece))
+        self.connection.execute("UPDATE log SET checksum=? WHERE entry=?", (checksum, entry))
+        self.ahead += len(body)
+        return entry
+
+    def cancel(self) -> None:
+        """Undo a transaction that has not been committed."""
+        with suppress(sqlite3.Error):
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+
+    def checkpoint(self) -> None:
+        """Move committed pages from the write-ahead file to the database if there are many; failing is no loss."""
+        if self.ahead >= CHECKPOINT:
+            with suppress(sqlite3.Error):
+                self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                self.ahead = 0
+
+    # -- snapshots, rollback, trimming ------------------------------------------------------------------------
+
+    def note_snapshot(self, position: int, file: str, facts: dict[str, Any]) -> None:
+        """Note a snapshot that is complete on the disk."""
+        text = json.encode(facts).decode()
+        self.connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (position, file, text))
+
+    def snapshots(self, to: int | None = None) -> list[tuple[int, str, dict[str, Any]]]:
+        """Position, file and facts of all snapshots up to a position, the newest first."""
+        found = self.reading.execute(
+            "SELECT position, file, facts FROM snapshots WHERE ? IS NULL OR position <= ? ORDER BY position DESC",
+            (to, to),
+        )
+        return [(position, file, json.decode(facts)) for position, file, facts in found.fetchall()]
+
+    def trim(self, position: int) -> list[str]:
+        """Delete the log up to a position that has a snapshot, and older snapshots; returns the files of these."""
+        execute = self.connection.execute
+        try:
+            execute("BEGIN IMMEDIATE")
+            execute("DELETE FROM pieces WHERE entry IN (SELECT entry FROM log WHERE last <= ?)", (position,))
+            execute("DELETE FROM log WHERE last <= ?", (position,))
+            execute("DELETE FROM answers WHERE position <= ?", (position,))
+            files = execute("SELECT file FROM snapshots WHERE position < ?", (position,)).fetchall()
+            execute("DELETE FROM snapshots WHERE position < ?", (position,))
+            execute("COMMIT")
+        except BaseException:
+            self.cancel()
+            raise
+        return [file for (file,) in files]
+
+    def undo(self, position: int) -> list[str]:
+        """Mark everything after a position as undone; returns the files of snapshots after it."""
+        execute = self.connection.execute
+        try:
+            execute("BEGIN IMMEDIATE")
+            number = self.meta("rollbacks", self.connection) + 1
+            execute("UPDATE meta SET value=? WHERE name='rollbacks'", (str(number),))
+            cut = execute(
+                "SELECT entry, first, last, examples, kind, settings, body FROM log "
+                "WHERE undone = 0 AND first <= ? AND last > ?",
+                (position, position),
+            ).fetchone()
+            if cut is not None:  # a group, in the middle of which the position lies
+                self._split(cut[0], Row(*cut[1:]), position)
+            execute("UPDATE log SET undone=? WHERE undone = 0 AND first > ?", (number, position))
+            files = execute("SELECT file FROM snapshots WHERE position > ?", (position,)).fetchall()
+            execute("DELETE FROM snapshots WHERE position > ?", (position,))
+            execute("COMMIT")
+        except BaseException:
+            self.cancel()
+            raise
+        return [file for (file,) in files]
+
+    def _split(self, entry: int, row: Row, position: int) -> None:
+        """Replace a group by two: one up to the position, and the rest."""
+        lines, at = row.body.split(b"\n"), position - row.first + 1
+        for first, part in ((row.first, lines[:at]), (position + 1, lines[at:])):
+            examples = sum(_n_examples(line) for line in part)
+            self._insert(Row(first, first + len(part) - 1, examples, row.kind, row.settings, b"\n".join(part)))
+        self.connection.execute("DELETE FROM log WHERE entry=?", (entry,))
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def meta(self, name: str, connection: sqlite3.Connection | None = None) -> Any:
+        """A fact about the model: version, settings or rollbacks."""
+        try:
+            found = (connection or self.connection).execute("SELECT value FROM meta WHERE name=?", (name,)).fetchone()
+        except sqlite3.DatabaseError as error:
+            raise Damaged(f"{self.path} cannot be read: {error}") from error
+        if found is None:
+            raise Damaged(f"{self.path} has no {name}")
+        return json.decode(found[0])
+
+    @property
+    def last(self) -> int:
+        """The last position; 0 if there is none."""
+        found = self.reading.execute("SELECT max(last) FROM log WHERE undone = 0").fetchone()[0]
+        newest = self.reading.execute("SELECT max(position) FROM snapshots").fetchone()[0]
+        return max(found or 0, newest or 0)
+
+    @property
+    def begin(self) -> int:
+        """The first position that the log still has, or will have."""
+        found = self.reading.execute("SELECT min(first) FROM log WHERE undone = 0").fetchone()[0]
+        return int(found or self.last + 1)
+
+    @property
+    def examples(self) -> int:
+        """Number of examples in the log."""
+        found = self.reading.execute("SELECT sum(examples) FROM log WHERE undone = 0").fetchone()[0]
+        return int(found or 0)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes on the disk."""
+        total = 0
+        for ending in ("", "-wal"):
+            with suppress(OSError):
+                total += os.path.getsize(f"{self.path}{ending}")
+        return total
+
+    def rows(self, after: int = 0, to: int | None = None) -> Iterator[Row]:
+        """Requests after a position, up to another, in order; lines of groups that lie outside are left out.
+
+        Raises `Damaged` if a row does not match its checksum, or if rows are missing.
+        """
+        end = to if to is not None else 2**62
+        position = after
+        try:
+            found = self.reading.execute(
+                "SELECT entry, first, last, examples, kind, settings, body, checksum FROM log "
+                "WHERE undone = 0 AND last > ? AND first <= ? ORDER BY first",
+                (after, end),
+            )
+            for entry, *rest, checksum in found:
+                row = Row(*rest)
+                if row.first > position + 1:
+                    raise Damaged(f"{self.path}: the requests at positions {position + 1} to {row.first - 1} are missing")
+                body, actual = row.body, _checksum(row.kind, row.settings, row.body)
+                if row.kind != "json":
+                    pieces = self._pieces(entry)
+                    body = b"".join(pieces)
+                    actual = crc32(body, actual)
+                if actual != checksum:
+                    raise Damaged(
+                        f"{self.path} is damaged: the requests at positions {row.first} to {row.last} do not match their "
+                        f"checksum. Roll back to position {row.first - 1} to go on without them, or restore a copy"
+                    )
+                yield _within(row._replace(body=body), after, end)
+                position = row.last
+        except sqlite3.DatabaseError as error:
+            raise Damaged(f"{self.path} cannot be read after position {position}: {error}") from error
+
+    def _pieces(self, entry: int) -> list[bytes]:
+        found = self.reading.execute("SELECT body FROM pieces WHERE entry=? ORDER BY number", (entry,))
+        return [body for (body,) in found.fetchall()]
+
+    def answer(self, key: str) -> Kept | None:
+        """The first answer to a request with this key."""
+        found = self.reading.execute("SELECT digest, status, answer FROM answers WHERE key=?", (key,)).fetchone()
+        return None if found is None else Kept(*found)
+
+    def pending(self) -> list[tuple[str, bytes, Any, float]]:
+        """Predictions that wait for their labels: id, x, what was predicted, when; the oldest first."""
+        found = self.reading.execute("SELECT id, x, given, made FROM pending ORDER BY made").fetchall()
+        return [(id, x, json.decode(given), made) for id, x, given, made in found]
+
+    def forget(self, ids: list[str]) -> None:
+        """Delete predictions that have waited too long."""
+        self.append(Group(labelled=[(id,) for id in ids]))
+
+
+def _checksum(kind: str, settings: str, body: bytes) -> int:
+    return crc32(body, crc32(f"{kind}\n{settings}\n".encode()))
+
+
+def _n_examples(line: bytes) -> int:
+    found = json.decode(line)
+    return len(found["examples"]) if "examples" in found else 1
+
+
+def _within(row: Row, after: int, to: int) -> Row:
+    """The part of a row that lies after a position and not beyond another."""
+    if row.kind != "json" or (row.first > after and row.last <= to):
+        return row
+    lines = row.body.split(b"\n")[max(0, after + 1 - row.first) : to - row.first + 1]
+    first = max(row.first, after + 1)
+    return row._replace(
+        first=first, last=first + len(lines) - 1, examples=sum(map(_n_examples, lines)), body=b"\n".join(lines)
+    )

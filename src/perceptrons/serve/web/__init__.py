@@ -1,0 +1,1 @@
+"""The server on the wire: routes, tokens, metrics, events."""

@@ -1,0 +1,149 @@
+"""The application: from a request to its answer.
+
+Starlette finds the route. Requests that predict and learn take a short cut to the same endpoint: for one example, finding
+the route would take longer than learning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+
+from perceptrons.serve.model.directory import Directory
+from perceptrons.serve.errors import Refused
+from perceptrons.serve.web.events import Events
+from perceptrons.serve.web.gate import Gate
+from perceptrons.serve.web.http import Call, Reply, failure, send_reply
+from perceptrons.serve.limits import Limits
+from perceptrons.serve.web.metrics import Metrics
+from perceptrons.serve.web.openapi import description
+from perceptrons.serve.web.routes import ROUTES, V1, Route
+from perceptrons.serve.web.tokens import Tokens
+
+THREADS = 8
+logger = logging.getLogger("perceptrons.serve")
+
+
+class Server:
+    """The application, which servers such as uvicorn run.
+
+    Parameters
+    ----------
+    path : Path
+        The directory with models and tokens.
+    limits : Limits, optional
+        What is allowed.
+    """
+
+    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.pool = ThreadPoolExecutor(THREADS, "perceptrons")
+        self.events = Events(self._facts)
+        self.directory = Directory(path, self.limits, self.pool, self._tell)
+        self.gate = Gate(Tokens(path))
+        self.metrics = Metrics(self.directory)
+        self.description = description()
+        endpoints = {(route.method, route.path): Endpoint(self, route) for route in ROUTES}
+        self.quick = {
+            path.removeprefix(f"{V1}/"): endpoint
+            for (method, path), endpoint in endpoints.items()
+            if method == "POST" and path.startswith(f"{V1}/")
+        }
+        self.app = Starlette(
+            routes=[StarletteRoute(path, each, methods=[method]) for (method, path), each in endpoints.items()],
+            exception_handlers={HTTPException: _no_route},
+            lifespan=self._lifespan,
+        )
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            parts = scope["path"].split("/")
+            if len(parts) == 5 and parts[1] == "v1" and parts[2] == "models" and parts[4] in self.quick:
+                await self.quick[parts[4]].answer(parts[3], scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Any) -> Any:
+        sweeper = asyncio.create_task(self._sweep())
+        yield
+        sweeper.cancel()
+        await self.directory.close()
+        self.pool.shutdown()
+
+    async def _sweep(self) -> None:
+        """Now and then, forget predictions whose labels never came."""
+        while True:
+            await asyncio.sleep(min(60.0, self.limits.pending_seconds))
+            for served in list(self.directory.models.values()):
+                gone = served.pending.expired()
+                if gone and served.broken is None:
+                    served.batch().group.labelled += [(id,) for id in gone]
+
+    def _tell(self, event: str, facts: dict[str, Any]) -> None:
+        if event == "trouble":
+            logger.warning("model %s: %s", facts["name"], facts["what"])
+        self.events.tell(event, facts)
+
+    def _facts(self) -> dict[str, Any]:
+        """What listeners are sent every second."""
+        return {
+            "models": [served.state() for served in self.directory.models.values()],
+            "uptime": round(time.monotonic() - self.metrics.started, 1),
+            "requests": self.metrics.served,
+        }
+
+
+class Endpoint:
+    """A route of a server, as an application of its own."""
+
+    def __init__(self, server: Server, route: Route) -> None:
+        self.server, self.route = server, route
+        self.label = f"{route.method} {route.path}"
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.answer(scope["path_params"].get("name", ""), scope, receive, send)
+
+    async def answer(self, name: str, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request to the model with this name."""
+        server, route, begun = self.server, self.route, time.perf_counter()
+        try:
+            server.gate.admit(scope, route.scope)
+            call = Call(scope, receive, name, server.limits)
+            reply = await route.act(server.directory.find(name) if route.of_model else server, call)
+        except Refused as refused:
+            reply = failure(refused)
+        except Exception:
+            logger.exception("%s failed", self.label)
+            reply = failure(Refused(500, "a fault of the server; its log says more"))
+        server.metrics.count(self.label, reply.status, time.perf_counter() - begun)
+        await self._send(reply, send)
+
+    async def _send(self, reply: Reply, send: Any) -> None:
+        try:
+            await send_reply(reply, send, self.server.limits.timeout)
+        except TimeoutError:
+            logger.info("%s: the client did not take the answer in time", self.label)
+        except Refused as refused:  # of a body that is made while it is sent
+            await send_reply(failure(refused), send, self.server.limits.timeout)
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    """The answer to a request that no route fits."""
+    assert isinstance(error, HTTPException)
+    words = "is no route of this server" if error.status_code == 404 else f"does not take {request.method}"
+    refused = failure(Refused(error.status_code, f"{request.url.path[:200]!r} {words}: see /openapi.json"))
+    assert isinstance(refused.body, bytes)
+    return Response(refused.body, error.status_code, media_type="application/json")

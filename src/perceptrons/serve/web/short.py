@@ -1,0 +1,174 @@
+"""A short way for single examples: from the bytes of a connection to the model, and back.
+
+An application of ASGI takes a task, two messages and a dozen calls for a request; predicting or learning takes a
+microsecond. So the protocol itself answers requests with one example. What is unusual (a key, an id, a large body, a
+model that is busy) goes the usual way, as if nothing had happened; both ways call the same functions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from msgspec import UNSET
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from perceptrons.serve.errors import Refused
+from perceptrons.serve.web import verbs
+from perceptrons.serve.web.app import Server
+from perceptrons.serve.web.http import JSON, failure
+
+LARGEST = 1 << 16  # bytes of a body that is answered here
+PREFIX = b"/v1/models/"
+ROUTES = {"predict": "POST /v1/models/{name}/predict", "learn": "POST /v1/models/{name}/learn"}
+GOOD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+BAD = b"HTTP/1.1 %d Refused\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%b\r\n%b"
+USUAL = {b"host", b"content-type", b"content-length", b"accept", b"user-agent", b"accept-encoding", b"authorization"}
+
+
+class Turn:
+    """Stands for a request that is answered here, where the usual way looks whether one is under way."""
+
+    def __init__(self) -> None:
+        self.response_complete, self.disconnected, self.keep_alive = False, False, True
+        self.message_event = asyncio.Event()
+
+
+class Short(HttpToolsProtocol):
+    """HTTP for the server. Closes connections that send nothing for a while, in the middle of a head, too."""
+
+    patience = 30.0
+    application: Server
+
+    def connection_made(self, transport: Any) -> None:
+        """Start the clock."""
+        super().connection_made(transport)
+        self.held: bytearray | None = None  # the body of a request that may be answered here
+        self.heard, self.listening = self.loop.time(), True
+        self.clock = self.loop.call_later(self.patience, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        self.clock.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """Close the connection if nothing came for a while, and no answer is being made."""
+        idle = self.loop.time() - self.heard
+        if self.listening and idle >= self.patience:
+            self.transport.close()
+            return
+        wait = self.patience - idle if self.listening else self.patience
+        self.clock = self.loop.call_later(max(0.01, wait), self._look)
+
+    def data_received(self, data: bytes) -> None:
+        """Read what came."""
+        self.heard = self.loop.time()
+        super().data_received(data)
+
+    # -- requests ---------------------------------------------------------------------------------------------
+
+    def on_headers_complete(self) -> None:
+        """Decide whether the request may be answered here."""
+        self.held = bytearray() if self._looks_usual() else None
+        if self.held is None:
+            self.listening = False
+            super().on_headers_complete()
+
+    def _looks_usual(self) -> bool:
+        if not self.url.startswith(PREFIX) or (self.cycle is not None and not self.cycle.response_complete):
+            return False
+        if self.pipeline or not self.parser.should_keep_alive() or self.parser.get_method() != b"POST":
+            return False
+        length = -1
+        for name, value in self.headers:
+            if name not in USUAL:
+                return False
+            if name == b"content-length":
+                length = int(value)
+        return 0 < length <= LARGEST and self.parser.get_http_version() == "1.1"
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body."""
+        if self.held is None:
+            super().on_body(body)
+        else:
+            self.held += body
+
+    def on_message_complete(self) -> None:
+        """Answer the request, or hand it to the usual way."""
+        if self.held is None:
+            super().on_message_complete()
+            return
+        body, self.held = bytes(self.held), None
+        if not self._answer(body):
+            self.listening = False
+            super().on_headers_complete()
+            super().on_body(body)
+            super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Listen again."""
+        self.heard, self.listening = self.loop.time(), True
+        super().on_response_complete()
+        self._unset_keepalive_if_required()  # `_look` closes idle connections
+
+    # -- answers ----------------------------------------------------------------------------------------------
+
+    def _answer(self, body: bytes) -> bool:
+        """Answer a request with one example; False if it is unusual, and nothing has been done."""
+        begun, application = time.perf_counter(), self.application
+        name, _, verb = self.url[len(PREFIX) :].partition(b"/")
+        route = ROUTES.get(verb.decode("ascii", "replace"))
+        served = application.directory.models.get(name.decode("ascii", "replace"))
+        if route is None or served is None or served.broken is not None or served.slow or served.exclusive:
+            return False
+        kind = next((value for key, value in self.headers if key == b"content-type"), JSON)
+        if kind not in (JSON, b"application/x-www-form-urlencoded") or served.queue >= served.limits.queue:
+            return False
+        self.scope["headers"] = self.headers
+        try:
+            application.gate.admit(self.scope, verb == b"learn")
+            found: Any = verbs.read_json(body)
+            if type(found) is list or found.id is not UNSET:
+                return False
+            if verb == b"predict":
+                self._send(route, begun, verbs.predicted(served, found))
+                return True
+            if found.y is UNSET:
+                return False
+            batch, answer = served.enlist(verbs.learned(served, found, body), None)
+        except Refused as refused:
+            self._refuse(route, begun, refused)
+            return True
+        turn = self.cycle = Turn()  # requests that follow on this connection wait
+        served.queue += 1
+        self.listening = False
+
+        def done(error: Refused | None) -> None:
+            served.queue -= 1
+            turn.response_complete = True
+            if error is None:
+                self._send(route, begun, answer)
+            else:
+                self._refuse(route, begun, error)
+            if turn.keep_alive:
+                self.on_response_complete()
+            else:  # the server stops
+                self.transport.close()
+
+        batch.waiters.append(done)
+        return True
+
+    def _send(self, route: str, begun: float, answer: bytes) -> None:
+        self.transport.write(GOOD % (len(answer), answer))
+        self.application.metrics.count(route, 200, time.perf_counter() - begun)
+
+    def _refuse(self, route: str, begun: float, refused: Refused) -> None:
+        reply = failure(refused)
+        assert isinstance(reply.body, bytes)
+        headers = b"".join(b"%b: %b\r\n" % each for each in reply.headers)
+        self.transport.write(BAD % (reply.status, len(reply.body), headers, reply.body))
+        self.application.metrics.count(route, reply.status, time.perf_counter() - begun)
+
