@@ -12,10 +12,11 @@ import click
 from perceptrons.cli import output
 
 EXTRA = 'the server needs some packages: pip install "perceptrons[serve]"'
+POSITIVE = click.FloatRange(0, min_open=True)
 SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
-class Size(click.ParamType):
+class Size(click.ParamType):  # type: ignore[type-arg]
     """A number of bytes, such as 64M."""
 
     name = "size"
@@ -28,6 +29,26 @@ class Size(click.ParamType):
         if not number.isdecimal() or int(number) < 1:
             self.fail(f"expected a size such as 512k, 64M or 1G, got {value!r}")
         return int(number) * factor
+
+
+LIMITS: tuple[tuple[str, str, Any, Any, str], ...] = (
+    ("--max-body", "body", Size(), "256M", "Largest request."),
+    ("--max-models", "models", click.IntRange(1), 100, "Maximum number of models."),
+    ("--max-features", "features", click.IntRange(1), 1 << 20, "Maximum number of features of a model."),
+    ("--max-classes", "classes", click.IntRange(2), 1000, "Maximum number of classes of a model."),
+    ("--max-weights", "weights", click.IntRange(1), 1 << 27, "Maximum of features times classes of a model."),
+    ("--max-pending", "pending", click.IntRange(0), 100_000, "Maximum number of predictions that wait for labels."),
+    ("--pending-hours", "pending_hours", POSITIVE, 168.0, "Hours that a prediction waits for its label."),
+    ("--max-queue", "queue", click.IntRange(1), 10_000, "Maximum number of requests to a model that wait."),
+    ("--timeout", "timeout", POSITIVE, 30.0, "Seconds after which slow clients are cut off."),
+)
+
+
+def limits(command: Any) -> Any:
+    """Add an option for each limit."""
+    for option, name, kind, usual, about in reversed(LIMITS):
+        command = click.option(option, name, type=kind, default=usual, help=about)(command)
+    return command
 
 
 class Serve(click.Command):
@@ -48,38 +69,14 @@ class Serve(click.Command):
 @click.option("--port", default=8000, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
 @click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="Certificate file, for HTTPS.")
 @click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="Private key of the certificate.")
-@click.option("--max-body", type=Size(), default="256M", help="Largest request.")
-@click.option("--max-models", type=click.IntRange(1), default=100, help="Maximum number of models.")
-@click.option("--max-features", type=click.IntRange(1), default=1 << 20, help="Maximum number of features of a model.")
-@click.option("--max-classes", type=click.IntRange(2), default=1000, help="Maximum number of classes of a model.")
-@click.option("--max-weights", type=click.IntRange(1), default=1 << 27, help="Maximum of features times classes.")
-@click.option(
-    "--max-pending", type=click.IntRange(0), default=100_000, help="Maximum number of predictions that wait for labels."
-)
-@click.option(
-    "--pending-hours", type=click.FloatRange(0, min_open=True), default=168.0, help="Hours that a prediction waits for its label."
-)
-@click.option(
-    "--max-queue", type=click.IntRange(1), default=10_000, help="Maximum number of requests to a model that wait."
-)
-@click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), default=30.0, help="Seconds after which slow clients are cut off."
-)
+@limits
 def command(
     directory: Path,
     host: str,
     port: int,
     tls_cert: str | None,
     tls_key: str | None,
-    max_body: int,
-    max_models: int,
-    max_features: int,
-    max_classes: int,
-    max_weights: int,
-    max_pending: int,
-    pending_hours: float,
-    max_queue: int,
-    timeout: float,
+    **given: Any,
 ) -> None:
     """Serve the models in DIR over HTTP: predict, learn, and never lose an example.
 
@@ -101,25 +98,15 @@ def command(
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key belong together: give both, or none.")
     try:
-        from perceptrons.serve.web.app import Server
         from perceptrons.serve.limits import Limits
+        from perceptrons.serve.web.app import Server
         from perceptrons.serve.web.server import run
     except ImportError as error:
         if (error.name or "").startswith("perceptrons"):
             raise
         raise ImportError(EXTRA) from error
 
-    limits = Limits(
-        body=max_body,
-        features=max_features,
-        classes=max_classes,
-        weights=max_weights,
-        models=max_models,
-        pending=max_pending,
-        pending_seconds=3600.0 * pending_hours,
-        queue=max_queue,
-        timeout=timeout,
-    )
+    allowed = Limits(pending_seconds=3600.0 * given.pop("pending_hours"), **given)
 
     def ready(server: Server, port: int) -> None:
         address = f"[{host}]" if ":" in host else host
@@ -129,14 +116,16 @@ def command(
             facts = f"{served.counts[0]:,} examples, log position {served.durable:,}"
             output.say(f"  {name}: {served.create.estimator}, {served.broken or facts}")
         if not server.gate.tokens.required:
-            output.say(f"no tokens: only programs on this machine can connect. Make one: perceptrons serve token {directory}")
+            output.say(
+                f"no tokens: only programs on this machine can connect. Make one: perceptrons serve token {directory}"
+            )
         sys.stdout.flush()
 
     run(
         directory,
         host=host,
         port=port,
-        limits=limits,
+        limits=allowed,
         certificate=tls_cert,
         key=tls_key,
         ready=ready,

@@ -29,7 +29,7 @@ class Record(Struct, omit_defaults=True):
     x: dict[str, Any] | list[Any] | UnsetType = UNSET
     y: Label | UnsetType = UNSET
     id: str | UnsetType = UNSET
-    given: Label | None | UnsetType = UNSET
+    given: Label | UnsetType | None = UNSET
     examples: list[Example] | UnsetType = UNSET
 
 
@@ -39,7 +39,7 @@ class RawRecord(Struct, omit_defaults=True):
     x: Raw
     y: Label
     id: str | UnsetType = UNSET
-    given: Label | None | UnsetType = UNSET
+    given: Label | UnsetType | None = UNSET
 
 
 class RawExample(Struct, forbid_unknown_fields=True):

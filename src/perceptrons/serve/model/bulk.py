@@ -79,14 +79,18 @@ class Dicts(Part):
         return model.predict_many(self.xs)
 
     def new_names(self, names: dict[Any, int]) -> set[str]:
-        found = {f"{key}={value}" if type(value) is str else key for x in self.xs for key, value in x.items()}
-        return found - names.keys()
+        return set().union(*map(names_in, self.xs)) - names.keys()
+
+
+def names_in(x: dict[str, Any]) -> set[str]:
+    """The names of the features of a dict: a text is a category."""
+    return {f"{key}={value}" if type(value) is str else key for key, value in x.items()}
 
 
 class Dense(Part):
     """Rows of numbers."""
 
-    def __init__(self, xs: list[Any], y: Any) -> None:
+    def __init__(self, xs: Any, y: Any) -> None:
         for i, x in enumerate(xs):
             if len(x) != len(xs[0]):
                 raise at_row(i, ValueError(f"x has {len(x)} numbers, but the first row has {len(xs[0])}"))
@@ -119,7 +123,9 @@ class Sparse(Part):
 
     def read(self, model: Any, *, grows: bool) -> tuple[Row, Any]:
         known = n_features_of(model)
-        return Row(self.rows.wide(max(known, self.width)) if grows else self.rows.narrow(known).wide(known), []), None
+        return Row(
+            self.rows.wide(max(known, self.rows.n_features)) if grows else self.rows.narrow(known).wide(known), []
+        ), None
 
 
 class Table(Part):

@@ -1,7 +1,7 @@
 """The directory of a server: one folder a model, and who may use it.
 
-A new folder is filled under a hidden name and renamed when it is complete; a deleted one is renamed first. So each model
-is there as a whole, or not at all, whenever the server stops.
+A new folder is filled under a hidden name and renamed when it is complete; a deleted one is renamed first. So each
+model is there as a whole, or not at all, whenever the server stops.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import secrets
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,11 @@ from msgspec import structs, to_builtins
 
 from perceptrons.serve.errors import Damaged, Refused
 from perceptrons.serve.limits import Limits
-from perceptrons.serve.model.log import Group, Log
 from perceptrons.serve.messages import Create
+from perceptrons.serve.model.commits import Key
+from perceptrons.serve.model.log import Group, Log
 from perceptrons.serve.model.rebuild import BASE, LOG, new_estimator
-from perceptrons.serve.model.served import Key, Served
+from perceptrons.serve.model.served import Served
 from perceptrons.store.values import to_json
 
 try:
@@ -79,7 +81,7 @@ class Directory:
                 name = path.name
                 served = self._opened(name, path)
                 if served is not None:
-                    served.load(None if tell is None else lambda position, name=name: tell(name, position))
+                    served.load(None if tell is None else partial(tell, name))
                     self.models[name] = served
 
     def _opened(self, name: str, path: Path) -> Served | None:
@@ -102,7 +104,9 @@ class Directory:
         """Make a model; returns it, and whether it is new: the same key makes a model only once."""
         if not NAME.fullmatch(name):
             raise Refused(
-                422, "the name of a model must have 1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or digit"
+                422,
+                "the name of a model must have 1 to 64 letters, digits, '.', '_' or '-', and begin with a letter or a "
+                "digit",
             )
         if name in self.models or name in self.making or (self.folder / name).exists():
             made = self.models.get(name)
@@ -193,7 +197,9 @@ class Directory:
             hidden = self.folder / f".old-{secrets.token_hex(8)}"
             os.rename(served.folder, hidden)
             _sync(self.folder)
-            await asyncio.get_running_loop().run_in_executor(self.pool, lambda: shutil.rmtree(hidden, ignore_errors=True))
+            await asyncio.get_running_loop().run_in_executor(
+                self.pool, lambda: shutil.rmtree(hidden, ignore_errors=True)
+            )
         except OSError as error:
             raise Refused(507, f"the model could not be deleted: {error}") from None
         finally:

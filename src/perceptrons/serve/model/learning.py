@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, json
 from sklearn.base import ClassifierMixin
 
+from perceptrons.serve.messages import Label, Record, read_record
 from perceptrons.serve.model.bulk import Bits, body_parts, learn_parts, parts_of
 from perceptrons.serve.model.log import Row
-from perceptrons.serve.messages import Label, Record, json, read_record
 
 
 def given_x(x: Any) -> Any:

@@ -1,7 +1,7 @@
 """The log of a model: every accepted request, in SQLite, on the disk before it is answered.
 
-The database is in WAL mode with ``synchronous=FULL``, so a commit is one fsync. A row holds a group of requests that one
-commit served, or one large request in pieces. Each row has a checksum: SQLite does not notice a flipped bit.
+The database is in WAL mode with ``synchronous=FULL``, so a commit is one fsync. A row holds a group of requests that
+one commit served, or one large request in pieces. Each row has a checksum: SQLite does not notice a flipped bit.
 
 Positions count requests from 1. A rollback marks rows as undone and deletes nothing.
 """
@@ -23,6 +23,7 @@ from msgspec import json
 from perceptrons.serve.errors import Damaged
 
 VERSION = 1
+PAGE = 1 << 14  # bytes of a page of the database
 PIECE = 1 << 20  # bytes of a large body in one row
 CHECKPOINT = 4 << 20  # bytes in the write-ahead file after which they move to the database
 
@@ -80,6 +81,11 @@ class Group:
     entry: int = 0  # the row that `Log.stage` has written
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it has only lines."""
+        return bool(self.lines) and not (self.answers or self.pending or self.labelled or self.large)
+
+    @property
     def last(self) -> int:
         return self.first + len(self.lines) - 1 if self.large is None else self.large.last
 
@@ -102,7 +108,7 @@ class Log:
     def create(cls, path: str | os.PathLike[str], settings: dict[str, Any]) -> Log:
         """Make a new database with these settings of the model."""
         with sqlite3.connect(path) as connection:
-            connection.execute("PRAGMA page_size=16384")
+            connection.execute(f"PRAGMA page_size={PAGE}")
             connection.executescript(SCHEMA)
             facts = {"version": VERSION, "settings": settings, "rollbacks": 0}
             connection.executemany(
@@ -147,6 +153,10 @@ class Log:
         """Write a group in one transaction; all of it is on the disk when this returns, or nothing of it."""
         write = self.connection.execute
         try:
+            if group.is_plain:  # a statement of its own is a transaction, and takes Python's lock only once
+                self._insert(Row(group.first, group.last, group.examples, "json", "", b"\n".join(group.lines)))
+                self.ahead += PAGE
+                return
             if not self.connection.in_transaction:  # `stage` has begun one for a large body
                 write("BEGIN IMMEDIATE")
             if group.lines:
@@ -168,7 +178,7 @@ class Log:
         except BaseException:
             self.cancel()
             raise
-        self.ahead += 1 << 14  # at least one page
+        self.ahead += PAGE
 
     def _insert(self, row: Row) -> int:
         self.ahead += len(row.body)
@@ -239,8 +249,11 @@ class Log:
             raise
         return [file for (file,) in files]
 
-    def undo(self, position: int) -> list[str]:
-        """Mark everything after a position as undone; returns the files of snapshots after it."""
+    def undo(self, position: int, answer: tuple[str, bytes, int, int, bytes] | None = None) -> list[str]:
+        """Mark everything after a position as undone; returns the files of snapshots after it.
+
+        answer: to the request with a key that asked for it.
+        """
         execute = self.connection.execute
         try:
             execute("BEGIN IMMEDIATE")
@@ -256,6 +269,8 @@ class Log:
             execute("UPDATE log SET undone=? WHERE undone = 0 AND first > ?", (number, position))
             files = execute("SELECT file FROM snapshots WHERE position > ?", (position,)).fetchall()
             execute("DELETE FROM snapshots WHERE position > ?", (position,))
+            if answer is not None:
+                execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", answer)
             execute("COMMIT")
         except BaseException:
             self.cancel()
@@ -326,7 +341,9 @@ class Log:
             for entry, *rest, checksum in found:
                 row = Row(*rest)
                 if row.first > position + 1:
-                    raise Damaged(f"{self.path}: the requests at positions {position + 1} to {row.first - 1} are missing")
+                    raise Damaged(
+                        f"{self.path}: the requests at positions {position + 1} to {row.first - 1} are missing"
+                    )
                 body, actual = row.body, _checksum(row.kind, row.settings, row.body)
                 if row.kind != "json":
                     pieces = self._pieces(entry)
@@ -334,8 +351,9 @@ class Log:
                     actual = crc32(body, actual)
                 if actual != checksum:
                     raise Damaged(
-                        f"{self.path} is damaged: the requests at positions {row.first} to {row.last} do not match their "
-                        f"checksum. Roll back to position {row.first - 1} to go on without them, or restore a copy"
+                        f"{self.path} is damaged: the requests at positions {row.first} to {row.last} do not match "
+                        f"their checksum. Roll back to position {row.first - 1} to go on without them, or restore a "
+                        "copy"
                     )
                 yield _within(row._replace(body=body), after, end)
                 position = row.last

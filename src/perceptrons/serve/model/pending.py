@@ -40,7 +40,7 @@ class Pending:
 
     def add(self, id: str, x: bytes, given: Any) -> tuple[str, bytes, Any, float]:
         """Keep a prediction; returns what the log keeps of it."""
-        if id in self.waiting:
+        if id in self.waiting and self.waiting[id].until > time.monotonic():
             raise Refused(409, f"a prediction with the id {id!r:.80} is waiting for its label already: use another id")
         if len(self.waiting) >= self.limits.pending:
             raise Refused(
@@ -57,7 +57,8 @@ class Pending:
         found = self.waiting.get(id)
         if found is None or found.until <= time.monotonic():
             raise Refused(
-                404, f"no prediction with the id {id!r:.80} waits for a label: it was labelled, has expired, or never was"
+                404,
+                f"no prediction with the id {id!r:.80} waits for a label: it was labelled, has expired, or never was",
             )
         return found
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perceptrons.serve.errors import Damaged
+from perceptrons.serve.messages import Create
 from perceptrons.serve.model.learning import learn_row
 from perceptrons.serve.model.log import Log
-from perceptrons.serve.messages import Create
 from perceptrons.serve.model.monitor import Monitor
 
 BASE = "base.perceptron"

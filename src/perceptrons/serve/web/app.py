@@ -1,7 +1,7 @@
 """The application: from a request to its answer.
 
-Starlette finds the route. Requests that predict and learn take a short cut to the same endpoint: for one example, finding
-the route would take longer than learning.
+Starlette finds the route. Requests that predict and learn take a short cut to the same endpoint: for one example,
+finding the route would take longer than learning.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from perceptrons.serve.model.directory import Directory
 from perceptrons.serve.errors import Refused
+from perceptrons.serve.limits import Limits
+from perceptrons.serve.model.directory import Directory
 from perceptrons.serve.web.events import Events
 from perceptrons.serve.web.gate import Gate
 from perceptrons.serve.web.http import Call, Reply, failure, send_reply
-from perceptrons.serve.limits import Limits
 from perceptrons.serve.web.metrics import Metrics
 from perceptrons.serve.web.openapi import description
 from perceptrons.serve.web.routes import ROUTES, V1, Route

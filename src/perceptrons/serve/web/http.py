@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl
 from msgspec import DecodeError, ValidationError, json
 
 from perceptrons.serve.errors import Refused
-from perceptrons.serve.web.gate import header
 from perceptrons.serve.limits import Limits
 from perceptrons.serve.messages import Failure, encode
-from perceptrons.serve.model.served import Key
+from perceptrons.serve.model.commits import Key
+from perceptrons.serve.web.gate import header
 
 JSON = b"application/json"
 NOTHING: dict[str, str] = {}

@@ -12,11 +12,11 @@ import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 
 from perceptrons import __version__
-from perceptrons.serve.model.bulk import Dense
 from perceptrons.serve.errors import Refused
-from perceptrons.serve.web.http import Call, Reply
 from perceptrons.serve.messages import encode
+from perceptrons.serve.model.bulk import Dense
 from perceptrons.serve.model.served import Served
+from perceptrons.serve.web.http import Call, Reply
 
 NUMBERS = {"FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"}
 TYPES = {"f": "FP64", "i": "INT64", "u": "UINT64", "b": "BOOL"}  # of labels, by the kind of their array
@@ -135,7 +135,9 @@ def _rows(asked: Inference) -> Dense:
         raise Refused(400, f"expected one input with all rows, got {len(asked.inputs)}")
     (tensor,) = asked.inputs
     if tensor.datatype not in NUMBERS:
-        raise Refused(400, f"the datatype of {tensor.name!r:.80} must be a number such as FP64, got {tensor.datatype!r:.80}")
+        raise Refused(
+            400, f"the datatype of {tensor.name!r:.80} must be a number such as FP64, got {tensor.datatype!r:.80}"
+        )
     if len(tensor.shape) != 2 or min(tensor.shape) < 1:
         raise Refused(400, f"the shape of {tensor.name!r:.80} must be [rows, features], got {tensor.shape}")
     try:

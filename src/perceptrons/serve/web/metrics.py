@@ -22,7 +22,7 @@ OF_MODELS: tuple[tuple[str, str, bool, Any], ...] = (
     ("commits_failed", "Commits of the log that failed.", True, lambda m: m.restored),
     ("window_mistake_rate", "Share of mistakes in the window.", False, lambda m: m.monitor.rate),
     ("features", "Features of the model.", False, lambda m: m.n_features),
-    ("classes", "Classes of the model.", False, lambda m: len(m.labels)),
+    ("classes", "Classes of the model.", False, lambda m: len(m.room.labels)),
     ("log_position", "Requests in the log.", False, lambda m: m.durable),
     ("log_lag", "Requests that were learned, but are not in the log yet.", False, lambda m: m.position - m.durable),
     ("log_bytes", "Size of the log on the disk.", False, lambda m: m.log.n_bytes),
@@ -49,7 +49,7 @@ class Metrics:
             buckets=SECONDS,
             registry=self.registry,
         )
-        self.registry.register(self)  # type: ignore[arg-type]
+        self.registry.register(self)
         self._children: dict[tuple[str, int], tuple[Any, Any]] = {}
 
     def count(self, route: str, status: int, seconds: float) -> None:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from msgspec import convert, json
 
 from perceptrons.serve import messages
-from perceptrons.serve.web import inference, verbs
-from perceptrons.serve.model.bulk import parts_of, predict_parts
 from perceptrons.serve.errors import Damaged, Refused
-from perceptrons.serve.web.http import Call, Reply
 from perceptrons.serve.messages import Create, Models, Position, Replay, Replayed, encode
+from perceptrons.serve.model.bulk import parts_of, predict_parts
 from perceptrons.serve.model.rebuild import copied
 from perceptrons.serve.model.served import Served, classes_of, counts
+from perceptrons.serve.web import inference, verbs
+from perceptrons.serve.web.http import Call, Reply
 
 READ, LEARN, ADMIN = 0, 1, 2  # places in `tokens.SCOPES`
 FILE = b"application/octet-stream"
 NDJSON = b"application/x-ndjson"
 PAGE = Path(__file__).parents[1] / "page"
 POLICY = b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
-PAGES = {"/": ("index.html", b"text/html"), "/page.css": ("page.css", b"text/css"), "/page.js": ("page.js", b"text/javascript")}
+PAGES = {
+    "/": ("index.html", b"text/html"),
+    "/page.css": ("page.css", b"text/css"),
+    "/page.js": ("page.js", b"text/javascript"),
+}
 
 
 class Route(NamedTuple):
@@ -41,7 +46,7 @@ class Route(NamedTuple):
     act: Callable[..., Awaitable[Reply]]
     answers: Any
     takes: tuple[Any, ...] = ()
-    query: dict[str, tuple[type, str]] = {}
+    query: Mapping[str, tuple[type, str]] = MappingProxyType({})
     of_model: bool = True
     keyed: bool = False  # whether it takes an Idempotency-Key
     status: int = 200
@@ -89,8 +94,9 @@ async def delete(server: Any, call: Call) -> Reply:
 
 async def rollback(served: Served, call: Call) -> Reply:
     """Go back to a position of the log."""
-    wanted: Position = await call.read(Position)
-    await served.rollback(wanted.position)
+    body = await call.body()
+    wanted: Position = await call.read(Position, body)
+    await served.rollback(wanted.position, call.key(body))
     return Reply(encode(served.state()))
 
 
@@ -108,11 +114,8 @@ async def replay(served: Served, call: Call) -> Reply:
         predictions = await served.run(predict_parts, model, parts)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
-    seen, mistakes = counts(model)
-    learner = model.__dict__.get("_learner")
-    updates = 0 if learner is None else int(learner.totals.updates)
     n_features = int(model.__dict__.get("n_features_in_", 0))
-    return Reply(encode(Replayed(wanted.position, seen, mistakes, updates, n_features, classes_of(model), predictions)))
+    return Reply(encode(Replayed(wanted.position, *counts(model), n_features, classes_of(model), predictions)))
 
 
 async def log(served: Served, call: Call) -> Reply:
@@ -265,7 +268,7 @@ ROUTES = (
     ),
     Route("POST", f"{V1}/label", LEARN, verbs.label, messages.PredictedLearned, (messages.Labelled,), keyed=True),
     Route("POST", f"{V1}/explain", READ, verbs.explain, messages.Explained, (messages.Explain,)),
-    Route("POST", f"{V1}/rollback", ADMIN, rollback, messages.State, (Position,)),
+    Route("POST", f"{V1}/rollback", ADMIN, rollback, messages.State, (Position,), keyed=True),
     Route("POST", f"{V1}/replay", READ, replay, Replayed, (Replay,)),
     Route("POST", f"{V1}/snapshot", ADMIN, snapshot, Position),
     Route("GET", f"{V1}/log", ADMIN, log, "ndjson", query=SPAN),

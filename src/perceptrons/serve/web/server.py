@@ -9,9 +9,9 @@ from typing import Any
 
 import uvicorn
 
+from perceptrons.serve.limits import Limits
 from perceptrons.serve.web.app import Server
 from perceptrons.serve.web.gate import is_loopback
-from perceptrons.serve.limits import Limits
 from perceptrons.serve.web.short import Short
 from perceptrons.serve.web.tokens import Tokens
 
@@ -131,4 +131,3 @@ async def _run(
     await runner.serve()
     if not runner.started:
         raise SystemExit(2)
-

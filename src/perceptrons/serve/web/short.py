@@ -24,15 +24,17 @@ PREFIX = b"/v1/models/"
 ROUTES = {"predict": "POST /v1/models/{name}/predict", "learn": "POST /v1/models/{name}/learn"}
 GOOD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
 BAD = b"HTTP/1.1 %d Refused\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%b\r\n%b"
+KINDS = {JSON, b"application/x-www-form-urlencoded"}  # the second is what curl says
 USUAL = {b"host", b"content-type", b"content-length", b"accept", b"user-agent", b"accept-encoding", b"authorization"}
 
 
 class Turn:
     """Stands for a request that is answered here, where the usual way looks whether one is under way."""
 
+    message_event = asyncio.Event()  # nobody waits for it
+
     def __init__(self) -> None:
         self.response_complete, self.disconnected, self.keep_alive = False, False, True
-        self.message_event = asyncio.Event()
 
 
 class Short(HttpToolsProtocol):
@@ -83,7 +85,7 @@ class Short(HttpToolsProtocol):
             return False
         length = -1
         for name, value in self.headers:
-            if name not in USUAL:
+            if name not in USUAL or (name == b"content-type" and value not in KINDS):
                 return False
             if name == b"content-length":
                 length = int(value)
@@ -109,10 +111,13 @@ class Short(HttpToolsProtocol):
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Listen again."""
-        self.heard, self.listening = self.loop.time(), True
-        super().on_response_complete()
-        self._unset_keepalive_if_required()  # `_look` closes idle connections
+        """Go on with the next request, which may have come already. `_look` closes idle connections."""
+        self.heard, self.listening = self.loop.time(), not self.pipeline
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self.pipeline:
+                self._start_asgi_task(*self.pipeline.pop())
 
     # -- answers ----------------------------------------------------------------------------------------------
 
@@ -124,10 +129,8 @@ class Short(HttpToolsProtocol):
         served = application.directory.models.get(name.decode("ascii", "replace"))
         if route is None or served is None or served.broken is not None or served.slow or served.exclusive:
             return False
-        kind = next((value for key, value in self.headers if key == b"content-type"), JSON)
-        if kind not in (JSON, b"application/x-www-form-urlencoded") or served.queue >= served.limits.queue:
+        if served.queue >= served.limits.queue:
             return False
-        self.scope["headers"] = self.headers
         try:
             application.gate.admit(self.scope, verb == b"learn")
             found: Any = verbs.read_json(body)
@@ -142,7 +145,8 @@ class Short(HttpToolsProtocol):
         except Refused as refused:
             self._refuse(route, begun, refused)
             return True
-        turn = self.cycle = Turn()  # requests that follow on this connection wait
+        turn: Any = Turn()
+        self.cycle = turn  # requests that follow on this connection wait
         served.queue += 1
         self.listening = False
 
@@ -162,13 +166,14 @@ class Short(HttpToolsProtocol):
         return True
 
     def _send(self, route: str, begun: float, answer: bytes) -> None:
-        self.transport.write(GOOD % (len(answer), answer))
+        if not self.transport.is_closing():  # as it is when the client has gone
+            self.transport.write(GOOD % (len(answer), answer))
         self.application.metrics.count(route, 200, time.perf_counter() - begun)
 
     def _refuse(self, route: str, begun: float, refused: Refused) -> None:
         reply = failure(refused)
         assert isinstance(reply.body, bytes)
         headers = b"".join(b"%b: %b\r\n" % each for each in reply.headers)
-        self.transport.write(BAD % (reply.status, len(reply.body), headers, reply.body))
+        if not self.transport.is_closing():
+            self.transport.write(BAD % (reply.status, len(reply.body), headers, reply.body))
         self.application.metrics.count(route, reply.status, time.perf_counter() - begun)
-

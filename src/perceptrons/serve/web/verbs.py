@@ -5,14 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from msgspec import UNSET, DecodeError, ValidationError
+from msgspec import UNSET, DecodeError, Raw, ValidationError
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
-from perceptrons.serve.model.bulk import PART, body_parts, learn_parts, parts_of, predict_parts
 from perceptrons.serve.errors import Refused
-from perceptrons.serve.web.http import JSON, Call, Reply, decoded
-from perceptrons.serve.model.learning import given_x, is_wrong, learn_single
 from perceptrons.serve.messages import (
     Example,
     Examples,
@@ -25,13 +22,17 @@ from perceptrons.serve.messages import (
     Predicted,
     PredictedLearned,
     RawRecord,
-    Raw,
     Term,
     encode,
     read_example,
     read_raw,
 )
-from perceptrons.serve.model.served import Accepted, Served, counts
+from perceptrons.serve.model.bulk import PART, body_parts, learn_parts, parts_of, predict_parts
+from perceptrons.serve.model.commits import Accepted
+from perceptrons.serve.model.large import learn_body
+from perceptrons.serve.model.learning import given_x, is_wrong, learn_single
+from perceptrons.serve.model.served import Served, counts
+from perceptrons.serve.web.http import JSON, Call, Reply, decoded
 
 KINDS = {
     b"application/x-ndjson": "ndjson",
@@ -49,7 +50,9 @@ def kind_of(call: Call) -> str | None:
     if found == JSON:
         return None
     if found not in KINDS:
-        raise Refused(415, f"the body must be one of {', '.join(k.decode() for k in (JSON, *KINDS))}, got {found[:80]!r}")
+        raise Refused(
+            415, f"the body must be one of {', '.join(k.decode() for k in (JSON, *KINDS))}, got {found[:80]!r}"
+        )
     return KINDS[found]
 
 
@@ -84,12 +87,12 @@ async def learn(served: Served, call: Call, *, tells: bool = False) -> Reply:
     kind, key = kind_of(call), call.key(body)
     options = call.options(target=str, zero_based=bool) if call.scope["query_string"] else {}
     if kind is not None:
-        return Reply(await served.learn_body(kind, settings_of(kind, options), body, key, tells=tells))
+        return Reply(await learn_body(served, kind, settings_of(kind, options), body, key, tells=tells))
     settings_of("json", options)
     found = read_json(body)
     if type(found) is list:
         if len(found) > FEW or served.slow:
-            return Reply(await served.learn_body("examples", {}, body, key, tells=tells))
+            return Reply(await learn_body(served, "examples", {}, body, key, tells=tells))
         return Reply(await served.accept(key, lambda: _learn_few(served, found, body, tells)))
     if found.y is UNSET:  # type: ignore[union-attr]
         raise Refused(422, "the example has no label: send y, or use predict")
@@ -99,12 +102,12 @@ async def learn(served: Served, call: Call, *, tells: bool = False) -> Reply:
 def learned(served: Served, example: Any, body: bytes) -> Accepted:
     """Learn from one example."""
     x, y, model = given_x(example.x), example.y, served.model
-    served.check_room(x, y)
+    served.room.check(model, x, y)
     try:
         wrong = learn_single(model, x, y, served.create.classes)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
-    served.labels.add(y)
+    served.room.labels.add(y)
     return Accepted(body, bytes((wrong,)), Learned(0, 1, wrong))
 
 
@@ -130,11 +133,11 @@ def _learn_few(served: Served, examples: list[Example], body: bytes, tells: bool
     before = counts(served.model)[1]
     try:
         parts = parts_of(examples)
-        served.check_parts(parts)
+        served.room.check_parts(served.model, parts)
         bits, guesses = learn_parts(served.model, parts, served.create.classes)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
-    served.labels |= {example.y for example in examples}
+    served.room.labels |= {example.y for example in examples}
     if tells:
         return Accepted(body, bits.tobytes(), ManyPredictedLearned(guesses, int(bits.sum()), 0))
     return Accepted(body, bits.tobytes(), Learned(0, len(bits), counts(served.model)[1] - before))
@@ -166,8 +169,10 @@ async def predict(served: Served, call: Call) -> Reply:
     """Predict. An example with an id waits for its label."""
     body = await call.body()
     kind = kind_of(call)
-    options = NONE if not call.scope["query_string"] else call.options(
-        ask=bool, b=float, scores=bool, target=str, zero_based=bool
+    options = (
+        NONE
+        if not call.scope["query_string"]
+        else call.options(ask=bool, b=float, scores=bool, target=str, zero_based=bool)
     )
     if served.model is None:
         served.check_open()
@@ -181,7 +186,7 @@ async def predict(served: Served, call: Call) -> Reply:
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
     if found.id is not UNSET:  # type: ignore[union-attr]
-        await _keep(served, found, body, answer)
+        await _keep(served, found, bytes(read_raw(body).x), answer)
     return Reply(encode(answer))
 
 
@@ -212,21 +217,26 @@ def _predict(served: Served, example: Any, options: dict[str, Any]) -> Predicted
 def ask_probability(model: Any, score: Any, b: float) -> float:
     """How often to ask for the label of an example with this score: b/(b + |score|).
 
-    Selective sampling (Cesa-Bianchi, Gentile & Zaniboni 2006, §3). With more than two classes, |score| is the difference
-    between the two largest.
+    Selective sampling (Cesa-Bianchi, Gentile & Zaniboni 2006, §3). With more than two classes, |score| is the
+    difference between the two largest.
     """
     if not isinstance(model, ClassifierMixin):
-        raise Refused(422, "ask is for classifiers: in regression, the size of a prediction does not say how sure it is")
+        raise Refused(
+            422, "ask is for classifiers: in regression, the size of a prediction does not say how sure it is"
+        )
     if not 0.0 < b < float("inf"):
         raise Refused(400, f"b must be > 0, got {b}")
     if isinstance(score, dict):
         best = sorted(score.values())[-2:]
         score = best[-1] - best[0]
-    return b / (b + abs(score))
+    return b / (b + abs(float(score)))
 
 
-async def _keep(served: Served, example: Any, body: bytes, answer: Predicted) -> None:
-    """Keep a prediction until its label comes. It is in the log before the client is told."""
+async def _keep(served: Served, example: Any, x: bytes, answer: Predicted) -> None:
+    """Keep a prediction until its label comes. It is in the log before the client is told.
+
+    The same id and x again, as after a lost answer, get the first prediction again.
+    """
     if not 0 < len(example.id) <= ID:
         raise Refused(422, f"an id must have 1 to {ID} characters")
     if example.y is not UNSET:
@@ -234,12 +244,14 @@ async def _keep(served: Served, example: Any, body: bytes, answer: Predicted) ->
     served.check_queue()
     served.queue += 1
     try:
-        while served.exclusive:
-            await served.free.wait()
-        served.check_open()
-        id, x, given, made = served.pending.add(example.id, bytes(read_raw(body).x), answer.prediction)
-        batch = served.batch()
-        batch.group.pending.append((id, x, encode(given).decode(), made))
+        await served.enter()
+        waiting = served.pending.waiting.get(example.id)
+        batch = served.batch()  # also if it waits already: the first answer may not be in the log yet
+        if waiting is not None and waiting.x == x:
+            answer.prediction = waiting.given
+        else:
+            id, _, given, made = served.pending.add(example.id, x, answer.prediction)
+            batch.group.pending.append((id, x, encode(given).decode(), made))
         await served.durably(batch)
     finally:
         served.queue -= 1
@@ -279,7 +291,9 @@ async def explain(served: Served, call: Call) -> Reply:
     if served.model is None:
         served.check_open()
     if not hasattr(served.model, "explain_one"):
-        raise Refused(422, f"{type(served.model).__name__} has no weights of features: its predictions are not explained")
+        raise Refused(
+            422, f"{type(served.model).__name__} has no weights of features: its predictions are not explained"
+        )
     try:
         told = served.model.explain_one(given_x(asked.x), label=asked.label)
     except NotFittedError:
