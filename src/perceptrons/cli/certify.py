@@ -62,7 +62,7 @@ def command(
         raise click.UsageError(
             "--check cannot be combined with --save, --no-intercept or --time-limit: the certificate has all settings"
         )
-    from perceptrons.cli.certificates import read
+    from perceptrons.cli.telling.certificates import read
 
     verdict, about = read(check)
     for name, value in about["options"].items():  # read tables as then, unless options say otherwise
@@ -104,7 +104,7 @@ def certified(
     as_json: bool,
 ) -> int:
     """Decide, print the verdict and return the exit code."""
-    from perceptrons.cli.certificates import write
+    from perceptrons.cli.telling.certificates import write
     from perceptrons.solver.patience import limited
     from perceptrons.theory import mistake_bound, separability
 

@@ -41,7 +41,7 @@ async def _learn_body(
 ) -> bytes:
     """Learn from a body and write it into the log, side by side; commit if both are done."""
     text = encode(settings).decode()
-    results: list[Any] = await asyncio.gather(
+    results: Any = await asyncio.gather(
         served.run(_learn, served, kind, settings, body),
         served.run(served.log.stage, kind, text, memoryview(body)),
         return_exceptions=True,
