@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from perceptrons.cli import certificates
+from perceptrons.cli.telling import certificates
 from perceptrons.theory import separability
 
 AND = "-1 0:0 1:0\n-1 1:1\n-1 0:1\n1 0:1 1:1\n"

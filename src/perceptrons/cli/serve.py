@@ -116,9 +116,8 @@ def command(
             facts = f"{served.counts[0]:,} examples, log position {served.durable:,}"
             output.say(f"  {name}: {served.create.estimator}, {served.broken or facts}")
         if not server.gate.tokens.required:
-            output.say(
-                f"no tokens: only programs on this machine can connect. Make one: perceptrons serve token {directory}"
-            )
+            output.say("no tokens: only programs on this machine can connect. To make one:")
+            output.say(f"  perceptrons serve token {directory}")
         sys.stdout.flush()
 
     run(
