@@ -4,6 +4,7 @@ A process that has imported everything forks the servers, so that each starts at
 against the description at /openapi.json.
 """
 
+import hashlib
 import http.client
 import itertools
 import json
@@ -48,6 +49,7 @@ for child in children:
 """
 JSON = "application/json"
 numbers = itertools.count(1)
+opened = []  # connections, which the end of a test closes
 
 
 def until(found, seconds=20.0):
@@ -130,7 +132,8 @@ class Server(Command):
 
     def socket(self):
         """A bare connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        opened.append(socket.create_connection(("127.0.0.1", self.port), timeout=10))
+        return opened[-1]
 
 
 class Answer:
@@ -155,6 +158,7 @@ class Web:
             self.http = http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout, context=context)
         self.headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self.described = None
+        opened.append(self.http)
 
     def call(self, method, path, body=None, kind=None, key=None, headers=()):
         """Send a request: a body that is no bytes is sent as JSON."""
@@ -199,10 +203,10 @@ class Web:
         name = name or f"m{next(numbers)}"
         body = {"estimator": estimator, "params": params or {}, **settings}
         self.ok("POST", f"/v1/models/{name}", body)
-        return Remote(self, name)
+        return self.model(name)
 
-    def close(self):
-        self.http.close()
+    def model(self, name):
+        return Remote(self, name)
 
 
 class Remote:
@@ -243,8 +247,28 @@ class Remote:
         """The model file."""
         return self.web.ok("GET", f"{self.path}/file" + ("" if position is None else f"?position={position}"))
 
+    def content(self, position=None):
+        """What the model file holds, see `content_of`."""
+        return content_of(self.file(position))
+
     def log(self, query=""):
         return [json.loads(line) for line in self.web.ok("GET", f"{self.path}/log{query}").splitlines()]
+
+
+def content_of(file):
+    """What a model file holds: settings, counts, and a digest of each array. Two are equal if they agree in each bit.
+
+    The report of the last call is left out: it tells how many rows that call had.
+    """
+    end = 8 + int.from_bytes(file[:8], "little")
+    header = json.loads(file[8:end])
+    model = json.loads(header.pop("__metadata__")["model"])
+    del model["report"]
+    for name, facts in header.items():
+        if not name.startswith("report."):
+            begin, stop = facts["data_offsets"]
+            model[name] = facts["dtype"], facts["shape"], hashlib.sha1(file[end + begin : end + stop]).hexdigest()
+    return model
 
 
 class Description:
@@ -269,10 +293,12 @@ class Description:
         if operation is None:
             assert answer.status in (404, 405)
             return
+        assert str(answer.status) in operation["responses"], (method, path, answer.status, answer.body[:200])
         described = operation["responses"][str(answer.status)]
         if "content" not in described:
             assert not answer.body
             return
+        assert answer.kind in described["content"], (method, path, answer.status, answer.kind, answer.body[:200])
         schema = described["content"][answer.kind]["schema"]
         if answer.kind == JSON:
             faults = list(self.faults(answer.json, schema))
@@ -322,6 +348,14 @@ IS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def closing():
+    """Close all connections of a test."""
+    yield
+    while opened:
+        opened.pop().close()
+
+
 @pytest.fixture(scope="session")
 def parent(tmp_path_factory):
     """The process that forks servers; it ends those that still run."""
@@ -368,9 +402,7 @@ def server(serve, tmp_path_factory):
 @pytest.fixture
 def web(server):
     """A connection to the shared server."""
-    web = server.web()
-    yield web
-    web.close()
+    return server.web()
 
 
 @pytest.fixture
@@ -384,6 +416,12 @@ def saved(tmp_path):
         return (tmp_path / "saved").read_bytes()
 
     return saved
+
+
+@pytest.fixture
+def content(saved):
+    """What the model file of a model would hold, see `content_of`."""
+    return lambda model: content_of(saved(model))
 
 
 @pytest.fixture

@@ -150,7 +150,9 @@ class Rounds:
         self.port = self.forks.start()
         connection = Connection(self.port)
         for client in clients:
-            if client.open is not None:  # it is not known whether it was accepted: the key makes it safe to send it again
+            if (
+                client.open is not None
+            ):  # it is not known whether it was accepted: the key makes it safe to send it again
                 self.again(connection, client)
         for name in MODELS:
             self.compare(connection, name, [each for client in clients for each in client.acknowledged])

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("msgspec", reason="the server needs the extra 'serve'")
 pytest.importorskip("uvicorn", reason="the server needs the extra 'serve'")
 
-from forks import Forks  # noqa: E402
-from killing import Rounds  # noqa: E402
+from forks import Forks
+from killing import Rounds
 
 ROUNDS = 20
 

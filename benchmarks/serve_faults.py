@@ -1,0 +1,272 @@
+"""What a server that learns survives: kills, a full disk, a read-only disk, a clock that jumps, malformed requests.
+
+    python benchmarks/serve_faults.py [kills=200] [minutes=10]
+
+The server is killed under load at random moments, and restarted; each time, its models are compared with sequential
+learning of what it acknowledged. For a full disk and a read-only one, it runs on a small disk in memory, which only
+root can mount. At the end it runs under mixed load for some minutes: 8 models, 32 connections.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "serve"))
+from forks import Forks
+from killing import Connection, Rounds, assert_equal, learn_line
+from malformed import malformed
+from serve import COMMAND, free_port, started
+
+from perceptrons import Perceptron, load
+
+MODELS, CONNECTIONS, REQUESTS = 8, 32, 10_000
+JUMPS = """
+import random, sys, time
+real, pick = time.time, random.Random(0)
+time.time = lambda: real() + pick.choice([0.0, -1e6, 1e6, -1e9, 1e9])
+from perceptrons.cli.main import main
+main(["serve", *sys.argv[1:]])
+"""
+
+
+def main(n_kills: int, minutes: float) -> None:
+    """Print a line for each fault."""
+    with tempfile.TemporaryDirectory() as folder:
+        kills(Path(folder), n_kills)
+    with tempfile.TemporaryDirectory() as folder:
+        disk(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        clock(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        rubbish(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        soak(Path(folder), minutes)
+
+
+def kills(folder: Path, n: int) -> None:
+    """Kill -9 under load."""
+    forks = Forks(folder)
+    rounds = Rounds(forks, seed=int(time.time()))
+    for k in range(n):
+        rounds.round()
+        if sys.stderr.isatty():
+            print(f"\r{k + 1} kills", end="", file=sys.stderr)
+    forks.kill()
+    forks.close()
+    print(
+        f"kill -9 under load: {n} kills, {rounds.n_acknowledged:,} requests acknowledged, 0 lost, 0 learned twice, "
+        "models equal to sequential learning bit for bit"
+    )
+
+
+def equals_log(connection: Connection, name: str, acknowledged: int, folder: Path) -> None:
+    """Compare a model with sequential learning of its log, which has all acknowledged requests."""
+    status, text = connection.call("GET", f"/v1/models/{name}/log")
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert status == 200 and len(lines) >= acknowledged, (len(lines), acknowledged)
+    expected = Perceptron()
+    ids = [learn_line(expected, line) for line in lines]
+    assert len(set(ids)) == len(ids)
+    status, content = connection.call("GET", f"/v1/models/{name}/file")
+    assert status == 200, content
+    (folder / "downloaded").write_bytes(content)
+    assert_equal(load(folder / "downloaded"), expected)
+
+
+def disk(folder: Path) -> None:
+    """Fill the disk, and make it read-only."""
+    place = folder / "disk"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", place], capture_output=True).returncode:
+        print("full disk, read-only disk: left out, because only root can mount a small disk")
+        return
+    port = free_port()
+    server = started([COMMAND, "serve", str(place / "served"), "--port", str(port)], port)
+    try:
+        connection, good, bad, generator = Connection(port), 0, 0, random.Random(0)
+        assert connection.call("POST", "/v1/models/m", {})[0] == 201
+        ballast = place / "ballast"
+
+        def learn(k: int) -> int:
+            x = {f"f{j}": generator.gauss(0.0, 1.0) for j in range(20)}
+            return connection.call("POST", "/v1/models/m/learn", {"x": x, "y": x["f0"] > 0, "id": f"r{k}"})[0]
+
+        for k in range(12_000):
+            if k % 3000 == 1500:
+                with open(ballast, "wb", buffering=0) as file:
+                    try:
+                        while True:
+                            file.write(bytes(1 << 14))
+                    except OSError:
+                        pass
+            if k % 3000 == 2900:
+                ballast.unlink(missing_ok=True)
+            status = learn(k)
+            good, bad = good + (status == 200), bad + (status != 200)
+            assert status in (200, 503, 507), status
+            if status != 200:
+                assert connection.call("POST", "/v1/models/m/predict", {"x": {"f0": 1.0}})[0] == 200
+        ballast.unlink(missing_ok=True)
+        equals_log(connection, "m", good, folder)
+        print(
+            f"full disk: {good:,} acknowledged, {bad:,} refused with 507 or 503, predictions go on, the model is right"
+        )
+        subprocess.run(["mount", "-o", "remount,ro", place], check=True)
+        refused = [learn(20_000 + k) for k in range(100)]
+        assert 200 not in refused and connection.call("POST", "/v1/models/m/predict", {"x": {"f0": 1.0}})[0] == 200
+        subprocess.run(["mount", "-o", "remount,rw", place], check=True)
+        time.sleep(1.0)
+        assert learn(30_000) == 200
+        equals_log(connection, "m", good + 1, folder)
+        print(f"read-only disk: 100 refused with {sorted(set(refused))}, learns again as soon as it can write")
+        connection.close()
+    finally:
+        server.terminate()
+        server.wait(60)
+        subprocess.run(["umount", place], check=True)
+
+
+def clock(folder: Path) -> None:
+    """A wall clock that jumps by up to 30 years at every look."""
+    port = free_port()
+    server = started([sys.executable, "-c", JUMPS, str(folder / "served"), "--port", str(port)], port)
+    try:
+        connection = Connection(port)
+        assert connection.call("POST", "/v1/models/m", {})[0] == 201
+        for k in range(500):
+            x = {"a": random.gauss(0.0, 1.0), "b": 1.0}
+            assert connection.call("POST", "/v1/models/m/predict", {"x": x, "id": f"r{k}"})[0] == 200
+            assert connection.call("POST", "/v1/models/m/label", {"id": f"r{k}", "y": x["a"] > 0})[0] == 200
+        equals_log(connection, "m", 500, folder)
+        connection.close()
+        print("clock that jumps: 500 predictions with delayed labels, each learned once")
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def rubbish(folder: Path) -> None:
+    """Malformed requests."""
+    port = free_port()
+    server = started([COMMAND, "serve", str(folder / "served"), "--port", str(port)], port)
+    try:
+        connection = Connection(port)
+        assert connection.call("POST", "/v1/models/m", {})[0] == 201
+        statuses: dict[int, int] = {}
+        for seed in range(REQUESTS):
+            method, path, body, kind = malformed("m", seed)
+            try:
+                status, _ = connection.call(method, path, body, Content_Type=kind)
+            except (http.client.HTTPException, OSError):  # a request that is not HTTP ends the connection
+                connection.close()
+                connection = Connection(port)
+                status = 0
+            statuses[status] = statuses.get(status, 0) + 1
+            assert status < 500 or status == 503, (status, method, path, body)
+        assert server.poll() is None
+        state = connection.call("GET", "/v1/models/m")[1]
+        again = connection.call("POST", "/v1/models/m/replay", {"position": state["position"]})[1]
+        assert again["n_seen"] == state["n_seen"] and again["n_mistakes"] == state["n_mistakes"], (state, again)
+        connection.close()
+        told = ", ".join(f"{count:,} × {status}" for status, count in sorted(statuses.items()))
+        print(f"{REQUESTS:,} malformed requests: no crash, no 500; {told} (200: those that were valid after all)")
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+class Worker(threading.Thread):
+    """Mixed requests to all models, for some time."""
+
+    def __init__(self, port: int, number: int, until: float) -> None:
+        super().__init__()
+        self.connection, self.number, self.until = Connection(port), number, until
+        self.times: list[float] = []
+        self.fault: Any = None
+
+    def run(self) -> None:
+        pick, k = random.Random(self.number), 0
+        try:
+            while time.monotonic() < self.until:
+                k += 1
+                begun = time.perf_counter()
+                status = self.send(pick, f"/v1/models/m{pick.randrange(MODELS)}", f"{self.number}-{k}")
+                self.times.append(time.perf_counter() - begun)
+                assert status == 200, status
+        except Exception as fault:
+            self.fault = fault
+        self.connection.close()
+
+    def send(self, pick: random.Random, model: str, id: str) -> int:
+        """One request, or a prediction with its label."""
+        x = {f"f{j}": pick.gauss(0.0, 1.0) for j in range(30)}
+        y, what = x["f0"] > 0, pick.random()
+        if what < 0.4:
+            return int(self.connection.call("POST", f"{model}/predict", {"x": x})[0])
+        if what < 0.8:
+            return int(self.connection.call("POST", f"{model}/learn", {"x": x, "y": y})[0])
+        if what < 0.9:
+            assert self.connection.call("POST", f"{model}/predict", {"x": x, "id": id})[0] == 200
+            return int(self.connection.call("POST", f"{model}/label", {"id": id, "y": y}, Idempotency_Key=id)[0])
+        if what < 0.98:
+            many = [{"x": x, "y": y}] * 20
+            return int(self.connection.call("POST", f"{model}/learn", {"examples": many})[0])
+        return int(self.connection.call("GET", "/metrics" if pick.random() < 0.5 else "/v1/models")[0])
+
+
+def soak(folder: Path, minutes: float) -> None:
+    """Mixed load: memory must not grow."""
+    port = free_port()
+    server = started([COMMAND, "serve", str(folder / "served"), "--port", str(port)], port)
+    try:
+        connection = Connection(port)
+        for k in range(MODELS):
+            body = {"params": {"readout": "averaged"}, "keep": 10_000, "snapshot_every": 20_000}
+            assert connection.call("POST", f"/v1/models/m{k}", body)[0] == 201
+        until = time.monotonic() + 60.0 * minutes
+        workers = [Worker(port, k, until) for k in range(CONNECTIONS)]
+        for worker in workers:
+            worker.start()
+        memory = []
+        while time.monotonic() < until:
+            time.sleep(min(5.0, max(0.1, until - time.monotonic())))
+            memory.append(resident(server.pid))
+        for worker in workers:
+            worker.join()
+        faults = [worker.fault for worker in workers if worker.fault is not None]
+        assert not faults, faults
+        times = sorted(seconds for worker in workers for seconds in worker.times)
+        third = max(1, len(memory) // 3)
+        before, after = statistics.median(memory[third : 2 * third]), statistics.median(memory[-third:])
+        middle, late = times[len(times) // 2], times[int(0.99 * len(times))]
+        print(
+            f"{minutes:g} minutes of mixed load, {MODELS} models, {CONNECTIONS} connections: {len(times):,} requests, "
+            f"0 errors, median {1e3 * middle:.1f} ms, p99 {1e3 * late:.1f} ms; memory {before:.0f} MB in the second "
+            f"third, {after:.0f} MB in the last"
+        )
+        connection.close()
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def resident(process: int) -> float:
+    """Memory of a process, in MB."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+if __name__ == "__main__":
+    given = dict(each.split("=") for each in sys.argv[1:])
+    main(int(given.get("kills", 200)), float(given.get("minutes", 10)))
