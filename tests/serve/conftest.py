@@ -70,7 +70,9 @@ class Parent:
         self.process = subprocess.Popen(
             [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
-        assert self.process.stdout.readline() == "ready\n"
+        if self.process.stdout.readline() != "ready\n":
+            self.close()
+            raise RuntimeError("the process that forks servers did not start: see its error above")
 
     def order(self, **order):
         self.process.stdin.write(json.dumps(order) + "\n")

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 PARENT = """
@@ -68,10 +69,14 @@ class Forks:
     def kill(self, how=9):
         """End the server."""
         os.kill(self.child, how)
+        self.child = None
         assert self.parent.stdout.readline() == "ended\n"
 
     def close(self):
-        """End the parent."""
+        """End the parent, and its last child if that is still there."""
+        if self.child is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self.child, 9)
         self.parent.stdin.close()
         self.parent.wait(10)
         self.parent.stdout.close()

@@ -70,7 +70,7 @@ class Client(threading.Thread):
             self.send("names", id, "learn", {"examples": [self.named(f"{id}/{i}") for i in range(5)]})
         elif kind == 5:
             rows = [self.numbered() for _ in range(40)]
-            lines = [f"{y} " + " ".join(f"{i}:{v}" for i, v in zip(*x)) for x, y in rows]
+            lines = [f"{y} " + " ".join(f"{i}:{v}" for i, v in zip(*x, strict=True)) for x, y in rows]
             body = ("\n".join([*lines, f"# {id}"]) + "\n").encode()
             self.send("numbers", id, "learn", body, Content_Type="text/x-svmlight")
         elif kind == 3:
@@ -94,7 +94,7 @@ class Client(threading.Thread):
 
     def named(self, id):
         """An example with names, some of them new."""
-        x = {f"f{j}": float(v) for j, v in zip(self.random.integers(0, 30, 5), self.random.normal(size=5))}
+        x = {f"f{j}": float(v) for j, v in zip(self.random.integers(0, 30, 5), self.random.normal(size=5), strict=True)}
         x["kind"] = f"k{self.random.integers(200)}"
         return {"x": x, "y": "yes" if sum(v for v in x.values() if v.__class__ is float) > 0 else "no", "id": id}
 
@@ -150,9 +150,7 @@ class Rounds:
         self.port = self.forks.start()
         connection = Connection(self.port)
         for client in clients:
-            if (
-                client.open is not None
-            ):  # it is not known whether it was accepted: the key makes it safe to send it again
+            if client.open is not None:  # perhaps it was accepted: the key makes it safe to repeat it
                 self.again(connection, client)
         for name in MODELS:
             self.compare(connection, name, [each for client in clients for each in client.acknowledged])

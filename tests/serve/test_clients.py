@@ -12,7 +12,9 @@ import pytest
 
 pytest.importorskip("msgspec", reason="the server needs the extra 'serve'")
 pytest.importorskip("uvicorn", reason="the server needs the extra 'serve'")
-parser = pytest.importorskip("prometheus_client.parser", reason="the server needs the extra 'serve'")
+pytest.importorskip("prometheus_client", reason="the server needs the extra 'serve'")
+
+from prometheus_client.parser import text_string_to_metric_families
 
 from perceptrons import Perceptron, load, save
 from perceptrons.client import Client, NoAnswer, ServerError
@@ -184,7 +186,7 @@ def test_inference(web, learned):
     assert facts["inputs"] == [{"name": "X", "datatype": "FP64", "shape": [-1, 2]}]
     assert facts["outputs"][0] == {"name": "label", "datatype": "BYTES", "shape": [-1]}
     rows = [[1.0, 0.5], [-1.0, 3.0], [0.0, 0.0]]
-    flat = web.ok("POST", f"{path}/infer", {**tensor(sum(rows, []), [3, 2]), "id": "mine"})
+    flat = web.ok("POST", f"{path}/infer", {**tensor(np.ravel(rows).tolist(), [3, 2]), "id": "mine"})
     nested = web.ok("POST", f"{path}/infer", {**tensor(rows, [3, 2], "FP32"), "id": "mine"})
     assert flat == nested and flat["id"] == "mine" and flat["model_name"] == remote.name
     label, scores = flat["outputs"]
@@ -229,7 +231,7 @@ def test_inference_of_numbers(web, estimator, labels, kind):
 
 def samples(web):
     """Values of metrics by name and labels."""
-    families = parser.text_string_to_metric_families(web.ok("GET", "/metrics").decode())
+    families = text_string_to_metric_families(web.ok("GET", "/metrics").decode())
     return {(s.name, *sorted(s.labels.values())): s.value for family in families for s in family.samples}
 
 

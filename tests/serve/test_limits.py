@@ -244,7 +244,7 @@ def test_requests_on_one_connection_are_answered_in_order(server, web):
             post(f"{remote.path}/learn", learn),
             f"GET {remote.path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),
             post(f"{remote.path}/predict", b'{"x": [1.0, 2.0]}'),
-            post(f"{remote.path}/predict-learn", learn, "Idempotency-Key: %d" % i),
+            post(f"{remote.path}/predict-learn", learn, f"Idempotency-Key: {i}"),
             post(f"{remote.path}/learn", b"[", "Content-Type: application/json"),
         ]
     connection.sendall(b"".join(sent))

@@ -30,6 +30,7 @@ from perceptrons.models.examples import at_row, examples_of, n_features_of
 from perceptrons.serve.messages import Example, Examples, read_example
 
 Bits = npt.NDArray[np.uint8]
+NOT_NUMBERS = "a row must consist of numbers. Give categories names: {'job': 'cook', 'age': 41}"
 PART = 1000  # examples that are learned at once
 FORMATS = ("examples", "ndjson", "svmlight", "csv")  # of large bodies; the first is JSON with a list of examples
 
@@ -94,9 +95,9 @@ class Dense(Part):
         for i, x in enumerate(xs):
             if len(x) != len(xs[0]):
                 raise at_row(i, ValueError(f"x has {len(x)} numbers, but the first row has {len(xs[0])}"))
+            if type(x) is list and not are_numbers(x):
+                raise at_row(i, ValueError(NOT_NUMBERS))
         self.X, self.y, self.width = np.array(xs), y, len(xs[0])
-        if self.X.dtype.kind not in "iufb":
-            raise ValueError("rows must consist of numbers. Give categories names: {'job': 'cook', 'age': 41}")
 
     def __len__(self) -> int:
         return len(self.X)
@@ -224,9 +225,25 @@ def parts_of(examples: list[Example], labelled: bool = True) -> list[Part]:
     for i, example in enumerate(examples):
         if labelled and example.y is UNSET:
             raise at_row(i, ValueError("the example has no label y"))
+    check_labels([example.y for example in examples if example.y is not UNSET])
     make = {"named features": Dicts, "rows of numbers": Dense, "pairs": _pairs}[kinds.pop()]
     parts = [examples[begin : begin + PART] for begin in range(0, len(examples), PART)]
     return [make([each.x for each in part], [each.y for each in part]) for part in parts]
+
+
+def check_labels(labels: list[Any]) -> None:
+    """Raise an error for labels of different types: NumPy would turn them all into text; or for huge ones."""
+    kinds = {"text" if type(y) is str else "true or false" if type(y) is bool else "numbers" for y in labels}
+    if len(kinds) > 1:
+        raise ValueError(f"labels must be of one type, got {' and '.join(sorted(kinds))}")
+    huge = next((y for y in labels if type(y) is int and not -(2**63) <= y < 2**63), None)
+    if huge is not None:
+        raise ValueError(f"whole numbers as labels must fit into 64 bits, got {huge}")
+
+
+def are_numbers(values: list[Any]) -> bool:
+    """Whether a list has only numbers that NumPy can hold; otherwise an array of them could take much memory."""
+    return all(type(value) is float or (type(value) in (int, bool) and abs(value) < 2**63) for value in values)
 
 
 def kind_of(x: Any) -> str:
@@ -241,6 +258,8 @@ def _pairs(xs: list[Any], y: Any) -> Part:
     found = []
     for i, (indices, values) in enumerate(xs):
         try:
+            if type(values) is not list or not (are_numbers(indices) and are_numbers(values)):
+                raise ValueError("a pair must be two lists of numbers, [indices, values]")
             where = np.array(indices) if indices else np.empty(0, dtype=np.int64)
             found.append(from_pair(where, np.array(values, dtype=None if values else np.float64), 1, grows=True).rows)
         except (ValueError, TypeError) as error:

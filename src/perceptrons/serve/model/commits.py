@@ -10,6 +10,7 @@ Work that takes longer (large bodies, rollbacks, snapshots) has the model for it
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
@@ -72,14 +73,16 @@ class Commits(ABC):
         Its log.
     limits : Limits
         Of the server.
-    pool : Executor
-        Runs what would block the event loop.
+    pool, readers : Executor
+        Run what would block the event loop: commits and learning, and what only reads.
     """
 
-    def __init__(self, name: str, log: Log, limits: Limits, pool: Executor) -> None:
-        self.name, self.log, self.limits, self.pool = name, log, limits, pool
+    def __init__(self, name: str, log: Log, limits: Limits, pool: Executor, readers: Executor) -> None:
+        self.name, self.log, self.limits, self.pool, self.readers = name, log, limits, pool, readers
         self.position = self.durable = 0  # of the last request that was learned, and of the last in the log
         self.broken: str | None = "it has not been loaded"
+        self.failed = False  # whether the last commit failed
+        self.generation = 0  # how often another model has taken the place of the model
         self.slow = False  # whether one example takes so long that a thread must do it
         self.queue = 0
         self.open: Batch | None = None
@@ -114,17 +117,22 @@ class Commits(ABC):
 
         `act` raises an error, and has changed nothing, if the request is refused.
         """
+        self.check_open()
         self.check_queue()
-        if key is not None and (first := await self.first_answer(key)) is not None:
-            return first
         self.queue += 1
         try:
             await self.enter()
-            if key is not None and key.text in self.in_flight:  # it came while this one waited
-                return await self.again(key)
+            if key is not None and (first := await self.first_answer(key)) is not None:
+                return first
             if self.slow:
                 async with self.turn:
+                    self.check_open()
+                    if key is not None and (first := await self.first_answer(key)) is not None:
+                        return first
+                    generation = self.generation
                     accepted = await self.run(act)
+                    if generation != self.generation:  # a commit failed meanwhile: what was learned is gone
+                        raise Refused(503, "it was not learned, because the log could not be written. Send it again", 1)
                     batch, answer = self.enlist(accepted, key)
             else:
                 batch, answer = self.enlist(act(), key)
@@ -147,7 +155,7 @@ class Commits(ABC):
         batch.bits += bits
         encoded = encode(answer)
         if labelled is not None:
-            group.labelled.append((labelled,))
+            group.pending.append(labelled)
         if key is not None:
             group.answers.append((key.text, key.digest, self.position, 200, encoded))
             self.in_flight[key.text] = key.digest, batch, encoded
@@ -246,6 +254,23 @@ class Commits(ABC):
         while self.exclusive:
             await self.free.wait()
         self.check_open()
+        if self.failed:
+            await self._try_again()
+            await self.enter()
+
+    async def _try_again(self) -> None:
+        """After a commit that failed: look whether the disk takes something, before anything is learned in vain."""
+        async with self.alone():
+            if self.failed:
+                try:
+                    await self.run(self.log.probe)
+                except Exception as error:
+                    raise could_not_write(error) from None
+                self.failed = False
+
+    async def read(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function that only reads, in a thread that no commit waits for."""
+        return await asyncio.get_running_loop().run_in_executor(self.readers, function, *args)
 
     async def run(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call a function in a thread."""
@@ -256,3 +281,15 @@ class Commits(ABC):
         task = asyncio.get_running_loop().create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+
+def could_not_write(error: Exception, what: str = "it was not learned") -> Refused:
+    """What a client is told if the disk could not be written."""
+    full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
+    return Refused(
+        507 if full else 503,
+        f"{what}, because the disk could not be written: {error}. "
+        + ("Make room on the disk, then send it again" if full else "Send it again later")
+        + "; with the same Idempotency-Key, it is learned only once",
+        None if full else 1,
+    )

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
@@ -22,7 +23,8 @@ from msgspec import structs, to_builtins
 from perceptrons.serve.errors import Damaged, Refused
 from perceptrons.serve.limits import Limits
 from perceptrons.serve.messages import Create
-from perceptrons.serve.model.commits import Key
+from perceptrons.serve.model.bulk import check_labels
+from perceptrons.serve.model.commits import Key, could_not_write
 from perceptrons.serve.model.log import Group, Log
 from perceptrons.serve.model.rebuild import BASE, LOG, new_estimator
 from perceptrons.serve.model.served import Served
@@ -46,14 +48,14 @@ class Directory:
         The directory; it is made if it does not exist.
     limits : Limits
         Of the server.
-    pool : Executor
-        Runs what would block the event loop.
+    pool, readers : Executor
+        Run what would block the event loop: commits and learning, and what only reads.
     tell : callable
         Called with the name of an event and its facts.
     """
 
-    def __init__(self, path: Path, limits: Limits, pool: Executor, tell: Tell) -> None:
-        self.path, self.limits, self.pool, self.tell = path, limits, pool, tell
+    def __init__(self, path: Path, limits: Limits, pool: Executor, readers: Executor, tell: Tell) -> None:
+        self.path, self.limits, self.pool, self.readers, self.tell = path, limits, pool, readers, tell
         self.models: dict[str, Served] = {}
         self.making: set[str] = set()
         self.folder = path / "models"
@@ -86,8 +88,8 @@ class Directory:
 
     def _opened(self, name: str, path: Path) -> Served | None:
         try:
-            return Served(name, path, Log(path / LOG), self.limits, self.pool, self.tell)
-        except (Damaged, OSError, ValueError) as error:
+            return Served(name, path, Log(path / LOG), self.limits, self.pool, self.readers, self.tell)
+        except (Damaged, OSError, ValueError, sqlite3.Error) as error:
             self.tell("trouble", {"name": name, "what": f"it cannot be loaded: {error}"})
             return None
 
@@ -125,20 +127,31 @@ class Directory:
             return made, True
         except (ValueError, TypeError) as error:
             raise Refused(422, str(error)) from None
-        except OSError as error:
-            raise Refused(507, f"the model could not be written: {error}") from None
+        except (OSError, sqlite3.Error, Damaged) as error:
+            raise could_not_write(error, "the model was not created") from None
         finally:
             self.making.discard(name)
 
     def _check(self, create: Create) -> None:
         for what, good, expected in (
             ("snapshot_every", create.snapshot_every >= 1, ">= 1"),
-            ("keep", create.keep is None or create.keep >= 0, ">= 0, or null to keep all"),
+            ("keep", create.keep is None or 0 <= create.keep < 2**53, ">= 0, or null to keep all"),
             ("window", 1 <= create.window <= 1_000_000, "from 1 to 1,000,000"),
             ("delta", 0.0 < create.delta < 1.0, "between 0 and 1"),
         ):
             if not good:
                 raise Refused(422, f"{what} must be {expected}, got {getattr(create, what)}")
+        classes = create.classes
+        if classes is None:
+            return
+        if create.estimator == "PassiveAggressiveRegressor":
+            raise Refused(422, "classes must be null: a regressor predicts numbers, which have no classes")
+        if not 2 <= len(classes) <= self.limits.classes or len(set(classes)) < len(classes):
+            raise Refused(422, f"classes must be 2 to {self.limits.classes:,} different labels")
+        try:
+            check_labels(classes)
+        except ValueError as error:
+            raise Refused(422, str(error)) from None
 
     def _make(self, name: str, create: Create, upload: bytes | None, key: Key | None) -> Served:
         hidden = self.folder / f".new-{secrets.token_hex(8)}"
@@ -157,10 +170,11 @@ class Directory:
         except BaseException:
             shutil.rmtree(hidden, ignore_errors=True)
             raise
-        made = Served(name, self.folder / name, Log(self.folder / name / LOG), self.limits, self.pool, self.tell)
-        made.load()
-        if made.broken is not None:
-            raise OSError(made.broken)
+        made = self._opened(name, self.folder / name)
+        if made is not None:
+            made.load()
+        if made is None or made.broken is not None:
+            raise OSError(made and made.broken)
         return made
 
     def _uploaded(self, path: Path, content: bytes, create: Create) -> Create:
@@ -201,7 +215,11 @@ class Directory:
                 self.pool, lambda: shutil.rmtree(hidden, ignore_errors=True)
             )
         except OSError as error:
-            raise Refused(507, f"the model could not be deleted: {error}") from None
+            again = self._opened(name, served.folder)
+            if again is not None:
+                again.load()
+                self.models[name] = again
+            raise could_not_write(error, "the model was not deleted") from None
         finally:
             self.making.discard(name)
 

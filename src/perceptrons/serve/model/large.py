@@ -9,9 +9,9 @@ from typing import Any
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.messages import Learned, ManyPredictedLearned, encode
 from perceptrons.serve.model.bulk import Bits, body_parts, learn_parts
-from perceptrons.serve.model.commits import Answer, Key
+from perceptrons.serve.model.commits import Answer, Key, could_not_write
 from perceptrons.serve.model.log import Group, Row
-from perceptrons.serve.model.served import Served, could_not_write, counts
+from perceptrons.serve.model.served import Served, counts
 
 
 class Unchanged(Exception):
@@ -22,11 +22,11 @@ async def learn_body(
     served: Served, kind: str, settings: dict[str, Any], body: bytes, key: Key | None, *, tells: bool
 ) -> bytes:
     """Learn from a body in one of `FORMATS`, all or nothing; tells: whether to answer what was predicted."""
+    served.check_open()
     served.check_queue()
-    if key is not None and (first := await served.first_answer(key)) is not None:
-        return first
     served.queue += 1
     try:
+        await served.enter()
         async with served.alone():
             served.check_open()
             if key is not None and (first := await served.first_answer(key)) is not None:
@@ -63,6 +63,9 @@ async def _learn_body(
     except Unchanged as error:
         await served.run(served.log.cancel)
         raise Refused(422, str(error)) from None
+    except asyncio.CancelledError:  # the server stops, and a thread may still learn
+        served.broken = "the server stopped in the middle of a large request"
+        raise
     except Exception as error:
         await served.run(served.log.cancel)
         await served.restore([], error)

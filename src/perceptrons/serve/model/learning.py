@@ -13,7 +13,7 @@ from msgspec import UNSET, json
 from sklearn.base import ClassifierMixin
 
 from perceptrons.serve.messages import Label, Record, read_record
-from perceptrons.serve.model.bulk import Bits, body_parts, learn_parts, parts_of
+from perceptrons.serve.model.bulk import NOT_NUMBERS, Bits, are_numbers, body_parts, learn_parts, parts_of
 from perceptrons.serve.model.log import Row
 
 
@@ -22,12 +22,13 @@ def given_x(x: Any) -> Any:
     if type(x) is dict:
         return x
     if len(x) == 2 and type(x[0]) is list and type(x[1]) is list:
+        if not (are_numbers(x[0]) and are_numbers(x[1])):
+            raise ValueError("a pair must be two lists of numbers, [indices, values]")
         indices, values = (np.array(part) if part else np.empty(0, kind) for part, kind in zip(x, "if", strict=True))
         return indices, values.astype(np.float64) if values.dtype.kind in "iub" else values
-    if any(type(value) is list for value in x):
-        return x  # which the model refuses
-    row = np.array(x)
-    return row.astype(np.float64) if row.dtype.kind in "iufb" else x
+    if not are_numbers(x):
+        raise ValueError(NOT_NUMBERS)
+    return np.array(x, dtype=np.float64)
 
 
 def mistakes_of(model: Any) -> int:

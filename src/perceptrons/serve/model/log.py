@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +34,7 @@ CREATE TABLE log(
     kind TEXT NOT NULL, settings TEXT NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL,
     undone INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX log_by_position ON log(first) WHERE undone = 0;
+CREATE UNIQUE INDEX log_by_position ON log(first) WHERE undone = 0 AND first > 0;
 CREATE TABLE pieces(entry INTEGER, number INTEGER, body BLOB NOT NULL, PRIMARY KEY(entry, number));
 CREATE TABLE answers(
     key TEXT PRIMARY KEY, digest BLOB NOT NULL, position INTEGER NOT NULL, status INTEGER NOT NULL, answer BLOB NOT NULL
@@ -59,6 +58,15 @@ class Row(NamedTuple):
     body: bytes
 
 
+class Waits(NamedTuple):
+    """A prediction that waits for its label: x and what was predicted as JSON, and the time."""
+
+    id: str
+    x: bytes
+    given: str
+    made: float
+
+
 class Kept(NamedTuple):
     """The first answer to a request with a key. digest: of the request."""
 
@@ -75,18 +83,23 @@ class Group:
     lines: list[bytes] = field(default_factory=list)
     examples: int = 0
     answers: list[tuple[str, bytes, int, int, bytes]] = field(default_factory=list)
-    pending: list[tuple[str, bytes, str, float]] = field(default_factory=list)
-    labelled: list[tuple[str]] = field(default_factory=list)
+    pending: list[Waits | str] = field(default_factory=list)  # predictions that wait from now on, ids that no longer do
     large: Row | None = None  # without its body, which `Log.stage` has written
     entry: int = 0  # the row that `Log.stage` has written
 
     @property
     def is_plain(self) -> bool:
         """Whether it has only lines."""
-        return bool(self.lines) and not (self.answers or self.pending or self.labelled or self.large)
+        return bool(self.lines) and not (self.answers or self.pending or self.large)
+
+    @property
+    def first_position(self) -> int:
+        """The position of its first request."""
+        return self.first if self.large is None else self.large.first
 
     @property
     def last(self) -> int:
+        """The position of its last request."""
         return self.first + len(self.lines) - 1 if self.large is None else self.large.last
 
 
@@ -96,13 +109,19 @@ class Log:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.connection = self._open()
-        self.reader = threading.local()
-        self.readers: list[sqlite3.Connection] = []
         self.ahead = 0  # bytes in the write-ahead file, about
-        version = self.meta("version")
-        if version != VERSION:
-            self.close()
-            raise Damaged(f"{path} has version {version} of the log format, but this perceptrons reads {VERSION}")
+        try:
+            self.answers = self._connected()  # for the thread of the event loop
+            version = self.meta("version")
+            if version != VERSION:
+                raise Damaged(f"{path} has version {version} of the log format, but this perceptrons reads {VERSION}")
+            self.tail = self.last  # the last position
+        except sqlite3.Error as error:
+            self.connection.close()
+            raise Damaged(f"{path} cannot be read: {error}") from error
+        except Damaged:
+            self.connection.close()
+            raise
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], settings: dict[str, Any]) -> Log:
@@ -130,32 +149,42 @@ class Log:
         return connection
 
     def close(self) -> None:
-        """Close all connections; the last one to close moves the write-ahead file into the database."""
-        for connection in [*getattr(self, "readers", []), self.connection]:
+        """Close the connections; the last one to close moves the write-ahead file into the database."""
+        for connection in (self.answers, self.connection):
             with suppress(sqlite3.Error):
                 connection.close()
 
-    @property
-    def reading(self) -> sqlite3.Connection:
-        """A connection of this thread that only reads, so that it never waits for the one that writes."""
-        found: sqlite3.Connection | None = getattr(self.reader, "own", None)
-        if found is None:
-            found = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=10.0
-            )
-            self.reader.own = found
-            self.readers.append(found)
-        return found
+    def _connected(self) -> sqlite3.Connection:
+        """A connection that only reads, so that it never waits for the one that writes."""
+        address = f"{self.path.absolute().as_uri()}?mode=ro"
+        return sqlite3.connect(address, uri=True, check_same_thread=False, timeout=10.0, isolation_level=None)
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one reader, who sees one state of the log, the newest, from the first statement on.
+
+        Everybody has a connection of their own: one that reads slowly does not keep an old state in front of others.
+        """
+        connection = self._connected()
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        finally:
+            connection.close()
 
     # -- writing ----------------------------------------------------------------------------------------------
 
     def append(self, group: Group) -> None:
         """Write a group in one transaction; all of it is on the disk when this returns, or nothing of it."""
         write = self.connection.execute
+        if group.entry == 0 and self.connection.in_transaction:
+            raise RuntimeError("a commit began while another one was open")
+        if (group.lines or group.large is not None) and group.first_position != self.tail + 1:
+            raise RuntimeError(f"position {group.first_position} would follow position {self.tail}")
         try:
             if group.is_plain:  # a statement of its own is a transaction, and takes Python's lock only once
                 self._insert(Row(group.first, group.last, group.examples, "json", "", b"\n".join(group.lines)))
-                self.ahead += PAGE
+                self._done(group)
                 return
             if not self.connection.in_transaction:  # `stage` has begun one for a large body
                 write("BEGIN IMMEDIATE")
@@ -170,15 +199,25 @@ class Log:
                 )
             if group.answers:
                 self.connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", group.answers)
-            if group.pending:
-                self.connection.executemany("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?)", group.pending)
-            if group.labelled:
-                self.connection.executemany("DELETE FROM pending WHERE id=?", group.labelled)
+            for each in group.pending:
+                if isinstance(each, str):
+                    write("DELETE FROM pending WHERE id=?", (each,))
+                else:
+                    write("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?)", each)
             write("COMMIT")
         except BaseException:
             self.cancel()
             raise
+        self._done(group)
+
+    def _done(self, group: Group) -> None:
         self.ahead += PAGE
+        if group.lines or group.large is not None:
+            self.tail = group.last
+
+    def probe(self) -> None:
+        """Write something, to see whether the disk takes it."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', hex(zeroblob(?)))", (2 * PAGE,))
 
     def _insert(self, row: Row) -> int:
         self.ahead += len(row.body)
@@ -227,11 +266,12 @@ class Log:
 
     def snapshots(self, to: int | None = None) -> list[tuple[int, str, dict[str, Any]]]:
         """Position, file and facts of all snapshots up to a position, the newest first."""
-        found = self.reading.execute(
-            "SELECT position, file, facts FROM snapshots WHERE ? IS NULL OR position <= ? ORDER BY position DESC",
-            (to, to),
-        )
-        return [(position, file, json.decode(facts)) for position, file, facts in found.fetchall()]
+        with self.reading() as connection:
+            found = connection.execute(
+                "SELECT position, file, facts FROM snapshots WHERE ? IS NULL OR position <= ? ORDER BY position DESC",
+                (to, to),
+            ).fetchall()
+        return [(position, file, json.decode(facts)) for position, file, facts in found]
 
     def trim(self, position: int) -> list[str]:
         """Delete the log up to a position that has a snapshot, and older snapshots; returns the files of these."""
@@ -275,15 +315,16 @@ class Log:
         except BaseException:
             self.cancel()
             raise
+        self.tail = position
         return [file for (file,) in files]
 
     def _split(self, entry: int, row: Row, position: int) -> None:
         """Replace a group by two: one up to the position, and the rest."""
         lines, at = row.body.split(b"\n"), position - row.first + 1
+        self.connection.execute("DELETE FROM log WHERE entry=?", (entry,))
         for first, part in ((row.first, lines[:at]), (position + 1, lines[at:])):
             examples = sum(_n_examples(line) for line in part)
             self._insert(Row(first, first + len(part) - 1, examples, row.kind, row.settings, b"\n".join(part)))
-        self.connection.execute("DELETE FROM log WHERE entry=?", (entry,))
 
     # -- reading ----------------------------------------------------------------------------------------------
 
@@ -300,20 +341,23 @@ class Log:
     @property
     def last(self) -> int:
         """The last position; 0 if there is none."""
-        found = self.reading.execute("SELECT max(last) FROM log WHERE undone = 0").fetchone()[0]
-        newest = self.reading.execute("SELECT max(position) FROM snapshots").fetchone()[0]
+        with self.reading() as connection:
+            found = connection.execute("SELECT max(last) FROM log WHERE undone = 0").fetchone()[0]
+            newest = connection.execute("SELECT max(position) FROM snapshots").fetchone()[0]
         return max(found or 0, newest or 0)
 
     @property
     def begin(self) -> int:
         """The first position that the log still has, or will have."""
-        found = self.reading.execute("SELECT min(first) FROM log WHERE undone = 0").fetchone()[0]
+        with self.reading() as connection:
+            found = connection.execute("SELECT min(first) FROM log WHERE undone = 0 AND first > 0").fetchone()[0]
         return int(found or self.last + 1)
 
     @property
     def examples(self) -> int:
         """Number of examples in the log."""
-        found = self.reading.execute("SELECT sum(examples) FROM log WHERE undone = 0").fetchone()[0]
+        with self.reading() as connection:
+            found = connection.execute("SELECT sum(examples) FROM log WHERE undone = 0").fetchone()[0]
         return int(found or 0)
 
     @property
@@ -330,53 +374,50 @@ class Log:
 
         Raises `Damaged` if a row does not match its checksum, or if rows are missing.
         """
-        end = to if to is not None else 2**62
-        position = after
+        end, position = to if to is not None else 2**62, after
         try:
-            found = self.reading.execute(
-                "SELECT entry, first, last, examples, kind, settings, body, checksum FROM log "
-                "WHERE undone = 0 AND last > ? AND first <= ? ORDER BY first",
-                (after, end),
-            )
-            for entry, *rest, checksum in found:
-                row = Row(*rest)
-                if row.first > position + 1:
-                    raise Damaged(
-                        f"{self.path}: the requests at positions {position + 1} to {row.first - 1} are missing"
-                    )
-                body, actual = row.body, _checksum(row.kind, row.settings, row.body)
-                if row.kind != "json":
-                    pieces = self._pieces(entry)
-                    body = b"".join(pieces)
-                    actual = crc32(body, actual)
-                if actual != checksum:
-                    raise Damaged(
-                        f"{self.path} is damaged: the requests at positions {row.first} to {row.last} do not match "
-                        f"their checksum. Roll back to position {row.first - 1} to go on without them, or restore a "
-                        "copy"
-                    )
-                yield _within(row._replace(body=body), after, end)
-                position = row.last
+            with self.reading() as connection:
+                found = connection.execute(
+                    "SELECT entry, first, last, examples, kind, settings, body, checksum FROM log "
+                    "WHERE undone = 0 AND first > 0 AND last > ? AND first <= ? ORDER BY first",
+                    (after, end),
+                )
+                for entry, *rest, checksum in found:
+                    row = Row(*rest)
+                    self._check_order(row, position)
+                    body, actual = row.body, _checksum(row.kind, row.settings, row.body)
+                    if row.kind != "json":
+                        pieces = connection.execute("SELECT body FROM pieces WHERE entry=? ORDER BY number", (entry,))
+                        body = b"".join(piece for (piece,) in pieces)
+                        actual = crc32(body, actual)
+                    if actual != checksum:
+                        raise Damaged(
+                            f"{self.path} is damaged: the requests at positions {row.first} to {row.last} do not match "
+                            f"their checksum. Roll back to position {row.first - 1} to go on without them, or restore "
+                            "a copy"
+                        )
+                    yield _within(row._replace(body=body), after, end)
+                    position = row.last
         except sqlite3.DatabaseError as error:
             raise Damaged(f"{self.path} cannot be read after position {position}: {error}") from error
 
-    def _pieces(self, entry: int) -> list[bytes]:
-        found = self.reading.execute("SELECT body FROM pieces WHERE entry=? ORDER BY number", (entry,))
-        return [body for (body,) in found.fetchall()]
+    def _check_order(self, row: Row, position: int) -> None:
+        """Raise an error if requests are missing before a row, or are there twice."""
+        if row.first > position + 1:
+            raise Damaged(f"{self.path}: the requests at positions {position + 1} to {row.first - 1} are missing")
+        if row.last < row.first or (row.kind != "json" and row.first <= position):
+            raise Damaged(f"{self.path}: the requests at position {row.first} are there twice")
 
     def answer(self, key: str) -> Kept | None:
         """The first answer to a request with this key."""
-        found = self.reading.execute("SELECT digest, status, answer FROM answers WHERE key=?", (key,)).fetchone()
+        found = self.answers.execute("SELECT digest, status, answer FROM answers WHERE key=?", (key,)).fetchone()
         return None if found is None else Kept(*found)
 
     def pending(self) -> list[tuple[str, bytes, Any, float]]:
         """Predictions that wait for their labels: id, x, what was predicted, when; the oldest first."""
-        found = self.reading.execute("SELECT id, x, given, made FROM pending ORDER BY made").fetchall()
+        with self.reading() as connection:
+            found = connection.execute("SELECT id, x, given, made FROM pending ORDER BY made").fetchall()
         return [(id, x, json.decode(given), made) for id, x, given, made in found]
-
-    def forget(self, ids: list[str]) -> None:
-        """Delete predictions that have waited too long."""
-        self.append(Group(labelled=[(id,) for id in ids]))
 
 
 def _checksum(kind: str, settings: str, body: bytes) -> int:

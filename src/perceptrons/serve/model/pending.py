@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.limits import Limits
+from perceptrons.serve.messages import encode
+from perceptrons.serve.model.log import Waits
 
 
 class Waiting(NamedTuple):
@@ -38,7 +40,7 @@ class Pending:
             age = min(max(0.0, today - made), longest)
             self.waiting[id] = Waiting(x, given, now + longest - age)
 
-    def add(self, id: str, x: bytes, given: Any) -> tuple[str, bytes, Any, float]:
+    def add(self, id: str, x: bytes, given: Any) -> Waits:
         """Keep a prediction; returns what the log keeps of it."""
         if id in self.waiting and self.waiting[id].until > time.monotonic():
             raise Refused(409, f"a prediction with the id {id!r:.80} is waiting for its label already: use another id")
@@ -50,7 +52,7 @@ class Pending:
                 60,
             )
         self.waiting[id] = Waiting(x, given, time.monotonic() + self.limits.pending_seconds)
-        return id, x, given, time.time()
+        return Waits(id, x, encode(given).decode(), time.time())
 
     def find(self, id: str) -> Waiting:
         """The prediction with this id."""

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from perceptrons.models.examples import names_of
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.limits import Limits
-from perceptrons.serve.model.bulk import Part, names_in
+from perceptrons.serve.model.bulk import Part, check_labels, names_in
 
 
 class Room:
@@ -23,6 +23,7 @@ class Room:
         """Refuse an example that would make the model too large."""
         n_classes, limits = len(self.labels), self.limits
         if y not in self.labels and isinstance(model, ClassifierMixin):
+            check_labels([y])
             n_classes += 1
             if n_classes > limits.classes:
                 raise Refused(422, f"the label {y!r:.80} would be class {n_classes:,}: the limit is {limits.classes:,}")
@@ -55,6 +56,11 @@ class Room:
         if len(labels) > self.limits.classes:
             raise Refused(422, f"the model would have {len(labels):,} classes: the limit is {self.limits.classes:,}")
         self.check_width(width + len(new), len(labels))
+
+    def add(self, model: Any, y: Any) -> None:
+        """Note a class; the numbers that a regressor predicts are none."""
+        if isinstance(model, ClassifierMixin):
+            self.labels.add(y)
 
     def note(self, model: Any) -> None:
         """Take over the classes of a model."""

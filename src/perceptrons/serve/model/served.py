@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -17,7 +18,7 @@ from perceptrons.serve.errors import Damaged, Refused
 from perceptrons.serve.limits import Limits
 from perceptrons.serve.messages import Create, Drift, State, Window
 from perceptrons.serve.model.bulk import Bits
-from perceptrons.serve.model.commits import Batch, Commits, Key
+from perceptrons.serve.model.commits import Batch, Commits, Key, could_not_write
 from perceptrons.serve.model.log import Group, Log
 from perceptrons.serve.model.monitor import Monitor
 from perceptrons.serve.model.pending import Pending
@@ -38,8 +39,8 @@ class Served(Commits):
         Its log.
     limits : Limits
         Of the server.
-    pool : Executor
-        Runs what would block the event loop.
+    pool, readers : Executor
+        Run what would block the event loop: commits and learning, and what only reads.
     tell : callable
         Called with the name of an event and its facts.
     """
@@ -51,9 +52,10 @@ class Served(Commits):
         log: Log,
         limits: Limits,
         pool: Executor,
+        readers: Executor,
         tell: Callable[[str, dict[str, Any]], None],
     ) -> None:
-        super().__init__(name, log, limits, pool)
+        super().__init__(name, log, limits, pool, readers)
         self.folder, self.tell = folder, tell
         self.create = convert(log.meta("settings"), Create)
         self.model: Any = None
@@ -63,6 +65,7 @@ class Served(Commits):
         self.snapshot_at = self.oldest = 0  # positions: of the newest snapshot, and the first that can be restored
         self.since = 0  # examples since the newest snapshot
         self.logged = 0  # examples in the log
+        self.rollbacks = 0
         self.restored = 0  # how often a failed commit made it necessary to rebuild the model
 
     # -- loading ----------------------------------------------------------------------------------------------
@@ -70,14 +73,15 @@ class Served(Commits):
     def load(self, tell: Callable[[int], None] | None = None) -> None:
         """Rebuild the model from its folder; if that fails, `broken` says why."""
         try:
-            self.become(rebuild(self.folder, self.log, self.create, tell=tell))
             self.pending.restore(self.log.pending())
             self.clean()
+            self.become(rebuild(self.folder, self.log, self.create, tell=tell))
         except (Damaged, OSError, sqlite3.Error) as error:
             self.broken = str(error)
 
     def become(self, built: Built) -> None:
         """Take over a rebuilt model."""
+        self.generation += 1
         self.model, self.monitor = built.model, built.monitor
         self.position = self.durable = built.position
         self.snapshot_at, self.since = built.snapshot, built.examples
@@ -112,20 +116,26 @@ class Served(Commits):
             self.tell("drift", {"name": self.name, "position": self.durable, "rate": self.monitor.adapted_rate})
         if self.since >= self.create.snapshot_every:
             self.since = 0
-            self.spawn(self.snapshot())
+            self.spawn(self._snapshot())
 
     async def restore(self, batches: list[Batch], error: Exception) -> None:
         """After a commit that failed: rebuild the model from the log, and refuse all requests that are not in it."""
         self.broken = "its log could not be written, and the model is being restored. Try again"
         self.restored += 1
+        self.generation += 1
+        self.failed = True
         if self.open is not None:
             batches, self.open = [*batches, self.open], None
         self.in_flight = {}
         refused = could_not_write(error)
         try:
-            self.become(await self.run(rebuild, self.folder, self.log, self.create))
+            built = await self.run(rebuild, self.folder, self.log, self.create)
+            if built.position < self.durable:
+                raise Damaged(f"its log ends at position {built.position}, but {self.durable} was acknowledged")
+            waiting = await self.run(self.log.pending)
+            self.become(built)
             self.pending = Pending(self.limits)
-            self.pending.restore(await self.run(self.log.pending))
+            self.pending.restore(waiting)
         except Exception as trouble:
             self.broken = f"its log could not be written, and then not be read: {trouble}"
         for batch in batches:
@@ -178,24 +188,33 @@ class Served(Commits):
 
         async with self.alone():
             self.check_open()
-            position, facts = self.durable, {"monitor": self.monitor.state()}
+            position, facts, rollbacks = self.durable, {"monitor": self.monitor.state()}, self.rollbacks
             if position == self.snapshot_at or "_learner" not in self.model.__dict__:
                 return self.snapshot_at
             model = await self.run(copied, self.model)
-        file = f"snapshot-{position:012d}.perceptron"
+        file = f"snapshot-{position:012d}-{secrets.token_hex(4)}.perceptron"
         try:
             await self.run(save, model, self.folder / file)
             async with self.alone():
-                if position > self.durable:  # it was rolled back meanwhile
-                    raise OSError("the model was rolled back")
-                await self.run(self.log.note_snapshot, position, file, facts)
-                self.snapshot_at = position
-                await self._trim()
+                if rollbacks == self.rollbacks:  # otherwise it is a snapshot of what was undone
+                    await self.run(self.log.note_snapshot, position, file, facts)
+                    self.snapshot_at = position
+                    await self._trim()
+                    file = ""
         except (OSError, sqlite3.Error, ValueError) as error:
-            with suppress(OSError):
-                (self.folder / file).unlink()
-            self.tell("trouble", {"name": self.name, "what": f"no snapshot was written: {error}"})
+            raise could_not_write(error, "no snapshot was written") from None
+        finally:
+            if file:
+                with suppress(OSError):
+                    (self.folder / file).unlink()
         return self.snapshot_at
+
+    async def _snapshot(self) -> None:
+        """Write a snapshot that nobody asked for; trouble is told, and the next one will be tried."""
+        try:
+            await self.snapshot()
+        except Refused as refused:
+            self.tell("trouble", {"name": self.name, "what": refused.message})
 
     async def _trim(self) -> None:
         """Delete old parts of the log, as the owner of the model has chosen."""
@@ -225,6 +244,7 @@ class Served(Commits):
                 raise Refused(409, str(error)) from None
             except (sqlite3.Error, OSError) as error:
                 raise could_not_write(error) from None
+            self.rollbacks += 1
             self.become(built)
             for file in files:
                 (self.folder / file).unlink(missing_ok=True)
@@ -239,7 +259,7 @@ class Served(Commits):
         """The model as it was at a position; this one stays as it is."""
         self.check_position(position)
         try:
-            return (await self.run(rebuild, self.folder, self.log, self.create, position)).model
+            return (await self.read(rebuild, self.folder, self.log, self.create, position)).model
         except Damaged as error:
             raise Refused(409, str(error)) from None
 
@@ -248,7 +268,7 @@ class Served(Commits):
         while self.tasks:
             await asyncio.gather(*self.tasks, return_exceptions=True)
         if snapshot and self.broken is None and self.since:
-            await self.snapshot()
+            await self._snapshot()
         async with self.alone():
             self.broken = "the server is stopping"
             await self.run(self.log.close)
@@ -268,15 +288,3 @@ def counts(model: Any) -> tuple[int, int, int]:
     if learner is None:
         return 0, 0, 0
     return int(learner.totals.seen), int(learner.totals.mistakes), int(learner.totals.updates)
-
-
-def could_not_write(error: Exception) -> Refused:
-    """What a client is told if the log could not be written."""
-    full = "full" in str(error)
-    return Refused(
-        507 if full else 503,
-        f"it was not learned, because the log could not be written: {error}. "
-        + ("Make room on the disk, then send it again" if full else "Send it again later")
-        + "; with the same Idempotency-Key, it is learned only once",
-        None if full else 1,
-    )

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from perceptrons.serve.limits import Limits
 from perceptrons.serve.model.directory import Directory
 from perceptrons.serve.web.events import Events
 from perceptrons.serve.web.gate import Gate
-from perceptrons.serve.web.http import Call, Reply, failure, send_reply
+from perceptrons.serve.web.http import Call, failure, send_reply
 from perceptrons.serve.web.metrics import Metrics
 from perceptrons.serve.web.openapi import description
 from perceptrons.serve.web.routes import ROUTES, V1, Route
@@ -50,7 +50,8 @@ class Server:
         self.limits = limits or Limits()
         self.pool = ThreadPoolExecutor(THREADS, "perceptrons")
         self.events = Events(self._facts)
-        self.directory = Directory(path, self.limits, self.pool, self._tell)
+        self.readers = ThreadPoolExecutor(2, "perceptrons-readers")
+        self.directory = Directory(path, self.limits, self.pool, self.readers, self._tell)
         self.gate = Gate(Tokens(path))
         self.metrics = Metrics(self.directory)
         self.description = description()
@@ -82,15 +83,18 @@ class Server:
         sweeper.cancel()
         await self.directory.close()
         self.pool.shutdown()
+        self.readers.shutdown()
 
     async def _sweep(self) -> None:
         """Now and then, forget predictions whose labels never came."""
         while True:
             await asyncio.sleep(min(60.0, self.limits.pending_seconds))
             for served in list(self.directory.models.values()):
-                gone = served.pending.expired()
-                if gone and served.broken is None:
-                    served.batch().group.labelled += [(id,) for id in gone]
+                with suppress(Refused):  # a model that cannot be used
+                    await served.enter()
+                    gone = served.pending.expired()
+                    if gone:
+                        served.batch().group.pending += gone
 
     def _tell(self, event: str, facts: dict[str, Any]) -> None:
         if event == "trouble":
@@ -129,15 +133,10 @@ class Endpoint:
             logger.exception("%s failed", self.label)
             reply = failure(Refused(500, "a fault of the server; its log says more"))
         server.metrics.count(self.label, reply.status, time.perf_counter() - begun)
-        await self._send(reply, send)
-
-    async def _send(self, reply: Reply, send: Any) -> None:
         try:
-            await send_reply(reply, send, self.server.limits.timeout)
+            await send_reply(reply, receive, send, server.limits.timeout)
         except TimeoutError:
             logger.info("%s: the client did not take the answer in time", self.label)
-        except Refused as refused:  # of a body that is made while it is sent
-            await send_reply(failure(refused), send, self.server.limits.timeout)
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

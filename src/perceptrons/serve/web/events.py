@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from perceptrons.serve.errors import Refused
@@ -29,22 +29,27 @@ class Events:
             if not queue.full():
                 queue.put_nowait(text)
 
-    async def listen(self) -> AsyncIterator[bytes]:
+    def listen(self) -> AsyncGenerator[bytes]:
         """Events as they come, until the server stops."""
         if len(self.listeners) >= MOST:
             raise Refused(429, f"{MOST} clients listen to events already", 10)
         queue: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
         self.listeners.add(queue)
+        return self._stream(queue)
+
+    async def _stream(self, queue: asyncio.Queue[bytes]) -> AsyncGenerator[bytes]:
+        clock = asyncio.get_running_loop().time
         try:
             while not self.stopping.is_set():
                 yield formatted("state", self.state())
-                until = asyncio.get_running_loop().time() + EVERY
-                while (rest := until - asyncio.get_running_loop().time()) > 0 and not self.stopping.is_set():
+                until = clock() + EVERY
+                while clock() < until and not self.stopping.is_set():
                     try:
-                        async with asyncio.timeout(min(rest, 0.2)):
-                            yield await queue.get()
+                        async with asyncio.timeout(min(max(0.0, until - clock()), 0.2)):
+                            event = await queue.get()
                     except TimeoutError:
                         continue
+                    yield event
         finally:
             self.listeners.discard(queue)
 

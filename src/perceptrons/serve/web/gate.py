@@ -40,7 +40,17 @@ class Gate:
 
     def admit(self, scope: Any, needed: int | None) -> None:
         """Refuse a request that lacks the scope, a place in `SCOPES`; None: everybody may."""
-        origin, host = header(scope, b"origin"), header(scope, b"host") or b""
+        origin, given, hosts = None, b"", []
+        for key, value in scope["headers"]:
+            if key == b"host":
+                hosts.append(value)
+            elif key == b"origin":
+                origin = value
+            elif key == b"authorization":
+                given = value
+        if len(hosts) > 1:
+            raise Refused(400, "the request has two Host headers")
+        host = hosts[0] if hosts else b""
         if origin is not None and origin.split(b"://")[-1] != host:
             raise Refused(403, "pages of other sites may not use this server")
         if not self.tokens.required:
@@ -49,7 +59,6 @@ class Gate:
             return
         if needed is None:
             return
-        given = header(scope, b"authorization") or b""
         scheme, _, token = given.partition(b" ")
         allowed = self.tokens.scope_of(token.strip()) if scheme.lower() == b"bearer" else None
         if allowed is None:

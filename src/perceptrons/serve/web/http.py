@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -24,7 +24,7 @@ KEY = 255  # the most characters of a key
 class Reply(NamedTuple):
     """An answer: a body, or parts of a body that are made while they are sent."""
 
-    body: bytes | AsyncIterator[bytes] = b""
+    body: bytes | AsyncGenerator[bytes] = b""
     status: int = 200
     kind: bytes = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
@@ -58,6 +58,8 @@ class Call:
                 raise Refused(400, f"{name} must be true or false, got {text!r:.80}")
             try:
                 found[name] = text == "true" if kinds[name] is bool else kinds[name](text)
+                if kinds[name] is int and abs(found[name]) >= 2**53:
+                    raise ValueError
             except ValueError:
                 raise Refused(400, f"{name} must be a number, got {text!r:.80}") from None
         return found
@@ -140,7 +142,7 @@ def failure(refused: Refused) -> Reply:
     return Reply(encode(Failure(refused.message)), refused.status, JSON, headers)
 
 
-async def send_reply(reply: Reply, send: Any, timeout: float) -> None:
+async def send_reply(reply: Reply, receive: Any, send: Any, timeout: float) -> None:
     """Send an answer. A client that does not take it in time is given up."""
     body = reply.body
     headers = [(b"content-type", reply.kind), *reply.headers]
@@ -150,7 +152,20 @@ async def send_reply(reply: Reply, send: Any, timeout: float) -> None:
         await send({"type": "http.response.body", "body": body})
         return
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    async for part in body:
-        async with asyncio.timeout(timeout):
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+    gone = asyncio.ensure_future(_disconnected(receive))
+    try:
+        async for part in body:
+            if gone.done():
+                return
+            async with asyncio.timeout(timeout):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        gone.cancel()
+        await body.aclose()
+
+
+async def _disconnected(receive: Any) -> None:
+    """Wait until the client has gone; what is left of its request is not read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

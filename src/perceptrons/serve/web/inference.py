@@ -122,7 +122,7 @@ async def infer(served: Served, call: Call) -> Reply:
     if not wanted <= {"label", "scores"}:
         raise Refused(400, f"outputs are label and scores, got {', '.join(sorted(wanted))[:200]}")
     try:
-        outputs = await served.run(_outputs, served.model, part)
+        outputs = await served.read(_outputs, served.model, part)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
     chosen = [each for each in outputs if each.name in wanted]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -111,7 +111,7 @@ async def replay(served: Served, call: Call) -> Reply:
     model = await served.at(wanted.position)
     try:
         parts = parts_of(wanted.examples, labelled=False) if wanted.examples else []
-        predictions = await served.run(predict_parts, model, parts)
+        predictions = await served.read(predict_parts, model, parts)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
     n_features = int(model.__dict__.get("n_features_in_", 0))
@@ -125,7 +125,7 @@ async def log(served: Served, call: Call) -> Reply:
     return Reply(in_thread(served, lines), kind=NDJSON)
 
 
-def exported(served: Served, after: int, to: int | None) -> Iterator[bytes]:
+def exported(served: Served, after: int, to: int | None) -> Generator[bytes]:
     """Lines of the log. Requests in other formats are one line each, with their text."""
     for row in served.log.rows(after, to):
         if row.kind == "json":
@@ -136,17 +136,15 @@ def exported(served: Served, after: int, to: int | None) -> Iterator[bytes]:
             yield encode({**facts, "examples": row.examples, "body": row.body.decode("utf-8", "replace")}) + b"\n"
 
 
-async def in_thread(served: Served, lines: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def in_thread(served: Served, lines: Generator[bytes]) -> AsyncGenerator[bytes]:
     """Parts of an answer that a thread makes."""
-    while True:
-        try:
-            part = await served.run(next, lines, b"")
-        except Damaged as error:  # the answer has begun
-            yield encode({"error": str(error)}) + b"\n"
-            return
-        if not part:
-            return
-        yield part
+    try:
+        while part := await served.read(next, lines, b""):
+            yield part
+    except Damaged as error:  # the answer has begun
+        yield encode({"error": str(error)}) + b"\n"
+    finally:
+        lines.close()
 
 
 async def file(served: Served, call: Call) -> Reply:
@@ -169,7 +167,7 @@ async def file(served: Served, call: Call) -> Reply:
             return (Path(folder) / "model").read_bytes()
 
     name = b'attachment; filename="%s.perceptron"' % served.name.encode()
-    return Reply(await served.run(saved), kind=FILE, headers=((b"content-disposition", name),))
+    return Reply(await served.read(saved), kind=FILE, headers=((b"content-disposition", name),))
 
 
 # -- the server -----------------------------------------------------------------------------------------------

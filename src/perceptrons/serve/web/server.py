@@ -15,7 +15,7 @@ from perceptrons.serve.web.gate import is_loopback
 from perceptrons.serve.web.short import Short
 from perceptrons.serve.web.tokens import Tokens
 
-GRACE = 30  # seconds that requests have to finish when the server stops
+GRACE = 300  # seconds that requests have to finish when the server stops
 
 
 class Runner(uvicorn.Server):

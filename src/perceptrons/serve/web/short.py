@@ -16,9 +16,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.web import verbs
-from perceptrons.serve.web.app import Server
+from perceptrons.serve.web.app import Server, logger
 from perceptrons.serve.web.http import JSON, failure
 
+SLOWEST = 1 << 14  # bytes a second, on average, after the first seconds
 LARGEST = 1 << 16  # bytes of a body that is answered here
 PREFIX = b"/v1/models/"
 ROUTES = {"predict": "POST /v1/models/{name}/predict", "learn": "POST /v1/models/{name}/learn"}
@@ -48,7 +49,9 @@ class Short(HttpToolsProtocol):
         super().connection_made(transport)
         self.held: bytearray | None = None  # the body of a request that may be answered here
         self.heard, self.listening = self.loop.time(), True
-        self.clock = self.loop.call_later(self.patience, self._look)
+        self.begun, self.received = 0.0, 0  # when a request began to come, and how much of it has come
+        self.unsent, self.stuck = 0, 0.0  # bytes that the client has not taken, and since when they are as many
+        self.clock = self.loop.call_later(min(1.0, self.patience), self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
@@ -56,17 +59,23 @@ class Short(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _look(self) -> None:
-        """Close the connection if nothing came for a while, and no answer is being made."""
-        idle = self.loop.time() - self.heard
-        if self.listening and idle >= self.patience:
+        """Cut off a client that is silent, sends slower than `SLOWEST`, or does not take its answer."""
+        now, unsent = self.loop.time(), self.transport.get_write_buffer_size()
+        if unsent == 0 or unsent != self.unsent:
+            self.unsent, self.stuck = unsent, now
+        if (now - self.stuck > self.patience and unsent) or (
+            self.begun and now - self.begun > self.patience + self.received / SLOWEST
+        ):
+            self.transport.abort()
+        elif self.listening and not self.begun and now - self.heard > self.patience:
             self.transport.close()
-            return
-        wait = self.patience - idle if self.listening else self.patience
-        self.clock = self.loop.call_later(max(0.01, wait), self._look)
+        self.clock = self.loop.call_later(min(1.0, self.patience), self._look)
 
     def data_received(self, data: bytes) -> None:
         """Read what came."""
         self.heard = self.loop.time()
+        self.received += len(data)
+        self.begun = self.begun or self.heard
         super().data_received(data)
 
     # -- requests ---------------------------------------------------------------------------------------------
@@ -100,6 +109,7 @@ class Short(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Answer the request, or hand it to the usual way."""
+        self.begun, self.received = 0.0, 0
         if self.held is None:
             super().on_message_complete()
             return
@@ -127,7 +137,14 @@ class Short(HttpToolsProtocol):
         name, _, verb = self.url[len(PREFIX) :].partition(b"/")
         route = ROUTES.get(verb.decode("ascii", "replace"))
         served = application.directory.models.get(name.decode("ascii", "replace"))
-        if route is None or served is None or served.broken is not None or served.slow or served.exclusive:
+        if (
+            route is None
+            or served is None
+            or served.broken is not None
+            or served.slow
+            or served.exclusive
+            or served.failed
+        ):
             return False
         if served.queue >= served.limits.queue:
             return False
@@ -144,6 +161,10 @@ class Short(HttpToolsProtocol):
             batch, answer = served.enlist(verbs.learned(served, found, body), None)
         except Refused as refused:
             self._refuse(route, begun, refused)
+            return True
+        except Exception:
+            logger.exception("%s failed", route)
+            self._refuse(route, begun, Refused(500, "a fault of the server; its log says more"))
             return True
         turn: Any = Turn()
         self.cycle = turn  # requests that follow on this connection wait

@@ -38,6 +38,7 @@ class Tokens:
         self.path = Path(folder) / FILE
         self._looked, self._stamp, self._ever = 0.0, (0, 0), False
         self._scopes: dict[bytes, int] = {}
+        self.all()  # a file that is damaged must not let everybody in
         self.refresh()
 
     def all(self) -> list[Token]:

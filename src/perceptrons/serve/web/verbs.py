@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import Any
 
 from msgspec import UNSET, DecodeError, Raw, ValidationError
@@ -65,7 +66,7 @@ def read_json(body: bytes) -> Example | list[Example]:
             raise Refused(422, str(error)) from None
         many: Examples = decoded(Examples, body)
         return many.examples
-    except (DecodeError, UnicodeDecodeError) as error:
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the body is not JSON: {error}") from None
 
 
@@ -101,13 +102,14 @@ async def learn(served: Served, call: Call, *, tells: bool = False) -> Reply:
 
 def learned(served: Served, example: Any, body: bytes) -> Accepted:
     """Learn from one example."""
-    x, y, model = given_x(example.x), example.y, served.model
-    served.room.check(model, x, y)
+    model, y = served.model, example.y
     try:
+        x = given_x(example.x)
+        served.room.check(model, x, y)
         wrong = learn_single(model, x, y, served.create.classes)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
-    served.room.labels.add(y)
+    served.room.add(model, y)
     return Accepted(body, bytes((wrong,)), Learned(0, 1, wrong))
 
 
@@ -137,7 +139,8 @@ def _learn_few(served: Served, examples: list[Example], body: bytes, tells: bool
         bits, guesses = learn_parts(served.model, parts, served.create.classes)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
-    served.room.labels |= {example.y for example in examples}
+    for example in examples:
+        served.room.add(served.model, example.y)
     if tells:
         return Accepted(body, bits.tobytes(), ManyPredictedLearned(guesses, int(bits.sum()), 0))
     return Accepted(body, bits.tobytes(), Learned(0, len(bits), counts(served.model)[1] - before))
@@ -177,12 +180,14 @@ async def predict(served: Served, call: Call) -> Reply:
     if served.model is None:
         served.check_open()
     if kind is not None:
-        return Reply(encode(ManyPredicted(await served.run(_predict_body, served, kind, body, options))))
+        return Reply(encode(ManyPredicted(await served.read(_predict_body, served, kind, body, options))))
     found = read_json(body)
     if type(found) is list:
         return await _predict_many(served, found, options)
     try:
-        answer = await served.run(_predict, served, found, options) if served.slow else _predict(served, found, options)
+        answer = (
+            await served.read(_predict, served, found, options) if served.slow else _predict(served, found, options)
+        )
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
     if found.id is not UNSET:  # type: ignore[union-attr]
@@ -247,11 +252,10 @@ async def _keep(served: Served, example: Any, x: bytes, answer: Predicted) -> No
         await served.enter()
         waiting = served.pending.waiting.get(example.id)
         batch = served.batch()  # also if it waits already: the first answer may not be in the log yet
-        if waiting is not None and waiting.x == x:
+        if waiting is not None and waiting.x == x and waiting.until > time.monotonic():
             answer.prediction = waiting.given
         else:
-            id, _, given, made = served.pending.add(example.id, x, answer.prediction)
-            batch.group.pending.append((id, x, encode(given).decode(), made))
+            batch.group.pending.append(served.pending.add(example.id, x, answer.prediction))
         await served.durably(batch)
     finally:
         served.queue -= 1
@@ -270,7 +274,7 @@ async def _predict_many(served: Served, examples: list[Example], options: dict[s
         return found
 
     try:
-        return Reply(encode(await served.run(work) if len(examples) > FEW or served.slow else work()))
+        return Reply(encode(await served.read(work) if len(examples) > FEW or served.slow else work()))
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
 
