@@ -102,15 +102,15 @@ def disk(folder: Path) -> None:
             x = {f"f{j}": generator.gauss(0.0, 1.0) for j in range(20)}
             return connection.call("POST", "/v1/models/m/learn", {"x": x, "y": x["f0"] > 0, "id": f"r{k}"})[0]
 
-        for k in range(12_000):
-            if k % 3000 == 1500:
+        for k in range(4000):
+            if k % 1000 == 500:
                 with open(ballast, "wb", buffering=0) as file:
                     try:
                         while True:
                             file.write(bytes(1 << 14))
                     except OSError:
                         pass
-            if k % 3000 == 2900:
+            if k % 1000 == 900:
                 ballast.unlink(missing_ok=True)
             status = learn(k)
             good, bad = good + (status == 200), bad + (status != 200)

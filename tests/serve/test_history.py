@@ -154,8 +154,12 @@ def test_the_log_is_exported_line_by_line(web):
     assert web.refused(400, "GET", f"{remote.path}/log?after=x")
 
 
-@pytest.mark.xfail(strict=True, reason="`exported` asks for positions that never were: an error line, or no answer")
-@pytest.mark.parametrize("query", ["?after=-5", "?to=99999999999999999999"])
+NEGATIVE = pytest.mark.xfail(
+    strict=True, reason="a negative position gives an error line: 'positions -4 to 0 are missing'"
+)
+
+
+@pytest.mark.parametrize("query", [pytest.param("?after=-5", marks=NEGATIVE), "?to=99999999999999999999"])
 def test_positions_that_cannot_be_are_refused(web, query):
     remote = web.create()
     remote.learn([1.0], 1)
@@ -216,10 +220,7 @@ def test_old_parts_of_the_log_are_deleted_if_asked_to(server, web, content, lear
         if i in (10, 20, 30):
             remote.do("snapshot", {})
     assert remote.state()["oldest"] == 20 and remote.state()["examples_logged"] == 10
-    assert [path.name for path in snapshots(server, remote)] == [
-        "snapshot-000000000020.perceptron",
-        "snapshot-000000000030.perceptron",
-    ]
+    assert [path.name[:21] for path in snapshots(server, remote)] == ["snapshot-000000000020", "snapshot-000000000030"]
     for verb in ("rollback", "replay"):
         assert "between 20 and 30" in remote.refused(422, verb, {"position": 19})
     assert web.refused(422, "GET", f"{remote.path}/file?position=19")
@@ -240,7 +241,6 @@ def test_a_log_without_its_beginning_is_exported(web):
     assert positions == list(range(remote.state()["oldest"] + 1, 10))
 
 
-@pytest.mark.xfail(strict=True, reason="`snapshot` compares positions only: it does not see that history was replaced")
 def test_a_snapshot_of_what_was_undone_meanwhile_is_not_kept(serve, tmp_path):
     server = serve(tmp_path)
     remote = server.web().create(params={"rule": "arow"}, classes=[0, 1, 2, 3])
@@ -297,7 +297,6 @@ def test_a_damaged_log_stops_only_its_model(serve, tmp_path, content, learned):
     assert remote.on(server.again()).content() == content(learned(Perceptron(), stream))
 
 
-@pytest.mark.xfail(strict=True, reason="predictions that wait are not loaded when the model cannot be")
 def test_predictions_wait_for_their_labels_while_a_log_is_damaged(serve, tmp_path):
     stream, server = examples(5), serve(tmp_path)
     remote = server.web().create()
@@ -310,7 +309,6 @@ def test_predictions_wait_for_their_labels_while_a_log_is_damaged(serve, tmp_pat
     assert remote.do("label", {"id": "waits", "y": "a"})["position"] == 5
 
 
-@pytest.mark.xfail(strict=True, reason="the server does not start: `_opened` does not catch sqlite3.Error")
 def test_a_log_that_is_no_database_stops_only_its_model(serve, tmp_path):
     server = serve(tmp_path)
     web = server.web()

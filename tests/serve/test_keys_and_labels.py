@@ -56,7 +56,6 @@ def test_a_key_is_learned_once(server, web, verb, body, kind):
     assert remote.state()["n_seen"] == 2 * n_seen - before and learned["position"] == remote.state()["position"]
 
 
-@pytest.mark.xfail(strict=True, reason="the key of a request that a thread learns is noted too late: see `accept`")
 def test_a_key_of_a_kernel_model_is_learned_once(server, web):
     remote = web.create("KernelPerceptron")
     remote.learn_all(BOTH)
@@ -159,7 +158,6 @@ def test_a_label_that_cannot_be_learned_leaves_the_prediction_waiting(web):
     assert remote.do("label", {"id": "i", "y": "b"})["mistake"]
 
 
-@pytest.mark.xfail(strict=True, reason="a commit deletes labelled ids after it has inserted new ones")
 def test_an_id_that_is_used_again_at_once_still_waits_after_a_restart(serve, tmp_path):
     server = serve(tmp_path)
     remote = server.web().create()
@@ -213,7 +211,6 @@ def test_too_many_waiting_predictions_are_refused(hasty):
     remote.predict([1.0], id="5")
 
 
-@pytest.mark.xfail(strict=True, reason="`_keep` repeats an expired prediction without letting it wait again")
 def test_an_id_that_has_expired_can_be_used_again(hasty):
     remote = hasty.web().create()
     remote.learn_all(BOTH)
@@ -226,7 +223,6 @@ def test_an_id_that_has_expired_can_be_used_again(hasty):
         remote.do("label", {"id": f"{i}", "y": "a"})
 
 
-@pytest.mark.xfail(reason="expired predictions are deleted by committing the unfinished transaction of a large body")
 def test_predictions_that_expire_while_a_large_body_is_refused(serve, tmp_path):
     server = serve(tmp_path, "--pending-hours", 0.25 / 3600)
     remote = server.web().create("KernelPerceptron")

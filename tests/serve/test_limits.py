@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -80,8 +81,9 @@ def test_a_large_body_in_chunks_is_refused(small):
     remote = small.web().create()
     connection = small.socket()
     connection.sendall(post(f"{remote.path}/learn", b"", "Transfer-Encoding: chunked"))
-    for _ in range(30):
-        connection.sendall(b"400\r\n" + b" " * 1024 + b"\r\n")
+    with suppress(ConnectionError):  # the server may close before it has read all
+        for _ in range(30):
+            connection.sendall(b"400\r\n" + b" " * 1024 + b"\r\n")
     ((status, body),) = answers(connection, 1)
     assert status == 413 and "larger" in body["error"]
     assert rest(connection) == b""  # closed
@@ -125,7 +127,6 @@ def test_too_many_weights_are_refused(small):
     assert remote.state()["classes"] == [0, 1]
 
 
-@pytest.mark.xfail(strict=True, reason="`Room.labels` collects the values of a regression as if they were classes")
 def test_the_values_of_a_regression_are_not_classes(small):
     remote = small.web().create("PassiveAggressiveRegressor")
     for i in range(45):
@@ -202,7 +203,6 @@ def test_slow_clients_are_cut_off(small):
     assert small.web().model("m").state()["n_seen"] == 0
 
 
-@pytest.mark.xfail(strict=True, reason="the clock of a connection starts again with every byte")
 def test_clients_that_trickle_are_cut_off(small):
     connection = small.socket()
     end = time.monotonic() + 3.0
@@ -218,7 +218,7 @@ def test_clients_that_trickle_are_cut_off(small):
 
 
 def test_clients_that_leave_do_not_hurt_others(server, web):
-    remote = web.create()
+    remote, faults = web.create(), server.err.read_text().count("Traceback")
     for i in range(30):
         connection = server.socket()
         headers = [f"Idempotency-Key: {i}"] if i % 2 else []
@@ -231,7 +231,7 @@ def test_clients_that_leave_do_not_hurt_others(server, web):
     state = remote.state()
     assert state["queue"] == 0 and state["position"] == state["durable"] == state["n_seen"]
     assert len(remote.log()) == state["n_seen"] > 20
-    assert server.err.read_text().count("Traceback") == 0
+    assert server.err.read_text().count("Traceback") == faults
 
 
 def test_requests_on_one_connection_are_answered_in_order(server, web):

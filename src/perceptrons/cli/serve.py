@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from perceptrons.cli import output
+from perceptrons.shown import shown
 
 EXTRA = 'the server needs some packages: pip install "perceptrons[serve]"'
 POSITIVE = click.FloatRange(0, min_open=True)
@@ -36,7 +37,13 @@ LIMITS: tuple[tuple[str, str, Any, Any, str], ...] = (
     ("--max-models", "models", click.IntRange(1), 100, "Maximum number of models."),
     ("--max-features", "features", click.IntRange(1), 1 << 20, "Maximum number of features of a model."),
     ("--max-classes", "classes", click.IntRange(2), 1000, "Maximum number of classes of a model."),
-    ("--max-weights", "weights", click.IntRange(1), 1 << 27, "Maximum of features times classes of a model."),
+    (
+        "--max-weights",
+        "weights",
+        click.IntRange(1),
+        1 << 27,
+        "Maximum number of weights (features times classes) of a model.",
+    ),
     ("--max-pending", "pending", click.IntRange(0), 100_000, "Maximum number of predictions that wait for labels."),
     ("--pending-hours", "pending_hours", POSITIVE, 168.0, "Hours that a prediction waits for its label."),
     ("--max-queue", "queue", click.IntRange(1), 10_000, "Maximum number of requests to a model that wait."),
@@ -180,7 +187,7 @@ def token(directory: Path, scope: str, name: str | None, lists: bool, revoke: st
         click.echo(f"revoked {revoke!r}", err=True)
     elif lists:
         for each in tokens.all():
-            output.say(f"{each.name}\t{each.scope}")
+            click.echo(f"{shown(each.name)}\t{each.scope}")
     else:
         taken = {each.name for each in tokens.all()}
         number = next(str(k) for k in range(1, len(taken) + 2) if str(k) not in taken)

@@ -63,6 +63,10 @@ class Part(ABC):
         """The names of features that are not among these."""
         return set()
 
+    def labels(self, model: Any) -> set[Any]:
+        """The different labels."""
+        return set(self.y if isinstance(self.y, list) else self.y.tolist())
+
 
 class Dicts(Part):
     """Examples with named features."""
@@ -155,9 +159,14 @@ class Table(Part):
     def read(self, model: Any, *, grows: bool) -> tuple[Row, Any]:
         raise NotImplementedError
 
-    def learn(self, model: Any, classes: Any) -> Any:
+    def labels(self, model: Any) -> set[Any]:
         with self.source(model) as table:
             self.y = np.concatenate([y for _, y in table.batches() if y is not None] or [np.empty(0)])
+        return super().labels(model)
+
+    def learn(self, model: Any, classes: Any) -> Any:
+        self.labels(model)
+        with self.source(model) as table:
             return model.predict_then_learn(table)
 
     def predict(self, model: Any) -> Any:

@@ -289,7 +289,6 @@ def could_not_write(error: Exception, what: str = "it was not learned") -> Refus
     return Refused(
         507 if full else 503,
         f"{what}, because the disk could not be written: {error}. "
-        + ("Make room on the disk, then send it again" if full else "Send it again later")
-        + "; with the same Idempotency-Key, it is learned only once",
+        + ("Make room on the disk, then send the request again" if full else "Send the request again later"),
         None if full else 1,
     )

@@ -58,6 +58,7 @@ class Directory:
         self.path, self.limits, self.pool, self.readers, self.tell = path, limits, pool, readers, tell
         self.models: dict[str, Served] = {}
         self.making: set[str] = set()
+        self.unreadable: dict[str, str] = {}  # models whose logs cannot be opened, and why
         self.folder = path / "models"
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._lock()
@@ -90,12 +91,15 @@ class Directory:
         try:
             return Served(name, path, Log(path / LOG), self.limits, self.pool, self.readers, self.tell)
         except (Damaged, OSError, ValueError, sqlite3.Error) as error:
+            self.unreadable[name] = str(error)
             self.tell("trouble", {"name": name, "what": f"it cannot be loaded: {error}"})
             return None
 
     def find(self, name: str) -> Served:
         """The model with this name."""
         found = self.models.get(name)
+        if found is None and name in self.unreadable:
+            raise Refused(503, f"the model {name!r} cannot be used: {self.unreadable[name]}")
         if found is None:
             raise Refused(404, f"there is no model {name!r:.80}")
         return found
@@ -193,7 +197,8 @@ class Directory:
         if kind not in LEARNERS:
             raise ValueError(f"a {kind} cannot be served: upload one of {', '.join(LEARNERS)}")
         n_classes = len(getattr(model, "classes_", ()))
-        for what, found in (("features", model.n_features_in_), ("classes", n_classes)):
+        weights = model.n_features_in_ * max(1, n_classes)
+        for what, found in (("features", model.n_features_in_), ("classes", n_classes), ("weights", weights)):
             if found > getattr(self.limits, what):
                 raise ValueError(f"the model has {found:,} {what}: the limit is {getattr(self.limits, what):,}")
         model.set_params(early_stopping=False)  # it was for `fit`; streams refuse it
@@ -203,19 +208,21 @@ class Directory:
 
     async def delete(self, name: str) -> None:
         """Delete a model, with its log and its snapshots."""
-        served = self.find(name)
-        del self.models[name]
+        served = None if name in self.unreadable else self.find(name)
+        self.models.pop(name, None)
         self.making.add(name)
         try:
-            await served.close(snapshot=False)
+            if served is not None:
+                await served.close(snapshot=False)
             hidden = self.folder / f".old-{secrets.token_hex(8)}"
-            os.rename(served.folder, hidden)
+            os.rename(self.folder / name, hidden)
+            self.unreadable.pop(name, None)
             _sync(self.folder)
             await asyncio.get_running_loop().run_in_executor(
                 self.pool, lambda: shutil.rmtree(hidden, ignore_errors=True)
             )
         except OSError as error:
-            again = self._opened(name, served.folder)
+            again = self._opened(name, self.folder / name)
             if again is not None:
                 again.load()
                 self.models[name] = again

@@ -280,7 +280,7 @@ class Log:
             execute("BEGIN IMMEDIATE")
             execute("DELETE FROM pieces WHERE entry IN (SELECT entry FROM log WHERE last <= ?)", (position,))
             execute("DELETE FROM log WHERE last <= ?", (position,))
-            execute("DELETE FROM answers WHERE position <= ?", (position,))
+            execute("DELETE FROM answers WHERE position <= ? AND position > 0", (position,))
             files = execute("SELECT file FROM snapshots WHERE position < ?", (position,)).fetchall()
             execute("DELETE FROM snapshots WHERE position < ?", (position,))
             execute("COMMIT")

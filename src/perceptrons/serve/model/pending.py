@@ -60,7 +60,7 @@ class Pending:
         if found is None or found.until <= time.monotonic():
             raise Refused(
                 404,
-                f"no prediction with the id {id!r:.80} waits for a label: it was labelled, has expired, or never was",
+                f"no prediction with the id {id!r:.80} waits for its label: it was labelled, has expired, or never came",
             )
         return found
 

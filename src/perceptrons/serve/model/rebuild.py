@@ -48,7 +48,10 @@ def new_estimator(create: Create) -> Any:
     if unknown:
         raise ValueError(f"{create.estimator} has no parameter {unknown[0]!r:.80}: it has {', '.join(sorted(known))}")
     model = getattr(models, create.estimator)(**params)
-    model._check_learning_once(True)
+    try:
+        model._check_learning_once(True)
+    except AttributeError as error:  # as scikit-learn says that a method is not there
+        raise ValueError(str(error)) from None
     return model
 
 

@@ -51,8 +51,8 @@ class Room:
         for part in parts:
             new |= part.new_names(known)
             width = max(width, part.width or 0)
-            if isinstance(model, ClassifierMixin) and part.y is not None:
-                labels |= set(part.y if isinstance(part.y, list) else part.y.tolist())
+            if isinstance(model, ClassifierMixin):
+                labels |= part.labels(model)
         if len(labels) > self.limits.classes:
             raise Refused(422, f"the model would have {len(labels):,} classes: the limit is {self.limits.classes:,}")
         self.check_width(width + len(new), len(labels))

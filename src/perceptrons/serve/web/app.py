@@ -142,7 +142,8 @@ class Endpoint:
 async def _no_route(request: Request, error: Exception) -> Response:
     """The answer to a request that no route fits."""
     assert isinstance(error, HTTPException)
-    words = "is no route of this server" if error.status_code == 404 else f"does not take {request.method}"
-    refused = failure(Refused(error.status_code, f"{request.url.path[:200]!r} {words}: see /openapi.json"))
+    path = f"{request.url.path[:200]!r}"
+    words = f"there is no route {path}" if error.status_code == 404 else f"{path} does not take {request.method}"
+    refused = failure(Refused(error.status_code, f"{words}: see /openapi.json"))
     assert isinstance(refused.body, bytes)
     return Response(refused.body, error.status_code, media_type="application/json")

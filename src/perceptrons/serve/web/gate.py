@@ -62,6 +62,6 @@ class Gate:
         scheme, _, token = given.partition(b" ")
         allowed = self.tokens.scope_of(token.strip()) if scheme.lower() == b"bearer" else None
         if allowed is None:
-            raise Refused(401, "this server wants a token: send the header 'Authorization: Bearer TOKEN'")
+            raise Refused(401, "this server needs a token: send the header 'Authorization: Bearer TOKEN'")
         if allowed < needed:
             raise Refused(403, f"this needs a token with the scope {SCOPES[needed]!r}; yours has {SCOPES[allowed]!r}")

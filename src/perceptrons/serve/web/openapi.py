@@ -25,7 +25,7 @@ FAULTS = {
     403: "The token does not allow this.",
     404: "There is no such model, or no such prediction.",
     408: "The client was too slow.",
-    409: "It does not fit to what is there: the name, the key or the id is taken, or nothing was learned yet.",
+    409: "It conflicts with what is there: the name, the key or the id is taken, or nothing was learned yet.",
     413: "The body is too large.",
     415: "The body is of a type that this route does not take.",
     422: "The examples or the parameters are wrong, or beyond a limit.",

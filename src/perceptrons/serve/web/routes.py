@@ -121,7 +121,10 @@ async def replay(served: Served, call: Call) -> Reply:
 async def log(served: Served, call: Call) -> Reply:
     """Export the log: one JSON object for each request that was learned, in order."""
     options = call.options(after=int, to=int)
-    lines = exported(served, options.get("after", 0), options.get("to"))
+    after = options.get("after", served.oldest)
+    if after < served.oldest:
+        raise Refused(422, f"after must be at least {served.oldest}: older parts of the log were deleted")
+    lines = exported(served, after, options.get("to"))
     return Reply(in_thread(served, lines), kind=NDJSON)
 
 
@@ -214,6 +217,7 @@ async def live(server: Any, call: Call) -> Reply:
 async def server_ready(server: Any, call: Call) -> Reply:
     """Say whether all models can be used."""
     broken = [served.name for served in server.directory.models.values() if served.broken is not None]
+    broken += server.directory.unreadable
     if broken:
         raise Refused(503, f"these models cannot be used: {', '.join(broken)[:500]}")
     return Reply(b'{"ready":true}')
@@ -229,7 +233,10 @@ ASK = {
     "b": (float, "Asks with the probability b/(b + |score|); 1 by default."),
     "scores": (bool, "Whether to answer scores, too."),
 }
-SPAN = {"after": (int, "The position before the first line; 0 by default."), "to": (int, "The last position.")}
+SPAN = {
+    "after": (int, "The position before the first line; by default all that the log has."),
+    "to": (int, "The last position."),
+}
 UPLOAD = {
     "snapshot_every": (int, "For a model file: as in the JSON body."),
     "keep": (int, "For a model file: as in the JSON body."),

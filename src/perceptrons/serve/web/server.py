@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,13 +101,14 @@ async def _run(
     ready: Callable[[Server, int], None] | None,
     progress: Callable[[str, int], None] | None,
 ) -> None:
+    listener = socket.create_server(
+        (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
+    )
     server = Server(path, limits)
     server.directory.load(progress)
     protocol = type("Protocol", (Short,), {"patience": limits.timeout, "application": server})
     config = uvicorn.Config(
         server,
-        host=host,
-        port=port,
         http=protocol,
         proxy_headers=False,
         ws="none",
@@ -125,9 +127,9 @@ async def _run(
 
     def listening() -> None:
         if ready is not None:
-            ready(server, runner.servers[0].sockets[0].getsockname()[1])
+            ready(server, listener.getsockname()[1])
 
     runner.ready = listening
-    await runner.serve()
+    await runner.serve([listener])
     if not runner.started:
         raise SystemExit(2)

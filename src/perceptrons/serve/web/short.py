@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from http import HTTPStatus
 from typing import Any
 
 from msgspec import UNSET
@@ -24,7 +25,7 @@ LARGEST = 1 << 16  # bytes of a body that is answered here
 PREFIX = b"/v1/models/"
 ROUTES = {"predict": "POST /v1/models/{name}/predict", "learn": "POST /v1/models/{name}/learn"}
 GOOD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-BAD = b"HTTP/1.1 %d Refused\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%b\r\n%b"
+BAD = b"HTTP/1.1 %d %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%b\r\n%b"
 KINDS = {JSON, b"application/x-www-form-urlencoded"}  # the second is what curl says
 USUAL = {b"host", b"content-type", b"content-length", b"accept", b"user-agent", b"accept-encoding", b"authorization"}
 
@@ -98,7 +99,7 @@ class Short(HttpToolsProtocol):
                 return False
             if name == b"content-length":
                 length = int(value)
-        return 0 < length <= LARGEST and self.parser.get_http_version() == "1.1"
+        return 0 < length <= min(LARGEST, self.application.limits.body) and self.parser.get_http_version() == "1.1"
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
@@ -196,5 +197,7 @@ class Short(HttpToolsProtocol):
         assert isinstance(reply.body, bytes)
         headers = b"".join(b"%b: %b\r\n" % each for each in reply.headers)
         if not self.transport.is_closing():
-            self.transport.write(BAD % (reply.status, len(reply.body), headers, reply.body))
+            self.transport.write(
+                BAD % (reply.status, HTTPStatus(reply.status).phrase.encode(), len(reply.body), headers, reply.body)
+            )
         self.application.metrics.count(route, reply.status, time.perf_counter() - begun)
