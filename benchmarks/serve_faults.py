@@ -3,7 +3,7 @@
     python benchmarks/serve_faults.py [kills=200] [minutes=10]
 
 The server is killed under load at random moments, and restarted; each time, its models are compared with sequential
-learning of what it acknowledged. For a full disk and a read-only one, it runs on a small disk in memory, which only
+learning of what it acknowledged. For a full disk and a read-only one, it runs on small disks of its own, which only
 root can mount. At the end it runs under mixed load for some minutes: 8 models, 32 connections.
 """
 
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,9 @@ def main(n_kills: int, minutes: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         kills(Path(folder), n_kills)
     with tempfile.TemporaryDirectory() as folder:
-        disk(Path(folder))
+        full_disk(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        read_only_disk(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         clock(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
@@ -84,55 +87,91 @@ def equals_log(connection: Connection, name: str, acknowledged: int, folder: Pat
     assert_equal(load(folder / "downloaded"), expected)
 
 
-def disk(folder: Path) -> None:
-    """Fill the disk, and make it read-only."""
+def mounted(place: Path, *options: str) -> bool:
+    """Mount a disk; only root can."""
+    place.mkdir(exist_ok=True)
+    return subprocess.run(["mount", *options, str(place)], capture_output=True).returncode == 0
+
+
+def learn(connection: Connection, k: int) -> int:
+    """Learn from an example, and return the status."""
+    pick = random.Random(k)
+    x = {f"f{j}": pick.gauss(0.0, 1.0) for j in range(20)}
+    return int(connection.call("POST", "/v1/models/m/learn", {"x": x, "y": x["f0"] > 0, "id": f"r{k}"})[0])
+
+
+def predicts(connection: Connection) -> bool:
+    """Whether predictions go on."""
+    return bool(connection.call("POST", "/v1/models/m/predict", {"x": {"f0": 1.0}})[0] == 200)
+
+
+def full_disk(folder: Path) -> None:
+    """Fill the disk and make room again, four times."""
     place = folder / "disk"
-    place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", place], capture_output=True).returncode:
-        print("full disk, read-only disk: left out, because only root can mount a small disk")
+    if not mounted(place, "-t", "tmpfs", "-o", "size=12m", "tmpfs"):
+        print("full disk: left out, because only root can mount a small disk")
         return
-    port = free_port()
+    port, ballast, good, bad = free_port(), place / "ballast", 0, 0
     server = started([COMMAND, "serve", str(place / "served"), "--port", str(port)], port)
     try:
-        connection, good, bad, generator = Connection(port), 0, 0, random.Random(0)
+        connection = Connection(port)
         assert connection.call("POST", "/v1/models/m", {})[0] == 201
-        ballast = place / "ballast"
-
-        def learn(k: int) -> int:
-            x = {f"f{j}": generator.gauss(0.0, 1.0) for j in range(20)}
-            return connection.call("POST", "/v1/models/m/learn", {"x": x, "y": x["f0"] > 0, "id": f"r{k}"})[0]
-
         for k in range(4000):
             if k % 1000 == 500:
-                with open(ballast, "wb", buffering=0) as file:
-                    try:
-                        while True:
-                            file.write(bytes(1 << 14))
-                    except OSError:
-                        pass
+                with open(ballast, "wb", buffering=0) as file, suppress(OSError):
+                    while True:
+                        file.write(bytes(1 << 14))
             if k % 1000 == 900:
-                ballast.unlink(missing_ok=True)
-            status = learn(k)
+                ballast.unlink()
+            status = learn(connection, k)
             good, bad = good + (status == 200), bad + (status != 200)
             assert status in (200, 503, 507), status
-            if status != 200:
-                assert connection.call("POST", "/v1/models/m/predict", {"x": {"f0": 1.0}})[0] == 200
-        ballast.unlink(missing_ok=True)
+            assert status == 200 or predicts(connection)
         equals_log(connection, "m", good, folder)
+        connection.close()
         print(
             f"full disk: {good:,} acknowledged, {bad:,} refused with 507 or 503, predictions go on, the model is right"
         )
-        subprocess.run(["mount", "-o", "remount,ro", place], check=True)
-        refused = [learn(20_000 + k) for k in range(100)]
-        assert 200 not in refused and connection.call("POST", "/v1/models/m/predict", {"x": {"f0": 1.0}})[0] == 200
-        subprocess.run(["mount", "-o", "remount,rw", place], check=True)
-        time.sleep(1.0)
-        assert learn(30_000) == 200
-        equals_log(connection, "m", good + 1, folder)
-        print(f"read-only disk: 100 refused with {sorted(set(refused))}, learns again as soon as it can write")
-        connection.close()
     finally:
         server.terminate()
+        server.wait(60)
+        subprocess.run(["umount", place], check=True)
+
+
+def read_only_disk(folder: Path) -> None:
+    """Let a disk fail, so that the system makes it read-only, in the middle of learning."""
+    place, image = folder / "disk", folder / "image"
+    image.write_bytes(bytes(40 << 20))
+    made = subprocess.run(["mkfs.ext4", "-q", str(image)], capture_output=True).returncode == 0
+    if not made or not mounted(place, "-o", "loop,errors=remount-ro", str(image)):
+        print("read-only disk: left out, because only root can mount an image of a disk")
+        return
+    port = free_port()
+    command = [COMMAND, "serve", str(place / "served"), "--port", str(port)]
+    server = started(command, port)
+    try:
+        connection = Connection(port)
+        assert connection.call("POST", "/v1/models/m", {})[0] == 201
+        assert [learn(connection, k) for k in range(200)] == [200] * 200
+        device = subprocess.run(["losetup", "-j", str(image)], capture_output=True, text=True, check=True).stdout
+        Path(f"/sys/fs/ext4/{Path(device.split(':')[0]).name}/trigger_fs_error").write_text("1")
+        refused = [learn(connection, 1000 + k) for k in range(100)]
+        assert 200 not in refused and predicts(connection), refused
+        connection.close()
+        server.kill()
+        server.wait(60)
+        subprocess.run(["umount", place], check=True)
+        subprocess.run(["fsck.ext4", "-p", str(image)], capture_output=True)
+        assert mounted(place, "-o", "loop", str(image))
+        server = started(command, port)
+        connection = Connection(port)
+        assert learn(connection, 2000) == 200
+        equals_log(connection, "m", 201, folder)
+        connection.close()
+        statuses = ", ".join(map(str, sorted(set(refused))))
+        print(f"read-only disk: 100 refused with {statuses}, predictions go on; after the repair, the model is right")
+    finally:
+        server.kill()
         server.wait(60)
         subprocess.run(["umount", place], check=True)
 

@@ -411,10 +411,7 @@ WRONG = {
     "value": {"params": {"eta0": -1.0}},
     "parameter": {"params": {"depth": 3}},
     "early stopping": {"params": {"early_stopping": True}},
-    "precomputed kernel": pytest.param(
-        {"estimator": "KernelPerceptron", "params": {"kernel": "precomputed"}},
-        marks=pytest.mark.xfail(strict=True, reason="answers 500: AttributeError in new_estimator"),
-    ),
+    "precomputed kernel": {"estimator": "KernelPerceptron", "params": {"kernel": "precomputed"}},
     "window": {"window": 0},
     "keep": {"keep": -1},
     "snapshot_every": {"snapshot_every": 0},

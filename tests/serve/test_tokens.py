@@ -95,7 +95,6 @@ def test_tokens_are_made_and_revoked_while_the_server_runs(guarded, command):
     assert command("serve", "token", guarded.folder, "--revoke", "brief").code == 2
 
 
-@pytest.mark.xfail(strict=True, reason="`output.say` writes a tab as two characters, a backslash and a t")
 def test_tokens_are_listed(command, tmp_path):
     for scope in ("read", "admin"):
         command("serve", "token", tmp_path, "--scope", scope)
@@ -223,7 +222,6 @@ def test_one_directory_has_one_server(server, command):
     assert "Traceback" not in done.err.read_text()
 
 
-@pytest.mark.xfail(strict=True, reason="uvicorn exits with 3, which means 'undecided' in this command")
 def test_a_port_that_is_taken_is_an_error(server, command, tmp_path):
     done = command("serve", tmp_path, "--port", server.port)
     assert done.code == 2 and "in use" in done.err.read_text()

@@ -60,7 +60,7 @@ class Pending:
         if found is None or found.until <= time.monotonic():
             raise Refused(
                 404,
-                f"no prediction with the id {id!r:.80} waits for its label: it was labelled, has expired, or never came",
+                f"no prediction with the id {id!r:.80} waits for its label: it has one, has expired, or was never made",
             )
         return found
 
