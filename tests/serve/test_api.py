@@ -334,10 +334,7 @@ def test_a_faulty_example_changes_nothing(web, status, body, keyed):
     remote.learn([1.0, 1.0], 0, key="fault" if keyed else None)  # a refused request does not use up its key
 
 
-UNCAUGHT = pytest.mark.xfail(strict=True, reason="`ndjson_examples` does not catch RecursionError: 500")
-
-
-@pytest.mark.parametrize("kind", ["application/json", pytest.param(NDJSON, marks=UNCAUGHT)])
+@pytest.mark.parametrize("kind", ["application/json", NDJSON])
 @pytest.mark.parametrize("keyed", [False, True], ids=["short", "usual"])
 def test_deep_nesting_is_refused(web, kind, keyed):
     remote = web.create()

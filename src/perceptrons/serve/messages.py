@@ -134,7 +134,10 @@ class PredictedLearned(Struct):
 
 
 class ManyPredictedLearned(Struct):
-    """What was predicted for each example before it was learned, and how many of these predictions were wrong."""
+    """What was predicted for each example before it was learned, and how many of these predictions were wrong.
+
+    The current hypothesis predicts, whatever the readout, as in `predict_then_learn`.
+    """
 
     predictions: list[Label | None]
     mistakes: int

@@ -245,6 +245,8 @@ def check_labels(labels: list[Any]) -> None:
     kinds = {"text" if type(y) is str else "true or false" if type(y) is bool else "numbers" for y in labels}
     if len(kinds) > 1:
         raise ValueError(f"labels must be of one type, got {' and '.join(sorted(kinds))}")
+    if any(type(y) is str and y.endswith("\0") for y in labels):
+        raise ValueError("labels must not end with a NUL character")
     huge = next((y for y in labels if type(y) is int and not -(2**63) <= y < 2**63), None)
     if huge is not None:
         raise ValueError(f"whole numbers as labels must fit into 64 bits, got {huge}")
@@ -284,7 +286,7 @@ def ndjson_examples(body: bytes) -> list[Example]:
         if line.strip():
             try:
                 found.append(read_example(line))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise ValueError(f"line {number}: {error}") from None
     return found
 

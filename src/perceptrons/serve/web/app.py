@@ -66,6 +66,7 @@ class Server:
             exception_handlers={HTTPException: _no_route},
             lifespan=self._lifespan,
         )
+        self.app.router.redirect_slashes = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
