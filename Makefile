@@ -52,6 +52,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/parsing.py $(DATA)
 	$(BIN)/python benchmarks/cluster.py $(DATA)
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/serve.py
+	$(BIN)/python benchmarks/serve_faults.py
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*

@@ -12,9 +12,11 @@ from __future__ import annotations
 import http.client
 import importlib.util
 import json
+import os
 import random
 import re
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -183,7 +185,7 @@ def bulk(rows: Path, port: int) -> None:
     body, lines = (rows / "small.svm").read_bytes(), (rows / "small.vw").read_bytes()
     post(port, "/v1/models/bulk", b"{}")
     other = free_port()
-    theirs = subprocess.Popen([sys.executable, "-c", VW, str(other)])  # it ends after too many looks at its port
+    theirs = subprocess.Popen([sys.executable, "-c", VW, str(other)], start_new_session=True)  # it has children
     time.sleep(5)
 
     def learn() -> None:
@@ -194,7 +196,7 @@ def bulk(rows: Path, port: int) -> None:
         works = ratio(learn, lambda: feed(other, lines), 5)
         row(f"learn {len(body) / 1e6:.0f} MB, ours durable, against vw --daemon", *works, ">= 1", unit=1)
     finally:
-        theirs.kill()
+        os.killpg(theirs.pid, signal.SIGKILL)
 
 
 def feed(port: int, lines: bytes) -> None:
