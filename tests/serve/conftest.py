@@ -12,45 +12,12 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from forks import Parent
 
-PARENT = """
-import json, os, sys
-from perceptrons.cli import main
-from perceptrons.core.jit import native
-import perceptrons.serve.web.server, perceptrons.models, perceptrons.store.estimators
-import scipy.sparse
-
-native.enable(lambda: None)
-model = perceptrons.models.Perceptron()  # loads compiled functions, which all servers need
-for x, y in ({"a": 1.0, "b": "c"}, 0), ({"a": 2.0}, 1):
-    model.learn_one(x, y).predict_one(x)
-model.learn_many([{"a": 1.0}], [1])
-print("ready", flush=True)
-children = set()
-for line in sys.stdin:
-    order = json.loads(line)
-    if "poll" in order:
-        found, status = os.waitpid(order["poll"], os.WNOHANG)
-        children.discard(found)
-        print(json.dumps(os.waitstatus_to_exitcode(status) if found else None), flush=True)
-        continue
-    child = os.fork()
-    if child == 0:
-        for number, path in (1, order["out"]), (2, order["err"]):
-            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
-        os.environ.update(order["environment"])
-        main.main(order["args"])
-    children.add(child)
-    print(child, flush=True)
-for child in children:
-    os.kill(child, 9)
-"""
 JSON = "application/json"
 numbers = itertools.count(1)
 described = []  # the description, which is the same for all servers
@@ -64,30 +31,6 @@ def until(found, seconds=20.0):
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.005)
     return result
-
-
-class Parent:
-    """The process that forks servers."""
-
-    def __init__(self, folder):
-        self.folder = Path(folder)
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
-        if self.process.stdout.readline() != "ready\n":
-            self.close()
-            raise RuntimeError("the process that forks servers did not start: see its error above")
-
-    def order(self, **order):
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(10)
-        self.process.stdout.close()
 
 
 class Command:

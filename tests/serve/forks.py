@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,65 +19,86 @@ import perceptrons.serve.web.server, perceptrons.models, perceptrons.store.estim
 import scipy.sparse
 
 native.enable(lambda: None)
-from perceptrons import Perceptron
-from perceptrons.serve.model.bulk import body_parts, learn_parts
-from perceptrons.serve.model.monitor import Monitor
-for model in (Perceptron(rule="arow"), Perceptron(readout="averaged")):  # what a process does once
-    for y in "ab" * 3:
-        model.learn_one({"x": 1.0, "k": y}, y).predict_one({"x": 1.0})
-    model = Perceptron(**model.get_params(deep=False))
-    learn_parts(model, body_parts(model, "svmlight", b"1 1:2\\n-1 2:1\\n", {}), None)
-    model.learn_one(([1, 2], [1.0, 2.0]), 1.0)
-Monitor().add(b"\\0\\1", 2)
+for settings in {"rule": "arow"}, {"readout": "averaged"}, {}:  # loads compiled functions, which all servers need
+    model = perceptrons.models.Perceptron(**settings)
+    for x, y in ({"a": 1.0, "b": "c"}, 0), ({"a": 2.0}, 1), ({"a": 3.0, "b": "d"}, 1):
+        model.learn_one(x, y).predict_one(x)
+    model.learn_many([{"a": 1.0}], [1])
+    model.learn_one(([1, 2], [1.0, 2.0]), 1)
+perceptrons.serve.model.monitor.Monitor().add(b"\\0\\1", 2)
 print("ready", flush=True)
+children = set()
 for line in sys.stdin:
     order = json.loads(line)
+    if "poll" in order:
+        found, status = os.waitpid(order["poll"], os.WNOHANG)
+        children.discard(found)
+        print(json.dumps(os.waitstatus_to_exitcode(status) if found else None), flush=True)
+        continue
     child = os.fork()
     if child == 0:
-        out = os.open(order["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
-        main.main(["serve", *order["args"]])
+        for number, path in (1, order["out"]), (2, order["err"]):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+        os.environ.update(order["environment"])
+        main.main(order["args"])
+    children.add(child)
     print(child, flush=True)
-    os.waitpid(child, 0)
-    print("ended", flush=True)
+for child in children:
+    os.kill(child, 9)
 """
 
 
-class Forks:
-    """Makes servers, one after another."""
+class Parent:
+    """The process that forks servers."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.parent = subprocess.Popen(
-            [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
-        assert self.parent.stdout.readline() == "ready\n"
-        self.child = None
+        if self.process.stdout.readline() != "ready\n":
+            self.close()
+            raise RuntimeError("the process that forks servers did not start: see its error above")
 
-    def start(self, *args):
-        """Start a server on the directory; returns its port."""
+    def order(self, **order):
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+        self.process.stdout.close()
+
+
+class Forks:
+    """Servers on one directory, one after another."""
+
+    def __init__(self, folder):
+        self.folder, self.parent, self.child = Path(folder), Parent(folder), None
+
+    def start(self):
+        """Start a server; returns its port."""
         out = self.folder / "out"
         out.write_text("")
-        order = {"args": [str(self.folder / "served"), "--port", "0", *args], "out": str(out)}
-        self.parent.stdin.write(json.dumps(order) + "\n")
-        self.parent.stdin.flush()
-        self.child = int(self.parent.stdout.readline())
+        args = ["serve", str(self.folder / "served"), "--port", "0"]
+        self.child = self.parent.order(args=args, out=str(out), err=str(self.folder / "err"), environment={})
         while "http://" not in (text := out.read_text()):
-            assert os.path.exists(f"/proc/{self.child}/stat") and "error" not in text, text
+            assert self.parent.order(poll=self.child) is None, (self.folder / "err").read_text()
+            time.sleep(0.005)
         return int(text.split("http://127.0.0.1:")[1].split()[0])
 
-    def kill(self, how=9):
-        """End the server."""
-        os.kill(self.child, how)
+    def kill(self):
+        """End the server at once."""
+        os.kill(self.child, 9)
+        while self.parent.order(poll=self.child) is None:
+            time.sleep(0.001)
         self.child = None
-        assert self.parent.stdout.readline() == "ended\n"
 
     def close(self):
         """End the parent, and its last child if that is still there."""
         if self.child is not None:
             with suppress(ProcessLookupError):
                 os.kill(self.child, 9)
-        self.parent.stdin.close()
-        self.parent.wait(10)
-        self.parent.stdout.close()
+        self.parent.close()

@@ -22,7 +22,7 @@ from msgspec import json
 from perceptrons.serve.errors import Damaged
 
 VERSION = 1
-PAGE = 1 << 14  # bytes of a page of the database
+PAGE = 1 << 12  # bytes of a page of the database
 PIECE = 1 << 20  # bytes of a large body in one row
 CHECKPOINT = 4 << 20  # bytes in the write-ahead file after which they move to the database
 
@@ -211,13 +211,13 @@ class Log:
         self._done(group)
 
     def _done(self, group: Group) -> None:
-        self.ahead += PAGE
+        self.ahead += 4 * PAGE  # pages of the table and the index, at least
         if group.lines or group.large is not None:
             self.tail = group.last
 
     def probe(self) -> None:
         """Write something, to see whether the disk takes it."""
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', hex(zeroblob(?)))", (2 * PAGE,))
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', hex(zeroblob(?)))", (1 << 15,))
 
     def _insert(self, row: Row) -> int:
         self.ahead += len(row.body)

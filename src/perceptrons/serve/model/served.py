@@ -129,6 +129,7 @@ class Served(Commits):
         self.in_flight = {}
         refused = could_not_write(error)
         try:
+            await self.run(self.log.checkpoint)  # on a full disk, this lets the write-ahead file begin again
             built = await self.run(rebuild, self.folder, self.log, self.create)
             if built.position < self.durable:
                 raise Damaged(f"its log ends at position {built.position}, but {self.durable} was acknowledged")
