@@ -98,7 +98,7 @@ def test_tokens_are_made_and_revoked_while_the_server_runs(guarded, command):
 def test_tokens_are_listed(command, tmp_path):
     for scope in ("read", "admin"):
         command("serve", "token", tmp_path, "--scope", scope)
-    assert command("serve", "token", tmp_path, "--list").out.read_text() == "1\tread\n2\tadmin\n"
+    assert command("serve", "token", tmp_path, "--list").out.read_text() == "read   1\nadmin  2\n"
 
 
 def test_the_last_token_that_is_revoked_does_not_open_the_door(serve, tmp_path):

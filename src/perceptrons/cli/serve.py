@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from perceptrons.cli import output
-from perceptrons.shown import shown
 
 EXTRA = 'the server needs some packages: pip install "perceptrons[serve]"'
 POSITIVE = click.FloatRange(0, min_open=True)
@@ -148,7 +147,7 @@ def _progress() -> Any:
         now = time.monotonic()
         if now - begun > 2.0 and now - told > 1.0:
             told = now
-            click.echo(f"{name}: learning the log again, position {position:,}", err=True)
+            output.say(f"{name}: learning the log again, position {position:,}", err=True)
 
     return tell
 
@@ -184,13 +183,13 @@ def token(directory: Path, scope: str, name: str | None, lists: bool, revoke: st
     tokens = Tokens(directory)
     if revoke is not None:
         tokens.revoke(revoke)
-        click.echo(f"revoked {revoke!r}", err=True)
+        output.say(f"revoked {revoke!r}", err=True)
     elif lists:
         for each in tokens.all():
-            click.echo(f"{shown(each.name)}\t{each.scope}")
+            output.say(f"{each.scope:<5}  {each.name}")
     else:
         taken = {each.name for each in tokens.all()}
         number = next(str(k) for k in range(1, len(taken) + 2) if str(k) not in taken)
         text = tokens.make(name or number, scope)
-        click.echo(f"token {name or number!r} with the scope {scope}; it is shown only now:", err=True)
+        output.say(f"token {name or number!r} with the scope {scope}; it is shown only now:", err=True)
         output.say(text)
