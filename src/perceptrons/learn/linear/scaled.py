@@ -58,8 +58,10 @@ class Scaled(Along):
         state["scale"][entries.SUM] = state["scale"][entries.SCALE]
 
     def measure(self, state: State) -> None:
+        w = self.hypothesis(state).ravel()
+        w = w[w != 0.0]  # how NumPy groups a sum must not depend on the number of features that are still 0
         with np.errstate(over="ignore"):  # the pass will say so
-            state["scale"][entries.SQ_LENGTH] = float((self.hypothesis(state) ** 2).sum())
+            state["scale"][entries.SQ_LENGTH] = float((w * w).sum())
         state["scale"][entries.DOUBT] = 0.0
 
     def share_of_origin(self, state: State) -> float:
