@@ -340,7 +340,7 @@ class Log:
 
     @property
     def last(self) -> int:
-        """The last position; 0 if there is none."""
+        """The last position, or 0 if the log is empty."""
         with self.reading() as connection:
             found = connection.execute("SELECT max(last) FROM log WHERE undone = 0").fetchone()[0]
             newest = connection.execute("SELECT max(position) FROM snapshots").fetchone()[0]

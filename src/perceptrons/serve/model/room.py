@@ -58,7 +58,7 @@ class Room:
         self.check_width(width + len(new), len(labels))
 
     def add(self, model: Any, y: Any) -> None:
-        """Note a class; the numbers that a regressor predicts are none."""
+        """Note the class of an example. Regressors have no classes."""
         if isinstance(model, ClassifierMixin):
             self.labels.add(y)
 
