@@ -22,7 +22,8 @@ from perceptrons.serve.errors import Refused
 from perceptrons.serve.limits import Limits
 from perceptrons.serve.messages import Learned, ManyPredictedLearned, PredictedLearned, encode
 from perceptrons.serve.model.bulk import Bits
-from perceptrons.serve.model.log import CHECKPOINT, Group, Log
+from perceptrons.serve.model.log import CHECKPOINT, Log
+from perceptrons.serve.model.records import Group
 
 logger = logging.getLogger("perceptrons.serve")
 Answer = Learned | PredictedLearned | ManyPredictedLearned

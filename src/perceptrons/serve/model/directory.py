@@ -25,8 +25,9 @@ from perceptrons.serve.limits import Limits
 from perceptrons.serve.messages import Create
 from perceptrons.serve.model.bulk import check_labels
 from perceptrons.serve.model.commits import Key, could_not_write
-from perceptrons.serve.model.log import Group, Log
+from perceptrons.serve.model.log import Log
 from perceptrons.serve.model.rebuild import BASE, LOG, new_estimator
+from perceptrons.serve.model.records import Group
 from perceptrons.serve.model.served import Served
 from perceptrons.store.values import to_json
 

@@ -10,7 +10,7 @@ from perceptrons.serve.errors import Refused
 from perceptrons.serve.messages import Learned, ManyPredictedLearned, encode
 from perceptrons.serve.model.bulk import Bits, body_parts, learn_parts
 from perceptrons.serve.model.commits import Answer, Key, could_not_write
-from perceptrons.serve.model.log import Group, Row
+from perceptrons.serve.model.records import Group, Row
 from perceptrons.serve.model.served import Served, counts
 
 

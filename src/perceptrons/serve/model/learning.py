@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 
 from perceptrons.serve.messages import Label, Record, read_record
 from perceptrons.serve.model.bulk import NOT_NUMBERS, Bits, are_numbers, body_parts, learn_parts, parts_of
-from perceptrons.serve.model.log import Row
+from perceptrons.serve.model.records import Row
 
 
 def given_x(x: Any) -> Any:

@@ -12,14 +12,14 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 from msgspec import json
 
 from perceptrons.serve.errors import Damaged
+from perceptrons.serve.model.records import Group, Kept, Row, checksum_of, n_examples_of, part_of
 
 VERSION = 1
 PAGE = 1 << 12  # bytes of a page of the database
@@ -42,65 +42,6 @@ CREATE TABLE answers(
 CREATE TABLE pending(id TEXT PRIMARY KEY, x BLOB NOT NULL, given TEXT NOT NULL, made REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE snapshots(position INTEGER PRIMARY KEY, file TEXT NOT NULL, facts TEXT NOT NULL);
 """
-
-
-class Row(NamedTuple):
-    """Requests of the log, from position `first` to `last`.
-
-    kind: "json" for one request a line; otherwise the format of one large body. settings: of that format, as JSON.
-    """
-
-    first: int
-    last: int
-    examples: int
-    kind: str
-    settings: str
-    body: bytes
-
-
-class Waits(NamedTuple):
-    """A prediction that waits for its label: x and what was predicted as JSON, and the time."""
-
-    id: str
-    x: bytes
-    given: str
-    made: float
-
-
-class Kept(NamedTuple):
-    """The first answer to a request with a key. digest: of the request."""
-
-    digest: bytes
-    status: int
-    answer: bytes
-
-
-@dataclass
-class Group:
-    """Requests that one commit serves."""
-
-    first: int = 0
-    lines: list[bytes] = field(default_factory=list)
-    examples: int = 0
-    answers: list[tuple[str, bytes, int, int, bytes]] = field(default_factory=list)
-    pending: list[Waits | str] = field(default_factory=list)  # predictions that wait from now on, ids that no longer do
-    large: Row | None = None  # without its body, which `Log.stage` has written
-    entry: int = 0  # the row that `Log.stage` has written
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it has only lines."""
-        return bool(self.lines) and not (self.answers or self.pending or self.large)
-
-    @property
-    def first_position(self) -> int:
-        """The position of its first request."""
-        return self.first if self.large is None else self.large.first
-
-    @property
-    def last(self) -> int:
-        """The position of its last request."""
-        return self.first + len(self.lines) - 1 if self.large is None else self.large.last
 
 
 class Log:
@@ -221,7 +162,7 @@ class Log:
 
     def _insert(self, row: Row) -> int:
         self.ahead += len(row.body)
-        checksum = _checksum(row.kind, row.settings, row.body)
+        checksum = checksum_of(row.kind, row.settings, row.body)
         cursor = self.connection.execute(
             "INSERT INTO log(first, last, examples, kind, settings, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (*row, checksum),
@@ -235,7 +176,7 @@ class Log:
         """
         self.connection.execute("BEGIN IMMEDIATE")
         entry = self._insert(Row(0, 0, 0, kind, settings, b""))
-        checksum = _checksum(kind, settings, b"")
+        checksum = checksum_of(kind, settings, b"")
         for number, begin in enumerate(range(0, len(body), PIECE)):
             piece = body[begin : begin + PIECE]
             checksum = crc32(piece, checksum)
@@ -323,7 +264,7 @@ class Log:
         lines, at = row.body.split(b"\n"), position - row.first + 1
         self.connection.execute("DELETE FROM log WHERE entry=?", (entry,))
         for first, part in ((row.first, lines[:at]), (position + 1, lines[at:])):
-            examples = sum(_n_examples(line) for line in part)
+            examples = sum(n_examples_of(line) for line in part)
             self._insert(Row(first, first + len(part) - 1, examples, row.kind, row.settings, b"\n".join(part)))
 
     # -- reading ----------------------------------------------------------------------------------------------
@@ -385,7 +326,7 @@ class Log:
                 for entry, *rest, checksum in found:
                     row = Row(*rest)
                     self._check_order(row, position)
-                    body, actual = row.body, _checksum(row.kind, row.settings, row.body)
+                    body, actual = row.body, checksum_of(row.kind, row.settings, row.body)
                     if row.kind != "json":
                         pieces = connection.execute("SELECT body FROM pieces WHERE entry=? ORDER BY number", (entry,))
                         body = b"".join(piece for (piece,) in pieces)
@@ -396,7 +337,7 @@ class Log:
                             f"their checksum. Roll back to position {row.first - 1} to go on without them, or restore "
                             "a copy"
                         )
-                    yield _within(row._replace(body=body), after, end)
+                    yield part_of(row._replace(body=body), after, end)
                     position = row.last
         except sqlite3.DatabaseError as error:
             raise Damaged(f"{self.path} cannot be read after position {position}: {error}") from error
@@ -418,23 +359,3 @@ class Log:
         with self.reading() as connection:
             found = connection.execute("SELECT id, x, given, made FROM pending ORDER BY made").fetchall()
         return [(id, x, json.decode(given), made) for id, x, given, made in found]
-
-
-def _checksum(kind: str, settings: str, body: bytes) -> int:
-    return crc32(body, crc32(f"{kind}\n{settings}\n".encode()))
-
-
-def _n_examples(line: bytes) -> int:
-    found = json.decode(line)
-    return len(found["examples"]) if "examples" in found else 1
-
-
-def _within(row: Row, after: int, to: int) -> Row:
-    """The part of a row that lies after a position and not beyond another."""
-    if row.kind != "json" or (row.first > after and row.last <= to):
-        return row
-    lines = row.body.split(b"\n")[max(0, after + 1 - row.first) : to - row.first + 1]
-    first = max(row.first, after + 1)
-    return row._replace(
-        first=first, last=first + len(lines) - 1, examples=sum(map(_n_examples, lines)), body=b"\n".join(lines)
-    )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.limits import Limits
 from perceptrons.serve.messages import encode
-from perceptrons.serve.model.log import Waits
+from perceptrons.serve.model.records import Waits
 
 
 class Waiting(NamedTuple):

@@ -19,10 +19,11 @@ from perceptrons.serve.limits import Limits
 from perceptrons.serve.messages import Create, Drift, State, Window
 from perceptrons.serve.model.bulk import Bits
 from perceptrons.serve.model.commits import Batch, Commits, Key, could_not_write
-from perceptrons.serve.model.log import Group, Log
+from perceptrons.serve.model.log import Log
 from perceptrons.serve.model.monitor import Monitor
 from perceptrons.serve.model.pending import Pending
 from perceptrons.serve.model.rebuild import Built, copied, rebuild
+from perceptrons.serve.model.records import Group
 from perceptrons.serve.model.room import Room
 
 
