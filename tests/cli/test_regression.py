@@ -161,7 +161,7 @@ def test_other_rules_and_formats(ask, houses, tmp_path):
 
 def test_large_files_are_not_read_once_more(ask, houses, tmp_path, monkeypatch):
     """The baseline then comes from the first pass."""
-    monkeypatch.setattr("perceptrons.cli.fitting.SMALL", 0)
+    monkeypatch.setattr("perceptrons.cli.training.fitting.SMALL", 0)
     train = ("train", houses / "train.csv", "--target", "price", "--regression", "-m", tmp_path / "m", "--passes", "1")
     told, price = ask(*train), pd.read_csv(houses / "train.csv").price
     assert told["evaluation"] is None and told["training_error"] is None and told["warning"] is None

@@ -7,8 +7,12 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import cluster, output, reading, training
-from perceptrons.cli.fitting import (
+from perceptrons.cli import output, reading
+from perceptrons.cli.telling import guesses, report, values
+from perceptrons.cli.telling.groups import Grouped
+from perceptrons.cli.telling.passes import Reader
+from perceptrons.cli.training import cluster, shared
+from perceptrons.cli.training.fitting import (
     ESTIMATORS,
     OF_KERNELS,
     REGRESSION,
@@ -18,9 +22,6 @@ from perceptrons.cli.fitting import (
     train,
     tuned,
 )
-from perceptrons.cli.telling import guesses, report, values
-from perceptrons.cli.telling.groups import Grouped
-from perceptrons.cli.telling.passes import Reader
 from perceptrons.learn.linear.values import RULES_OF_VALUES
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.tuning import Tuned
@@ -53,7 +54,7 @@ GROUPS = {
         *("path", "target", "regression", "text", "validation", "tune", "passes", "dry_run", "quiet", "as_json"),
     ),
     "Learning": (
-        *("scale", "estimator", "rule", *training.parameters(), "epsilon", "readout", "class_weight"),
+        *("scale", "estimator", "rule", *shared.parameters(), "epsilon", "readout", "class_weight"),
         *("no_intercept", "intercept_scaling", "keep", "patience", "tol", "seed", "no_shuffle"),
     ),
     "Kernel (--estimator kernel)": OF_KERNELS,
@@ -86,7 +87,7 @@ GROUPS = {
     type=click.Choice(list(READOUTS)),
     help="Which weight vector makes predictions.  [default: averaged; last with --budget]",
 )
-@reading.options(training.options("rows"))
+@reading.options(shared.options("rows"))
 @click.option(
     "--regression",
     is_flag=True,
@@ -186,7 +187,7 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
         bar.clear()
     learning = time.perf_counter() - begun
     known = reading.known_of(source, given)
-    result.saved.trained = training.noted(source.paths, learning, source=known, rows=result.n_rows)
+    result.saved.trained = shared.noted(source.paths, learning, source=known, rows=result.n_rows)
     with output.naming(path):
         write(result.saved, path, drop_zeros=given["drop_zeros"] or has_many_zeros(result.saved))
     telling = values if given["regression"] else report
@@ -203,7 +204,7 @@ def chosen(found: Tuned, given: dict[str, Any]) -> dict[str, Any]:
     """The options of the best candidate."""
     rule, weight = found.best.candidate
     passes = {"passes": found.contest.passes, "class_weight": given["class_weight"] or weight}
-    return {**training.options_of(rule), **passes}
+    return {**shared.options_of(rule), **passes}
 
 
 def check_cluster(given: dict[str, Any]) -> None:
@@ -225,13 +226,13 @@ def check_regression(given: dict[str, Any]) -> None:
     """Refuse options that do not combine with --regression."""
     context = click.get_current_context()
     classes = "a model of classes: leave out --regression"
-    training.refuse_given({"estimator": classes, "class_weight": classes})
+    shared.refuse_given({"estimator": classes, "class_weight": classes})
     if given["tune"]:
         raise click.UsageError(
             "--tune compares error rates of classes: it does not combine with --regression. Compare --C 0.01, 0.1 and "
             "1 with --validation 0.1"
         )
-    if context.get_parameter_source("rule") is training.COMMANDLINE and given["rule"] not in RULES_OF_VALUES:
+    if context.get_parameter_source("rule") is shared.COMMANDLINE and given["rule"] not in RULES_OF_VALUES:
         names = ", ".join(RULES_OF_VALUES)
         raise click.UsageError(f"--regression needs --rule {names}: steps of {given['rule']} ignore the size of errors")
     if given["readout"] in READOUTS and not READOUTS[given["readout"]].over_structures:
@@ -258,6 +259,6 @@ def check(given: dict[str, Any]) -> None:
         raise click.UsageError(f"--tune reads rows batch by batch, but --readout {given['readout']} needs all at once")
     if given["tune"]:
         idle["patience"] = "a training without --tune, which tries all numbers of passes"
-    training.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")
+    shared.check_idle({**given, "rule": "pa1"} if passive else given, idle, "rows")
     if passive and given["readout"] in READOUTS and not READOUTS[given["readout"]].over_structures:
         raise click.UsageError(f"--readout {given['readout']} needs --estimator perceptron or kernel")

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from perceptrons.cli import cluster, output
+from perceptrons.cli import output
 from perceptrons.cli.reading import share_of
 from perceptrons.cli.tagging import reading
+from perceptrons.cli.training import cluster
 from perceptrons.data import files
 from perceptrons.data.files import DataError
 from perceptrons.data.token.template_sets import columns_of

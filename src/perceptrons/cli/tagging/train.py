@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from perceptrons.cli import cluster, output, training
+from perceptrons.cli import output
 from perceptrons.cli.reading import options, share_of
 from perceptrons.cli.tagging import reading
 from perceptrons.cli.tagging.preparing import Prepared, prepared
 from perceptrons.cli.tagging.report import Result, describe, heading, passes_of, show
 from perceptrons.cli.telling.groups import Grouped
 from perceptrons.cli.telling.passes import PassTable, Reader
+from perceptrons.cli.training import cluster, shared
 from perceptrons.learn.fit import Passes, Run, fit
 from perceptrons.learn.readouts import OVER_STRUCTURES
 from perceptrons.learn.sequence.schemes import SCHEMES
@@ -27,7 +28,7 @@ K_BEST = 3  # with rules that can use several
 GROUPS = {
     "Common options": ("path", "features", "columns", "target", "validation", "passes", "quiet", "as_json"),
     "Learning": (
-        *("rule", *training.parameters("sentences"), "k_best", "readout", "order", "scheme", "beam", "update"),
+        *("rule", *shared.parameters("sentences"), "k_best", "readout", "order", "scheme", "beam", "update"),
         *("keep", "patience", "seed", "no_shuffle"),
     ),
     "Reading files": ("format", "tabs"),
@@ -53,7 +54,7 @@ GROUPS = {
 @click.option("--target", metavar="COLUMN", help="Column with the labels.  [default: the last; upos in CoNLL-U]")
 @reading.FORMAT
 @reading.TABS
-@options(training.options("sentences", rule="pa1", C=0.01))  # chosen by benchmarks/tagger_defaults.py
+@options(shared.options("sentences", rule="pa1", C=0.01))  # chosen by benchmarks/tagger_defaults.py
 @click.option(
     "--readout", type=click.Choice(OVER_STRUCTURES), default="averaged", help="Which weight vector makes predictions."
 )
@@ -113,7 +114,7 @@ def command(data: tuple[str, ...], path: str, as_json: bool, quiet: bool, **give
         run, seconds = trained(task, given, progress)
         saved = SavedTagger(params, task.tagger, report_of(run, task.sizes), task.reading)
         facts = {"sentences": task.sizes.sentences, "tokens": task.sizes.tokens}
-        saved.trained = training.noted(task.paths, time.perf_counter() - begun, **facts)
+        saved.trained = shared.noted(task.paths, time.perf_counter() - begun, **facts)
         with output.naming(path):
             write(saved, path, drop_zeros=given["drop_zeros"])
         wrong = run.afterwards(task.training_error) if as_json or not quiet else None
@@ -131,7 +132,7 @@ def trained(task: Prepared, given: dict[str, Any], progress: Progress) -> tuple[
     learner = task.tagger.fitted
     task.warm_up()
     progress.begin(task.sizes)
-    best = training.keeps_best(given)
+    best = shared.keeps_best(given)
     passes = Passes(given["passes"], seed=task.seed, patience=given["patience"], keep_best=best)
     try:
         run = fit(learner, task.material, passes, held_out=task.held_out, report=progress)
@@ -146,7 +147,7 @@ def trained(task: Prepared, given: dict[str, Any], progress: Progress) -> tuple[
 
 def plan_of(given: dict[str, Any]) -> Plan:
     """The plan of learning that the options describe."""
-    rule = training.rule_of(given)
+    rule = shared.rule_of(given)
     scheme = None if given["scheme"] == "none" else given["scheme"]
     several = given["rule"].startswith("pa") and given["beam"] is None
     k_best = given["k_best"] or (K_BEST if several else 1)
@@ -159,7 +160,7 @@ def params_of(given: dict[str, Any], features: Any, share: float | None) -> dict
     return {
         "features": features if isinstance(features, str) else [str(template) for template in features],
         **{name: value for name, value in plan._asdict().items() if name != "eta"},
-        **training.params(given, share),
+        **shared.params(given, share),
     }
 
 
@@ -182,7 +183,7 @@ def check(given: dict[str, Any]) -> None:
         idle["k_best"] = "--rule pa, pa1 or pa2"
     elif given["beam"] is not None:
         idle["k_best"] = "exact search, without --beam"
-    training.check_idle(given, idle, "sentences")
+    shared.check_idle(given, idle, "sentences")
 
 
 class Progress(Reader):

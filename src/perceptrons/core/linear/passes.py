@@ -226,26 +226,21 @@ def variances(values, indices, indptr, bias, w, shape, room, out):
         variances_of(values, indices, indptr, i, bias, w, shape, room, out[i])
 
 
-@Compiled
-def margins(values, indices, indptr, codes, bias, w, rivals):
-    """The margin of each row, and for several classes its strongest rival; updates rivals (unless None) in place."""
-    scores = scratch(w)
-    out = np.empty(n_rows(values, indices, indptr))
+@partial(FillingAndScoring, lambda values, indices, indptr, codes, bias, w, rivals: (n_rows(values, indices, indptr),))
+def margins(values, indices, indptr, codes, bias, w, rivals, out, scores):
+    """The margin of each row, and for several classes its strongest rival; updates out and rivals (unless None)."""
     for i in range(U(out.size)):
         score(values, indices, indptr, i, bias, w, scores)
         out[i], rival, _ = judge(scores, U(codes[i]), False, w)
         if rivals is not None:
             rivals[i] = rival
-    return out
 
 
-@Compiled
-def sizes(values, indices, indptr, bias, w):
+@partial(Filling, lambda values, indices, indptr, bias, w: (n_rows(values, indices, indptr),))
+def sizes(values, indices, indptr, bias, w, out):
     """Σ_j |x_j|·w_j of each row, for one vector w ≥ 0 whose last entry is the bias; it bounds rounding errors."""
-    out = np.empty(n_rows(values, indices, indptr))
     for i in range(U(out.size)):
         out[i] = abs_dot(values, indices, indptr, i, w) + bias * w[U(w.size) - U(1)]
-    return out
 
 
 @Compiled

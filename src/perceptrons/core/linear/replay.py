@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from perceptrons.core.jit.compiled import Compiled
 from perceptrons.core.jit.deferred import forms
 from perceptrons.core.linear.passes import norm
 from perceptrons.core.linear.readouts import DOWN, ROW, STEP, UP
 from perceptrons.core.rows import JIT, U
-from perceptrons.core.spaces import by_axes, judge, move, scaled, score, scratch
+from perceptrons.core.spaces import Scoring, by_axes, judge, move, scaled, score
 
 # Columns of the notes on an update; w after the update follows them, if there is room.
 BEFORE, AFTER, SQ_NORM, TOWARDS, COLUMNS = range(5)
@@ -24,13 +23,12 @@ def _along(scores, code, rival, w):
     return scores[code] - scores[rival]
 
 
-@Compiled
-def replay(values, indices, indptr, sq_norm, log, bias, tie_positive, star, w, lines):
+@Scoring
+def replay(values, indices, indptr, sq_norm, log, bias, tie_positive, star, w, lines, scores):
     """Repeat the steps of a log, with one line of notes each; updates w and lines in place.
 
     A line has the margin of the row before and after the step, ‖w‖² after it, and w*·(the step), where w* is `star`.
     """
-    scores = scratch(w)
     total = norm(w) ** 2
     for k in range(U(log.shape[0])):
         i, code, rival, step = U(log[k, ROW]), U(log[k, UP]), U(log[k, DOWN]), log[k, STEP]

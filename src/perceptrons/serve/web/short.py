@@ -93,6 +93,8 @@ class Short(HttpToolsProtocol):
             return False
         if self.pipeline or not self.parser.should_keep_alive() or self.parser.get_method() != b"POST":
             return False
+        if self.flow.write_paused:  # the client does not take its answers: the usual way waits until it does
+            return False
         length = -1
         for name, value in self.headers:
             if name not in USUAL or (name == b"content-type" and value not in KINDS):

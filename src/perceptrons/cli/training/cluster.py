@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perceptrons.cli.training import refuse_given
+from perceptrons.cli.training.shared import refuse_given
 from perceptrons.learn.shards.counts import BY_MISTAKES, MIXINGS
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ import numpy as np
 from click.core import ParameterSource
 
 from perceptrons import rules
-from perceptrons.cli import cluster, output, reading, training
+from perceptrons.cli import output, reading
 from perceptrons.cli.telling.confusion import Baseline, Confusion, baseline
 from perceptrons.cli.telling.passes import Telling
 from perceptrons.cli.telling.report import how_text
 from perceptrons.cli.telling.tuning import TellingTuning
 from perceptrons.cli.telling.values import Dull, Off, TellingValues
+from perceptrons.cli.training import cluster, shared
 from perceptrons.data import Rows, Source
 from perceptrons.data.cache import Cached
 from perceptrons.data.table.encoding import Encoding
@@ -76,7 +77,7 @@ def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
         return context is not None and context.get_parameter_source(name) is not ParameterSource.DEFAULT
 
     if chosen("rule"):  # what else is known of rules belongs to the default one
-        usual = {name: value for name, value in usual.items() if name not in training.parameters()}
+        usual = {name: value for name, value in usual.items() if name not in shared.parameters()}
     return {**given, **{name: value for name, value in usual.items() if not chosen(name)}}
 
 
@@ -157,8 +158,8 @@ def tuned(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -
     found = tune(
         request_of(given, bar),
         source,
-        training.candidates(given),
-        lambda candidate: new_learner({**given, **training.options_of(candidate.rule)}),
+        shared.candidates(given),
+        lambda candidate: new_learner({**given, **shared.options_of(candidate.rule)}),
         beside_of(given),
         telling,
     )
@@ -202,7 +203,7 @@ def _passes(given: dict[str, Any]) -> Passes:
     """How passes are made: as the estimator with the same `params` makes them."""
     least = given["patience"] or 5
     stall = None if given["budget"] is None else least
-    best = training.keeps_best(given)
+    best = shared.keeps_best(given)
     passes = Passes(given["passes"], given["tol"] or None, None, given["patience"], best, stall, least=least)
     return passes.by_loss() if given["estimator"] in BY_LOSS else passes
 
@@ -236,13 +237,13 @@ def new_learner(given: dict[str, Any]) -> Callable[[Rows, int], ClassLearner]:
 def rule_of(given: dict[str, Any]) -> Any:
     """The chosen rule; the passive-aggressive estimator always uses PA-I."""
     passive = given["estimator"] == "passive-aggressive"
-    return training.rule_of({**given, "rule": "pa1"} if passive else given)
+    return shared.rule_of({**given, "rule": "pa1"} if passive else given)
 
 
 def params(given: dict[str, Any], class_weight: Any) -> dict[str, Any]:
     """The parameters of the estimator that would learn the same."""
     found: dict[str, Any] = {
-        **training.params(given, reading.share_of(given["validation"])),
+        **shared.params(given, reading.share_of(given["validation"])),
         "fit_intercept": not given["no_intercept"],
         "tol": given["tol"] or None,
     }

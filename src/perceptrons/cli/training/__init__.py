@@ -1,0 +1,1 @@
+"""What the verbs that train share: options, the training itself, clusters."""
