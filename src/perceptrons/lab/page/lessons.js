@@ -1,0 +1,135 @@
+// Guided lessons: they set the scene, ask what will happen, and then let it happen.
+
+import { LESSONS } from "./course.js";
+import { CHOICE, usualClasses } from "./scene.js";
+import { $, count, make, show } from "./words.js";
+
+export class Lessons {
+  constructor(app) {
+    this.app = app;
+    this.lesson = null;
+    this.number = 0; // of the step
+    $("open-lessons").addEventListener("click", () => ($("lesson").hidden ? this.open() : this.close()));
+    $("lesson-close").addEventListener("click", () => this.close());
+  }
+
+  open() {
+    $("lesson").hidden = false;
+    $("open-lessons").setAttribute("aria-expanded", "true");
+    this.list();
+  }
+
+  close() {
+    this.lesson = null;
+    $("lesson").hidden = true;
+    $("open-lessons").setAttribute("aria-expanded", "false");
+    $("open-lessons").focus();
+  }
+
+  /** All lessons. */
+  list() {
+    this.lesson = null;
+    $("lesson-title").textContent = "Lessons";
+    const items = LESSONS.map((lesson, k) =>
+      make("li", {}, make("button", { type: "button", class: "lesson", id: `lesson-${k + 1}`, onclick: () => this.start(k) }, make("b", {}, `${k + 1}. ${lesson.title}`), make("span", {}, lesson.about))),
+    );
+    show($("lesson-body"), make("p", {}, "Each lesson sets a scene, asks you to predict what happens, and shows it. Answer before you look."), make("ol", { class: "lessons", role: "list" }, ...items));
+    $("lesson-title").focus();
+  }
+
+  start(k) {
+    this.lesson = LESSONS[k];
+    this.which = k;
+    this.go(0);
+  }
+
+  async go(number) {
+    this.number = number;
+    this.answered = null;
+    this.done = false;
+    this.memory ??= {};
+    const step = this.lesson.steps[number];
+    this.draw();
+    if (step.scene) await this.stage(step.scene, step.at ?? "end");
+    this.ready = this.app.answers;
+    $("lesson-title").focus({ preventScroll: true });
+    $("lesson").scrollIntoView({ block: "nearest" });
+    this.check();
+  }
+
+  /** Set the scene: a named set or points, and the choices of one or two models. */
+  async stage(scene, at) {
+    const { app } = this;
+    let points = scene;
+    if (scene.set) {
+      const answer = await app.link.ask("set", { name: scene.set });
+      if (answer.error) return;
+      points = { rows: answer.rows, labels: answer.labels };
+    }
+    const models = (scene.models ?? [{}]).map((choice) => ({ ...CHOICE, ...choice }));
+    const classes = usualClasses(Math.max(2, ...points.labels.map((code) => code + 1)));
+    app.active = 0;
+    app.history.keep(app.scene);
+    app.scene = { rows: points.rows, labels: points.labels, classes, names: scene.names ?? ["x1", "x2"], models, held_out: scene.held_out ?? 0 };
+    app.follows = at === "end";
+    app.at = 0;
+    app.selected = null;
+    this.waiting = true;
+    app.changed({ fits: true, keepsPosition: true });
+  }
+
+  /** Called after each answer of the library and each change of the position: is the task done? */
+  check() {
+    if (!this.lesson) return;
+    const step = this.lesson.steps[this.number];
+    if (step.task && !this.done && this.app.run && step.task.done(this.app, this.memory)) {
+      this.done = true;
+      this.draw();
+    }
+  }
+
+  answer(k) {
+    if (this.answered !== null || !this.app.whole || this.app.asking.busy) return;
+    const step = this.lesson.steps[this.number];
+    this.right = step.ask.answer(this.app, this.memory);
+    this.answered = k;
+    if (step.ask.then !== undefined) this.app.goTo(step.ask.then === "end" ? (this.app.run?.end ?? 0) : this.app.at + step.ask.then, true);
+    this.draw();
+    $("lesson-next")?.focus({ preventScroll: true });
+  }
+
+  draw() {
+    const { lesson, number } = this;
+    const step = lesson.steps[number];
+    $("lesson-title").textContent = `${this.which + 1}. ${lesson.title}`;
+    const parts = [make("p", { class: "soft" }, `Step ${number + 1} of ${count(lesson.steps.length)}`), ...step.text.map((text) => make("p", {}, text))];
+    if (step.ask) parts.push(this.question(step.ask));
+    if (step.task) parts.push(make("p", { class: this.done ? "right" : "task", role: "status" }, this.done ? `Done. ${step.task.why ?? ""}` : `To do: ${step.task.text}`));
+    const open = (step.ask && this.answered === null) || (step.task && !this.done);
+    const last = number + 1 === lesson.steps.length;
+    const next = last ? () => this.list() : () => this.go(number + 1);
+    parts.push(
+      make(
+        "div",
+        { class: "tools" },
+        number ? make("button", { type: "button", id: "lesson-back", onclick: () => this.go(number - 1) }, "Back") : null,
+        make("button", { type: "button", id: "lesson-next", class: "main", disabled: open, onclick: next }, last ? "Finish the lesson" : "Next"),
+        make("button", { type: "button", id: "lesson-list", onclick: () => this.list() }, "All lessons"),
+      ),
+    );
+    show($("lesson-body"), ...parts);
+  }
+
+  question(ask) {
+    const buttons = ask.options.map((text, k) => {
+      const shown = this.answered === null ? "" : k === this.right ? " is-right" : k === this.answered ? " is-wrong" : "";
+      return make("button", { type: "button", class: `option${shown}`, id: `option-${k}`, "aria-pressed": String(this.answered === k), onclick: () => this.answer(k) }, text);
+    });
+    const parts = [make("legend", {}, ask.question), ...buttons];
+    if (this.answered !== null) {
+      const verdict = this.answered === this.right ? "Right." : `Not so: ${ask.options[this.right].replace(/\.$/, "")}.`;
+      parts.push(make("p", { class: this.answered === this.right ? "right" : "not-right", role: "status", id: "lesson-feedback" }, `${verdict} ${ask.why(this.app, this.memory)}`));
+    }
+    return make("fieldset", { class: "question" }, ...parts);
+  }
+}

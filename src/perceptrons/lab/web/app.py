@@ -1,0 +1,146 @@
+"""The application: files of the page, and a WebSocket over which a page asks and is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from perceptrons.lab.web.gate import Gate
+
+logger = logging.getLogger("perceptrons.lab")
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+LARGEST = 8 << 20  # bytes of a request
+PAGES = 16  # tabs that may be open at a time
+WRONG_TOKEN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>perceptrons lab</title>
+<body style="font:1rem/1.5 system-ui;max-width:40rem;margin:4rem auto;padding:0 1rem">
+<h1 style="font-size:1.3rem">{0}</h1>
+<p>Open the address that <code>perceptrons lab</code> has printed. To see the scene of an old address again, stop the
+lab and start it with that address: <code>perceptrons lab 'ADDRESS'</code>.</p></body></html>"""
+
+
+class Lab:
+    """The application. What it computes is imported in the background, so that the page is there at once."""
+
+    def __init__(self, file: str | None = None, fragment: str = "") -> None:
+        self.gate, self.file, self.fragment = Gate(), file, fragment
+        self.pool = ThreadPoolExecutor(2, "perceptrons-lab")
+        self.engine = self.pool.submit(_engine)
+        self.pages = 0
+        self.app = Starlette(
+            routes=[
+                Route("/", self.index),
+                Route("/{path:path}", self.asset),
+                WebSocketRoute("/talk", self.talk),
+            ]
+        )
+        self.folder = files("perceptrons.lab") / "page"
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        await self.app(scope, receive, send)
+
+    @property
+    def address(self) -> str:
+        """The address to open, with the scene of an earlier address."""
+        return self.gate.address + (f"#{self.fragment}" if self.fragment else "")
+
+    async def index(self, request: Request) -> Response:
+        """The page."""
+        refused = self.gate.refusal(request.scope, needs_token=True)
+        if refused is not None:
+            return self._headed(HTMLResponse(WRONG_TOKEN.format(html.escape(refused)), 403))
+        return self._headed(HTMLResponse((self.folder / "index.html").read_bytes()))
+
+    async def asset(self, request: Request) -> Response:
+        """A script or a style sheet of the page; these are no secret."""
+        refused = self.gate.refusal(request.scope, needs_token=False)
+        if refused is not None:
+            return PlainTextResponse(refused, 403)
+        parts = request.path_params["path"].split("/")
+        place = self.folder
+        for part in parts:
+            if part in ("", ".", "..") or "\\" in part or "\0" in part:
+                return PlainTextResponse("There is no such file.", 404)
+            place = place / part
+        kind = KINDS.get("." + parts[-1].rpartition(".")[2])
+        if kind is None or not place.is_file():
+            return PlainTextResponse("There is no such file.", 404)
+        return self._headed(Response(place.read_bytes(), media_type=kind))
+
+    def _headed(self, response: Response) -> Response:
+        """With headers that keep the page to itself: it loads from here only, and nothing is kept."""
+        here = " ".join(f"ws://{name}:{self.gate.port}" for name in ("127.0.0.1", "localhost"))
+        response.headers["Content-Security-Policy"] = (
+            f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src {here}; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        return response
+
+    async def talk(self, socket: WebSocket) -> None:
+        """Answer one page until it goes. Requests of a page are answered one after the other."""
+        if self.gate.refusal(socket.scope, needs_token=True) is not None or self.pages >= PAGES:
+            await socket.close(4403)
+            return
+        await socket.accept()
+        self.pages += 1
+        try:
+            await self._talk(socket)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            self.pages -= 1
+
+    async def _talk(self, socket: WebSocket) -> None:
+        engine = await asyncio.wrap_future(self.engine)
+        session = engine.Session(self.file)
+        await socket.send_bytes(engine.messages.encoded({"id": 0, **engine.welcome(self.file)}))
+        while socket.client_state == WebSocketState.CONNECTED:
+            try:
+                request = engine.messages.decoder.decode(await socket.receive_text())
+            except (msgspec.ValidationError, msgspec.DecodeError, UnicodeError, KeyError) as error:
+                await socket.send_bytes(engine.messages.encoded({"id": -1, "error": f"not a request: {error}"}))
+                continue
+            answer = await self._run(session.answer, request)
+            await socket.send_bytes(answer)
+
+    async def _run(self, work: Callable[[Any], bytes], request: Any) -> bytes:
+        """Work in a thread, so that other tabs and the page's files are served meanwhile."""
+        try:
+            loop: Awaitable[bytes] = asyncio.get_running_loop().run_in_executor(self.pool, work, request)
+            return await loop
+        except Exception:
+            logger.exception("a request failed")
+            fault = {"id": request.id, "error": "The lab made a mistake; the terminal says which."}
+            return msgspec_encoded(fault)
+
+
+def msgspec_encoded(head: dict[str, Any]) -> bytes:
+    """An answer without arrays."""
+    from perceptrons.lab.messages import encoded
+
+    return encoded(head)
+
+
+def _engine() -> Any:
+    """Import what answers, and answer once, so that the first real answer is quick."""
+    from perceptrons.lab import answers
+    from perceptrons.lab.messages import Scene, Show
+
+    scene = Scene([[0.0, 0.0], [1.0, 1.0]], [0, 1], [-1, 1])
+    answers.Session().answer(Show(0, scene))
+    return answers
