@@ -113,7 +113,9 @@ class App {
   async ask({ scene, whole }) {
     const sent = copy(scene);
     const slow = setTimeout(() => say($("status"), "computing…"), 400);
+    this.pending = true;
     const answer = await this.link.ask("show", { scene: sent, whole });
+    this.pending = false;
     clearTimeout(slow);
     if (answer.lost) return;
     say($("status"), "");
@@ -147,7 +149,7 @@ class App {
   /** Ask for scores over the grid of a plane. */
   async look(number, { run, at }) {
     const plane = this.planes[number];
-    if (this.asking.busy || this.runs[number] !== run || !plane.view) return;
+    if (this.pending || this.runs[number] !== run || !plane.view) return; // a new answer asks anew
     const { left, right, bottom, top, width, height } = plane.view;
     const [columns, rows] = [width, height].map((size) => Math.min(120, Math.max(30, Math.round(size / 7))));
     const view = [left, right, bottom, top];
@@ -423,9 +425,10 @@ class App {
   /** The planes. */
   draw() {
     const two = this.scene.models.length === 2;
+    const known = String(this.shownScene?.classes) === String(this.scene.classes); // or the answer is still under way
     this.planes.forEach((plane, number) => {
       if (number && !two) return;
-      const run = this.runs[number] ?? null;
+      const run = known ? (this.runs[number] ?? null) : null;
       const at = this.whole ? this.positionOf(number) : (run?.end ?? 0);
       plane.draw(run, at);
       if (run?.asks && this.whole) {

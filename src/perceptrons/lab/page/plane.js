@@ -327,16 +327,19 @@ export class Plane {
     if (key !== this.drawnPoints) {
       this.drawnPoints = key;
       this.nodes = owner.scene.labels.map((code, i) => {
-        const node = draw("g", {}, draw("circle", { class: "wrong", r: 10 }), mark(code, { class: owner.held.has(i) ? "held" : "" }));
+        const node = draw("g", {}, draw("circle", { class: "wrong", r: 10 }), mark(code, { class: owner.held.has(i) ? "held" : "" }), draw("circle", { class: "pillar", r: 2.2 }));
         return node;
       });
       show(layers.points, ...this.nodes);
     }
     const wrong = owner.wrongAt(run, at, this.field);
+    const alpha = run?.kernel && this.field?.run === run ? this.field.alpha ?? null : null;
+    const n = this.nodes.length;
+    const supports = (i) => alpha !== null && alpha.length === n * run.vectors && Array.from({ length: run.vectors }, (_, v) => alpha[v * n + i]).some(Boolean);
     this.nodes.forEach((node, i) => {
       const [x, y] = owner.positions[i];
       node.setAttribute("transform", `translate(${view.x(x).toFixed(1)} ${view.y(y).toFixed(1)})`);
-      node.setAttribute("class", `point${wrong?.[i] ? " is-wrong" : ""}${owner.selected === i ? " is-selected" : ""}`);
+      node.setAttribute("class", `point${wrong?.[i] ? " is-wrong" : ""}${owner.selected === i ? " is-selected" : ""}${supports(i) ? " is-support" : ""}`);
     });
   }
 

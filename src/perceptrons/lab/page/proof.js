@@ -151,7 +151,7 @@ function growthName(app) {
 
 function growthRoot(app) {
   const name = growthName(app);
-  return name === "R²" ? "R" : `√${name}`;
+  return { "R²": "R", "2R²": "(√2·R)" }[name] ?? `√${name}`;
 }
 
 // -- errors over passes -----------------------------------------------------------------------------------------
