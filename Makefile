@@ -54,6 +54,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/serve.py
 	$(BIN)/python benchmarks/serve_faults.py
+	$(BIN)/python benchmarks/lab.py
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*

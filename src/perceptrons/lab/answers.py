@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons import __version__, rules
-from perceptrons.lab import limits, messages, proofs, reading, sets
+from perceptrons.lab import limits, messages, proofs, sets
 from perceptrons.lab import scene as scenes
 from perceptrons.lab.looking import Looker
 from perceptrons.lab.messages import Choice, Look, Named, Read, Scene, Show, Write, plain
@@ -20,6 +20,7 @@ from perceptrons.learn.kernel.feature_space import KERNELS
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.plots.plane import Plane, choose
 from perceptrons.solver.rounding import up
+from perceptrons.solver.threads import one_thread
 from perceptrons.theory.recorded import STOPS
 
 Array = npt.NDArray[Any]
@@ -73,7 +74,8 @@ class Session:
         """Answer a request; what is wrong with it becomes an answer, too."""
         act: Any = {Show: self.show, Look: self.look, Named: self.named, Read: self.read, Write: self.write}
         try:
-            head, arrays = act[type(request)](request)
+            with one_thread():  # scenes are small: threads of BLAS would wait for each other
+                head, arrays = act[type(request)](request)
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             head, arrays = {"error": " ".join(str(error).split()) or type(error).__name__}, {}
         return messages.encoded({"id": request.id, **plain(head)}, arrays)
@@ -85,6 +87,8 @@ class Session:
 
     def read(self, request: Read) -> Answer:
         """The numbers and labels of a table."""
+        from perceptrons.lab import reading  # the page is there sooner without it
+
         content = request.content if request.text is None else request.text.encode()
         if content is not None:
             table = reading.read_bytes(request.name, content, request.target)

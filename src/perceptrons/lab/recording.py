@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons import rules
+from perceptrons.core.jit import native
 from perceptrons.lab.limits import VISITS
 from perceptrons.lab.messages import Choice
 from perceptrons.lab.observers import CoefficientNotes, WeightNotes, by_row
@@ -26,6 +27,7 @@ from perceptrons.theory.trace import Trace, trace
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
+MANY = 2_000  # calls that take longer than the import of Numba, if they are made without it
 WATCHED = 20_000  # rows that are visited one by one, for models that `trace` does not record
 COEFFICIENTS = 4_000_000  # numbers that the coefficients after all recorded updates may take
 
@@ -120,6 +122,8 @@ def record(choice: Choice, rows: Rows) -> Recording:
         most = min(most, COEFFICIENTS // max(1, notes.start.size))
     else:
         notes = WeightNotes(watched, examples)
+    if min(most, run.n_iter * len(rows.X)) > MANY:
+        native.disable()
     never = None if task.passes.falling is None else Falling(None, 1)
     fit(watched, Watched(examples, notes, most), Passes(run.n_iter, seed=task.passes.seed, falling=never))
     found.columns, found.path, found.readout = notes.finish()

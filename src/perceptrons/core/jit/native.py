@@ -74,6 +74,12 @@ def enable(announce: Callable[[], None] | None = None) -> None:
     on = sys.platform == "linux" and os.environ.get("PERCEPTRONS_NATIVE") != "0" and "numba" not in sys.modules
 
 
+def disable() -> None:
+    """Let Numba make all calls from now on: for many short calls, that is worth its import."""
+    global on
+    on = False
+
+
 def call(compiled: Any, *args: Any) -> Any:
     """Call a compiled function and return its result."""
     kinds: list[Any] = []

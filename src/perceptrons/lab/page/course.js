@@ -6,7 +6,7 @@ const weights = (app, at) => app.run.weights(at)[0];
 const errors = (run) => Math.round(run.training_error * run.n_rows);
 
 const TRIANGLE = { rows: [[2, 1], [-1, 2], [-2, -1], [1, -2]], labels: [1, 0, 0, 1], models: [{ fit_intercept: false }] };
-const CROSSING = { rows: [[2, 1], [1, 2], [-1, 1.5], [-2, 1]], labels: [1, 0, 0, 0], models: [{ fit_intercept: false }] };
+const CROSSING = { rows: [[2, 1], [1, 2], [-2, -2], [-2, 2]], labels: [1, 0, 1, 0], models: [{ fit_intercept: false }] };
 
 export const LESSONS = [
   {

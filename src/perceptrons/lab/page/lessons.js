@@ -49,9 +49,12 @@ export class Lessons {
     this.done = false;
     this.memory ??= {};
     const step = this.lesson.steps[number];
+    this.staging = Boolean(step.scene);
     this.draw();
     if (step.scene) await this.stage(step.scene, step.at ?? "end");
-    this.ready = this.app.answers;
+    this.staging = false;
+    if (this.lesson?.steps[this.number] !== step) return; // the user has gone on
+    this.draw();
     $("lesson-title").focus({ preventScroll: true });
     $("lesson").scrollIntoView({ block: "nearest" });
     this.check();
@@ -74,13 +77,13 @@ export class Lessons {
     app.follows = at === "end";
     app.at = 0;
     app.selected = null;
-    this.waiting = true;
     app.changed({ fits: true, keepsPosition: true });
+    while (app.asking.busy) await new Promise((done) => setTimeout(done, 10));
   }
 
   /** Called after each answer of the library and each change of the position: is the task done? */
   check() {
-    if (!this.lesson) return;
+    if (!this.lesson || this.staging) return;
     const step = this.lesson.steps[this.number];
     if (step.task && !this.done && this.app.run && step.task.done(this.app, this.memory)) {
       this.done = true;
@@ -89,7 +92,7 @@ export class Lessons {
   }
 
   answer(k) {
-    if (this.answered !== null || !this.app.whole || this.app.asking.busy) return;
+    if (this.answered !== null || !this.app.whole) return;
     const step = this.lesson.steps[this.number];
     this.right = step.ask.answer(this.app, this.memory);
     this.answered = k;
@@ -123,7 +126,7 @@ export class Lessons {
   question(ask) {
     const buttons = ask.options.map((text, k) => {
       const shown = this.answered === null ? "" : k === this.right ? " is-right" : k === this.answered ? " is-wrong" : "";
-      return make("button", { type: "button", class: `option${shown}`, id: `option-${k}`, "aria-pressed": String(this.answered === k), onclick: () => this.answer(k) }, text);
+      return make("button", { type: "button", class: `option${shown}`, id: `option-${k}`, "aria-pressed": String(this.answered === k), disabled: this.staging, onclick: () => this.answer(k) }, text);
     });
     const parts = [make("legend", {}, ask.question), ...buttons];
     if (this.answered !== null) {

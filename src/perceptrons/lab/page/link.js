@@ -83,11 +83,14 @@ export class Newest {
     this.next = question;
     if (this.busy) return;
     this.busy = true;
-    while (this.next !== null) {
-      const now = this.next;
-      this.next = null;
-      await this.ask(now, () => this.next === null);
+    try {
+      while (this.next !== null) {
+        const now = this.next;
+        this.next = null;
+        await this.ask(now);
+      }
+    } finally {
+      this.busy = false;
     }
-    this.busy = false;
   }
 }

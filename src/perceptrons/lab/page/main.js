@@ -191,8 +191,8 @@ class App {
     return this.scene.classes.indexOf(run.classes[code]);
   }
 
-  isPositive(run, i) {
-    return this.scene.labels[i] === this.codeOf(run, 1);
+  isPositive(run, i, scene = this.scene) {
+    return scene.classes[scene.labels[i]] === run.classes[1];
   }
 
   /** The verdict for the active model's setting of the bias. */

@@ -30,7 +30,7 @@ export function updateLines(app, run, at) {
 }
 
 function twoClassLines(app, run, k) {
-  const x = app.scene.rows[run.row[k]];
+  const x = app.shownScene.rows[run.row[k]];
   const y = run.code[k] === 1 ? 1 : -1;
   const [before, after] = [run.weights(k), run.weights(k + 1)];
   if (!before) return [marginLine(run, k, "m = y·(w·x + b)"), stepLine(run, k, x)];
@@ -57,7 +57,7 @@ function twoClassLines(app, run, k) {
 }
 
 function severalLines(app, run, k) {
-  const x = app.scene.rows[run.row[k]];
+  const x = app.shownScene.rows[run.row[k]];
   const names = [run.code[k], run.rival[k]].map((code) => label(run.classes[code], run.classes));
   const [before, after] = [run.weights(k), run.weights(k + 1)];
   const lines = [marginLine(run, k, `m = score of ${names[0]} − score of ${names[1]}, the strongest other class`), stepLine(run, k, x)];
@@ -128,7 +128,7 @@ function columns(app, run) {
     ["k", (k) => count(run.update[k])],
     ["pass", (k) => count(run.passOf(k + 1))],
     ["row", (k) => (run.row[k] < 0 ? "–" : run.row[k])],
-    ["x", (k) => (run.row[k] < 0 ? "–" : vector(app.scene.rows[run.row[k]].slice(0, 4), 3))],
+    ["x", (k) => (run.row[k] < 0 ? "–" : vector(app.shownScene.rows[run.row[k]].slice(0, 4), 3))],
     ["y", (k) => (run.row[k] < 0 ? "–" : label(run.classes[run.code[k]], run.classes))],
     ["m before", (k) => number(run.before[k], 3)],
     [run.kind === "metric" ? "α" : "τ", (k) => number(run.tau[k], 3)],
@@ -172,7 +172,7 @@ export function drawTable(app, run, at) {
 
 /** All updates as CSV, with all digits. */
 export function csv(app, run) {
-  const names = app.scene.names;
+  const names = app.shownScene.names;
   const head = ["update", "pass", "seen", "row", ...names.map((n) => `x[${n}]`), "label", "mistake", "margin_before", "margin_after", "tau"];
   const vectors = run.path ? (run.vectors === 1 ? [""] : run.classes.map((c) => `${c}, `)) : [];
   for (const of of vectors) head.push(...names.map((n) => `w[${of}${n}]`), of ? `b[${of.slice(0, -2)}]` : "b");
@@ -181,7 +181,7 @@ export function csv(app, run) {
   const lines = [head.map(quoted).join(",")];
   for (let k = 0; k < run.length; k++) {
     const row = run.row[k];
-    const x = row < 0 ? names.map(() => "") : app.scene.rows[row];
+    const x = row < 0 ? names.map(() => "") : app.shownScene.rows[row];
     const cells = [run.update[k], run.passOf(k + 1), run.seen[k], row, ...x, row < 0 ? "" : quoted(String(run.classes[run.code[k]]))];
     cells.push(row < 0 ? "" : Number(run.mistake[k]), run.before[k], run.after[k], run.tau[k]);
     if (run.path) for (const w of run.weights(k + 1)) cells.push(...w);

@@ -93,7 +93,7 @@ export function drawWeights(app) {
     return;
   }
   const svg = prepared("weights", "Weight space: the half-planes that rows allow, the cone of separators, and the path of w");
-  if (!run?.path) {
+  if (!run?.path || run.vectors !== 1 || run.path.shape[2] !== 3) {
     show(svg);
     return;
   }
@@ -106,15 +106,16 @@ export function drawWeights(app) {
     if (k % stride === 0 || k === at) path.push([x, y]);
   }
   const { place, box } = square(longest);
-  const rows = app.scene.rows.map((x, i) => (app.held.has(i) ? null : x.map((value) => (app.isPositive(run, i) ? value : -value))));
-  let cone = box;
+  const rows = app.shownScene.rows.map((x, i) => (app.held.has(i) ? null : x.map((value) => (app.isPositive(run, i, app.shownScene) ? value : -value))));
+  const separable = app.shown.verdicts.find((each) => !each.fit_intercept)?.separable;
+  let cone = separable ? box : [];
   for (const z of rows) if (z && cone.length > 2) cone = clipped(cone, [z[0], z[1], 0]);
   const line = (points, closed) => `M${points.map((p) => place(p).map((v) => v.toFixed(1)).join(" ")).join("L")}${closed ? "Z" : ""}`;
   const parts = [];
   if (cone.length > 2) parts.push(draw("path", { class: "cone", d: line(cone, true) }));
   rows.forEach((z, i) => {
     const ends = z && chord(box, [z[0], z[1], 0]);
-    if (ends) parts.push(draw("path", { class: `allowed c${app.scene.labels[i]}${at > 0 && run.row[at - 1] === i ? " is-work" : ""}`, d: line(ends, false) }));
+    if (ends) parts.push(draw("path", { class: `allowed c${app.shownScene.labels[i]}${at > 0 && run.row[at - 1] === i ? " is-work" : ""}`, d: line(ends, false) }));
   });
   const work = at > 0 ? rows[run.row[at - 1]] : null;
   if (work) parts.unshift(draw("path", { class: "half", d: line(clipped(box, [work[0], work[1], 0]), true) }));
@@ -123,8 +124,7 @@ export function drawWeights(app) {
   const [x, y] = place(path.at(-1));
   parts.push(draw("circle", { class: "here", cx: x, cy: y, r: 5 }));
   show(svg, ...parts);
-  const open = cone.length > 2;
-  say($("weights-text"), open ? "The shaded cone holds every w that separates the points. Each line is a row: it allows one side." : "No w is allowed by all rows, so there is no cone.");
+  say($("weights-text"), separable ? "The shaded cone holds every w that separates the points. Each line is a row: it allows one side." : "No w is allowed by all rows, so there is no cone.");
 }
 
 // -- the dual view ----------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ export function drawDual(app) {
     const field = app.planes[run.number]?.field;
     if (field?.alpha && field.at === at) {
       sums = new Map();
-      const n = app.scene.rows.length;
+      const n = app.shownScene.rows.length;
       for (let i = 0; i < n; i++) {
         let size = 0;
         for (let v = 0; v < run.vectors; v++) size = Math.max(size, Math.abs(field.alpha[v * n + i]));
@@ -158,9 +158,9 @@ export function drawDual(app) {
   const sorted = [...sums].sort((p, q) => q[1] - p[1]);
   const most = sorted[0][1];
   const bars = sorted.slice(0, BARS).map(([row, size]) => {
-    const bar = make("span", { class: `fill c${app.scene.labels[row]}` });
+    const bar = make("span", { class: `fill c${app.shownScene.labels[row]}` });
     bar.style.width = `${Math.max(1, (100 * size) / most)}%`;
-    return make("li", {}, make("span", { class: "name" }, icon(app.scene.labels[row]), `row ${row}`), make("span", { class: "track" }, bar), make("span", { class: "value" }, number(size, 3)));
+    return make("li", {}, make("span", { class: "name" }, icon(app.shownScene.labels[row]), `row ${row}`), make("span", { class: "track" }, bar), make("span", { class: "value" }, number(size, 3)));
   });
   const rest = sorted.length > BARS ? make("p", { class: "soft" }, `and ${sorted.length - BARS} more rows`) : null;
   show(box, make("ul", { class: "bars" }, ...bars), rest);

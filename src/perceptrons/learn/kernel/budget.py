@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -122,11 +123,16 @@ class BudgetLearner(Expansion):
         state = self.state
         columns = np.arange(len(state["born"]))  # the column of kernel values of each slot's row
         arrays = (state["room"], columns, *(state[name] for name in ("born", "table", "factor", "memory")))
+        counters = state.totals.array, state.course.array
         try:
             learn = core.learn.for_rule(self.rule)
-            learn(
-                gram, sq_norm, codes, weight, how, self.policy, *arrays, state.totals.array, state.course.array, guesses
-            )
+            for some in self._parts(where, columns):  # all together, unless somebody watches
+                weights = None if weight is None else weight[some]
+                read = gram[some, : kept + some.stop], sq_norm[some], codes[some], weights
+                learn(*read, how, self.policy, *arrays, *counters, guesses[some])
+                if self.course.overflow:
+                    self.course.overflow += some.start
+                    break
         finally:  # Ctrl-C is raised when the call returns: coefficients have changed, so the rest must follow
             filled = columns[: int(state["memory"][core.USED])]
             try:
@@ -142,6 +148,22 @@ class BudgetLearner(Expansion):
             raise self.step_error(f"at row {where[row]}", scores, *told)
         if predicted is not None:
             predicted[where] = guesses
+
+    def _parts(self, where: Ints, columns: Ints) -> Iterator[slice]:
+        """Cut a block into the parts that one call visits: single examples if somebody watches, who is told of each."""
+        if self.watcher is None:
+            yield slice(0, len(where))
+            return
+        state, totals = self.state, self.totals
+        numbers = np.append(np.empty(self.size, dtype=np.intp), self.given + where)  # of the row of each column
+        numbers[state["slots"]] = state["numbers"]
+        for a in range(len(where)):
+            mistakes, updates = totals.mistakes, totals.updates
+            yield slice(a, a + 1)
+            if totals.updates > updates:
+                used = int(state["memory"][core.USED])
+                told = totals.mistakes > mistakes, state["room"][:used], numbers[columns[:used]]
+                self.watcher.moved(totals.seen, int(where[a]), *told)
 
     def _take_over(self, rows: Rows, where: Ints, codes: Array, source: Ints) -> None:
         """Keep the rows that fill the slots now, in one step; `source` has the column of kernel values of each slot."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,31 @@ from perceptrons.rules import refuse_other_kinds
 Array = npt.NDArray[Any]
 
 
+class Watcher(Protocol):
+    """Somebody who watches the updates of a run.
+
+    The same rows, learned in other pieces, may have kernel values that differ in the last bit, so that a tie falls the
+    other way: to see what a run does, watch that run.
+    """
+
+    def stepped(self, rows: Ints, log: Floats) -> None:
+        """Called after steps: the numbers of their rows, and their log."""
+
+    def moved(self, seen: float, row: int, mistake: bool, coef: Floats, numbers: Ints) -> None:
+        """Called after an update that may have changed all coefficients: those of the rows with these numbers."""
+
+    def pocketed(self, coef: Floats, numbers: Ints) -> None:
+        """Called when a hypothesis, told as for `moved`, goes into the pocket."""
+
+
 class Expansion(ClassLearner):
     """Support rows, with one coefficient each for two classes, and one per class for more.
 
     Arrays by support row: `alpha`, the coefficients; `kept`, those of the readout; `numbers`, counted from the first
     row ever given; `codes`, the classes. The newest rows are still in `source`, at `where`; `seal` copies them.
     """
+
+    watcher: Watcher | None = None  # told of every update while it is made
 
     words = Words(
         separable="separable in the kernel's feature space",

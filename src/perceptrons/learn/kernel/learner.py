@@ -205,6 +205,8 @@ class KernelLearner(Expansion):
         field.members[here] = members
         if not spread:
             field.add(here, steps)
+        if self.watcher is not None:
+            self.watcher.stepped(here[inverse], log)
 
     def _summed(self, inverse: Array, size: int, log: Floats, length: Floats) -> Floats:
         """The sum of the steps of each of `size` rows, by class."""
@@ -225,6 +227,8 @@ class KernelLearner(Expansion):
         found = self.errors(self.examples)
         if found < self.course.pocket:
             self.state["kept"], self.course.pocket = self.current.copy(), found
+            if self.watcher is not None:
+                self.watcher.pocketed(self.current, self.state["numbers"])
 
     def mistakes_of(self, examples: Examples, hypothesis: Floats) -> float:
         self.field_of(examples)
