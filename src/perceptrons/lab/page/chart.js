@@ -50,10 +50,14 @@ export class Chart {
     }
     parts.push(draw("text", { class: "axis", x: (BOX.left + BOX.right) / 2, y: BOX.bottom + 31 }, xLabel));
     thin.forEach((points, k) => {
-      const line = points.filter(([, y]) => Number.isFinite(y)).map(([x, y]) => `${px(x).toFixed(1)} ${py(y).toFixed(1)}`);
+      const line = points
+        .filter(([, y]) => Number.isFinite(y))
+        .map(([x, y]) => `${px(x).toFixed(1)} ${py(y).toFixed(1)}`);
       parts.push(draw("path", { class: `curve ${drawn[k].kind}`, d: `M${line.join("L")}` }));
       if (points.length <= 30) {
-        for (const [x, y] of points) if (Number.isFinite(y)) parts.push(draw("circle", { class: `dot ${drawn[k].kind}`, cx: px(x), cy: py(y), r: 2.2 }));
+        for (const [x, y] of points)
+          if (Number.isFinite(y))
+            parts.push(draw("circle", { class: `dot ${drawn[k].kind}`, cx: px(x), cy: py(y), r: 2.2 }));
       }
     });
     this.now = draw("line", { class: "now", y1: BOX.top, y2: BOX.bottom });

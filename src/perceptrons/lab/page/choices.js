@@ -23,12 +23,19 @@ const POLICIES = {
 function field(id, name, control, help = "") {
   control.id = id;
   if (help) control.setAttribute("aria-describedby", `${id}-help`);
-  return make("div", { class: "field" }, make("label", { for: id }, name), control, help ? make("p", { class: "help", id: `${id}-help` }, help) : null);
+  return make(
+    "div",
+    { class: "field" },
+    make("label", { for: id }, name),
+    control,
+    help ? make("p", { class: "help", id: `${id}-help` }, help) : null,
+  );
 }
 
 function choose(options, value, changed) {
   const select = make("select", { onchange: () => changed(select.value) });
-  for (const [name, text, disabled] of options) select.append(make("option", { value: name, selected: name === value, disabled }, text));
+  for (const [name, text, disabled] of options)
+    select.append(make("option", { value: name, selected: name === value, disabled }, text));
   return select;
 }
 
@@ -58,30 +65,89 @@ export function drawChoices(app) {
   const n = Math.max(1, app.scene.rows.length);
   const most = Math.floor(welcome.limits.visits / n);
   const parts = [
-    field("estimator", "Model", choose([["Perceptron", "linear"], ["KernelPerceptron", "with a kernel"]], choice.estimator, (estimator) => set({ estimator }))),
+    field(
+      "estimator",
+      "Model",
+      choose(
+        [
+          ["Perceptron", "linear"],
+          ["KernelPerceptron", "with a kernel"],
+        ],
+        choice.estimator,
+        (estimator) => set({ estimator }),
+      ),
+    ),
     field(
       "rule",
       "Rule",
-      choose(welcome.rules.map((each) => [each.name, each.name, kernel && !each.kernels]), choice.rule, (name) => set({ rule: name, params: {} })),
+      choose(
+        welcome.rules.map((each) => [each.name, each.name, kernel && !each.kernels]),
+        choice.rule,
+        (name) => set({ rule: name, params: {} }),
+      ),
       rule.about.split("\n")[0],
     ),
     ...rule.parameters.map((each) => parameter(each, choice, set)),
-    field("readout", "Readout: which w predicts", choose(welcome.readouts.map((name) => [name, name, name === "voted" && !rule.voted]), choice.readout, (readout) => set({ readout })), READOUTS[choice.readout]),
+    field(
+      "readout",
+      "Readout: which w predicts",
+      choose(
+        welcome.readouts.map((name) => [name, name, name === "voted" && !rule.voted]),
+        choice.readout,
+        (readout) => set({ readout }),
+      ),
+      READOUTS[choice.readout],
+    ),
     tick("fit_intercept", "bias b", choice.fit_intercept, (on) => set({ fit_intercept: on })),
     ...(kernel ? kernelFields(welcome, choice, set) : []),
-    field("order", "Order of the rows", choose(Object.entries(ORDERS), choice.order, (order) => set({ order }))),
+    field(
+      "order",
+      "Order of the rows",
+      choose(Object.entries(ORDERS), choice.order, (order) => set({ order })),
+    ),
     choice.order === "shuffled" || choice.init === "random" || (kernel && choice.policy === "random")
-      ? field("random_state", "Seed", input(choice.random_state, (value) => set({ random_state: Math.max(0, Math.round(value)) }), { min: 0, step: 1 }))
+      ? field(
+          "random_state",
+          "Seed",
+          input(choice.random_state, (value) => set({ random_state: Math.max(0, Math.round(value)) }), {
+            min: 0,
+            step: 1,
+          }),
+        )
       : null,
-    field("max_iter", "Passes, at most", input(choice.max_iter, (value) => set({ max_iter: Math.max(1, Math.round(value)) }), { min: 1, max: most, step: 1 })),
-    tick("tol", "stop when it is proved that no line separates the points", choice.tol !== null, (on) => set({ tol: on ? CHOICE.tol : null })),
+    field(
+      "max_iter",
+      "Passes, at most",
+      input(choice.max_iter, (value) => set({ max_iter: Math.max(1, Math.round(value)) }), {
+        min: 1,
+        max: most,
+        step: 1,
+      }),
+    ),
+    tick("tol", "stop when it is proved that no line separates the points", choice.tol !== null, (on) =>
+      set({ tol: on ? CHOICE.tol : null }),
+    ),
     make(
       "details",
       { class: "more", open: app.moreChoices, ontoggle: (event) => (app.moreChoices = event.target.open) },
       make("summary", {}, "Step length, start, ties"),
-      field("eta0", "η, the length of a step", input(choice.eta0, (eta0) => set({ eta0 }), { min: 0 })),
-      kernel ? null : field("init", "Start", choose(Object.entries(STARTS), choice.init, (init) => set({ init }))),
-      field("tie", "Ties", choose(Object.entries(TIES), choice.tie, (tie) => set({ tie }))),
+      field(
+        "eta0",
+        "η, the length of a step",
+        input(choice.eta0, (eta0) => set({ eta0 }), { min: 0 }),
+      ),
+      kernel
+        ? null
+        : field(
+            "init",
+            "Start",
+            choose(Object.entries(STARTS), choice.init, (init) => set({ init })),
+          ),
+      field(
+        "tie",
+        "Ties",
+        choose(Object.entries(TIES), choice.tie, (tie) => set({ tie })),
+      ),
     ),
   ];
   show($("form"), ...parts);
@@ -97,7 +163,17 @@ function parameter(each, choice, set) {
     set({ params });
   };
   const id = `param-${each.name}`;
-  if (each.choices) return field(id, each.name, choose(each.choices.map((name) => [name, name]), value, change), each.about);
+  if (each.choices)
+    return field(
+      id,
+      each.name,
+      choose(
+        each.choices.map((name) => [name, name]),
+        value,
+        change,
+      ),
+      each.about,
+    );
   if (typeof each.default === "boolean") return tick(id, `${each.name}: ${each.about}`, value, change);
   return field(id, each.name, input(value, change), each.about);
 }
@@ -106,15 +182,57 @@ function kernelFields(welcome, choice, set) {
   const used = welcome.uses[choice.kernel] ?? [];
   const about = (welcome.kernels[choice.kernel] ?? "").split(/(?<=\.) /)[0];
   const numbers = { gamma: "γ", degree: "degree", coef0: "c" };
-  const fields = [field("kernel", "Kernel", choose(Object.keys(welcome.kernels).map((name) => [name, name]), choice.kernel, (kernel) => set({ kernel })), about)];
+  const fields = [
+    field(
+      "kernel",
+      "Kernel",
+      choose(
+        Object.keys(welcome.kernels).map((name) => [name, name]),
+        choice.kernel,
+        (kernel) => set({ kernel }),
+      ),
+      about,
+    ),
+  ];
   for (const name of used) {
     const whole = name === "degree";
-    fields.push(field(name, numbers[name], input(choice[name], (value) => set({ [name]: whole ? Math.max(0, Math.round(value)) : value }), whole ? { min: 0, step: 1 } : {})));
+    fields.push(
+      field(
+        name,
+        numbers[name],
+        input(
+          choice[name],
+          (value) => set({ [name]: whole ? Math.max(0, Math.round(value)) : value }),
+          whole ? { min: 0, step: 1 } : {},
+        ),
+      ),
+    );
   }
-  fields.push(tick("budgeted", "keep only a few rows (a budget)", choice.budget !== null, (on) => set({ budget: on ? 10 : null })));
+  fields.push(
+    tick("budgeted", "keep only a few rows (a budget)", choice.budget !== null, (on) =>
+      set({ budget: on ? 10 : null }),
+    ),
+  );
   if (choice.budget !== null) {
-    fields.push(field("budget", "Rows kept, at most", input(choice.budget, (value) => set({ budget: Math.max(1, Math.round(value)) }), { min: 1, step: 1 })));
-    fields.push(field("policy", "When it is full", choose(welcome.policies.map((name) => [name, name]), choice.policy, (policy) => set({ policy })), POLICIES[choice.policy]));
+    fields.push(
+      field(
+        "budget",
+        "Rows kept, at most",
+        input(choice.budget, (value) => set({ budget: Math.max(1, Math.round(value)) }), { min: 1, step: 1 }),
+      ),
+    );
+    fields.push(
+      field(
+        "policy",
+        "When it is full",
+        choose(
+          welcome.policies.map((name) => [name, name]),
+          choice.policy,
+          (policy) => set({ policy }),
+        ),
+        POLICIES[choice.policy],
+      ),
+    );
   }
   return fields;
 }
@@ -135,13 +253,28 @@ export function drawClasses(app, icon) {
   const buttons = classes.map((value, code) =>
     make(
       "button",
-      { type: "button", class: "class", "aria-pressed": String(app.code === code && !app.deleting), onclick: () => app.chooseClass(code) },
+      {
+        type: "button",
+        class: "class",
+        "aria-pressed": String(app.code === code && !app.deleting),
+        onclick: () => app.chooseClass(code),
+      },
       icon(code),
       make("span", {}, label(value, classes)),
     ),
   );
   const more = app.mayAddClass()
-    ? make("button", { type: "button", class: "class", onclick: () => app.addClass(), "aria-label": "add a class", title: "add a class" }, "+")
+    ? make(
+        "button",
+        {
+          type: "button",
+          class: "class",
+          onclick: () => app.addClass(),
+          "aria-label": "add a class",
+          title: "add a class",
+        },
+        "+",
+      )
     : null;
   show($("classes"), ...buttons, more);
 }

@@ -15,7 +15,9 @@ export function begin(app) {
     const [file] = $("file").files;
     if (!file) return;
     if (file.size > app.link.welcome.limits.bytes) {
-      fail(`${file.name} has ${counted(file.size, "byte")}; the lab reads files of up to ${counted(app.link.welcome.limits.bytes, "byte")} here. Start it with the file instead: perceptrons lab ${file.name}`);
+      fail(
+        `${file.name} has ${counted(file.size, "byte")}; the lab reads files of up to ${counted(app.link.welcome.limits.bytes, "byte")} here. Start it with the file instead: perceptrons lab ${file.name}`,
+      );
       return;
     }
     const bytes = new Uint8Array(await file.arrayBuffer());
@@ -59,7 +61,10 @@ async function read(app, from, target = null) {
 function describe(app) {
   const { names, labels, target, targets, notes } = table;
   $("data-found").hidden = false;
-  say($("data-title"), `${table.name}: ${counted(labels.length, "row")}, ${counted(names.length, "column")} of numbers`);
+  say(
+    $("data-title"),
+    `${table.name}: ${counted(labels.length, "row")}, ${counted(names.length, "column")} of numbers`,
+  );
   show($("data-notes"), ...notes.map((note) => make("li", {}, note)));
   const options = (chosen) => names.map((name, j) => make("option", { value: j, selected: j === chosen }, name));
   show($("data-x"), ...options(0));
@@ -84,7 +89,9 @@ function use(app) {
     return;
   }
   const columns = all ? table.names.map((_, j) => j) : [x, y];
-  const classes = [...new Set(table.labels)].sort((a, b) => (typeof a === "number" && typeof b === "number" ? a - b : byCodePoint(String(a), String(b))));
+  const classes = [...new Set(table.labels)].sort((a, b) =>
+    typeof a === "number" && typeof b === "number" ? a - b : byCodePoint(String(a), String(b)),
+  );
   if (classes.length < 2) {
     fail("All rows have the same label: the lab needs two classes.");
     return;
@@ -102,6 +109,7 @@ function use(app) {
 /** The order in which Python sorts text: by code points. */
 function byCodePoint(a, b) {
   const [p, q] = [[...a], [...b]];
-  for (let k = 0; k < Math.min(p.length, q.length); k++) if (p[k] !== q[k]) return p[k].codePointAt(0) - q[k].codePointAt(0);
+  for (let k = 0; k < Math.min(p.length, q.length); k++)
+    if (p[k] !== q[k]) return p[k].codePointAt(0) - q[k].codePointAt(0);
   return p.length - q.length;
 }

@@ -23,7 +23,14 @@ export class View {
 
   /** A view with this centre, where a pixel has the length `unit`. */
   static centred(x, y, unit, width, height) {
-    return new View(x - (unit * width) / 2, x + (unit * width) / 2, y - (unit * height) / 2, y + (unit * height) / 2, width, height);
+    return new View(
+      x - (unit * width) / 2,
+      x + (unit * width) / 2,
+      y - (unit * height) / 2,
+      y + (unit * height) / 2,
+      width,
+      height,
+    );
   }
 
   get unit() {
@@ -35,7 +42,12 @@ export class View {
   }
 
   get box() {
-    return [[this.left, this.bottom], [this.right, this.bottom], [this.right, this.top], [this.left, this.top]];
+    return [
+      [this.left, this.bottom],
+      [this.right, this.bottom],
+      [this.right, this.top],
+      [this.left, this.top],
+    ];
   }
 
   /** From the plane to the screen, and back. */
@@ -89,7 +101,7 @@ export function clipped(polygon, [a, b, c]) {
     const q = polygon[(i + 1) % polygon.length];
     const [u, v] = [value(p), value(q)];
     if (u >= 0) kept.push(p);
-    if ((u < 0) !== (v < 0)) {
+    if (u < 0 !== v < 0) {
       const t = u / (u - v);
       kept.push([p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])]);
     }
@@ -105,7 +117,7 @@ export function chord(polygon, [a, b, c]) {
   polygon.forEach((p, i) => {
     const q = polygon[(i + 1) % polygon.length];
     const [u, v] = [value(p), value(q)];
-    if ((u < 0) !== (v < 0)) {
+    if (u < 0 !== v < 0) {
       const t = u / (u - v);
       ends.push([p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])]);
     }
@@ -148,12 +160,17 @@ export function contour(field, columns, rows, level = 0) {
   const at = (i, j) => field[j * columns + i] - level;
   for (let j = 0; j + 1 < rows; j++) {
     for (let i = 0; i + 1 < columns; i++) {
-      const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
+      const corners = [
+        [i, j],
+        [i + 1, j],
+        [i + 1, j + 1],
+        [i, j + 1],
+      ];
       const values = corners.map(([x, y]) => at(x, y));
       const cuts = [];
       for (let e = 0; e < 4; e++) {
         const [u, v] = [values[e], values[(e + 1) % 4]];
-        if ((u > 0) === (v > 0)) continue;
+        if (u > 0 === v > 0) continue;
         const t = u / (u - v);
         const [p, q] = [corners[e], corners[(e + 1) % 4]];
         cuts.push([p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])]);

@@ -31,9 +31,26 @@ export class Lessons {
     this.lesson = null;
     $("lesson-title").textContent = "Lessons";
     const items = LESSONS.map((lesson, k) =>
-      make("li", {}, make("button", { type: "button", class: "lesson", id: `lesson-${k + 1}`, onclick: () => this.start(k) }, make("b", {}, `${k + 1}. ${lesson.title}`), make("span", {}, lesson.about))),
+      make(
+        "li",
+        {},
+        make(
+          "button",
+          { type: "button", class: "lesson", id: `lesson-${k + 1}`, onclick: () => this.start(k) },
+          make("b", {}, `${k + 1}. ${lesson.title}`),
+          make("span", {}, lesson.about),
+        ),
+      ),
     );
-    show($("lesson-body"), make("p", {}, "Each lesson sets a scene, asks you to predict what happens, and shows it. Answer before you look."), make("ol", { class: "lessons", role: "list" }, ...items));
+    show(
+      $("lesson-body"),
+      make(
+        "p",
+        {},
+        "Each lesson sets a scene, asks you to predict what happens, and shows it. Answer before you look.",
+      ),
+      make("ol", { class: "lessons", role: "list" }, ...items),
+    );
     $("lesson-title").focus();
   }
 
@@ -73,7 +90,14 @@ export class Lessons {
     const classes = usualClasses(Math.max(2, ...points.labels.map((code) => code + 1)));
     app.active = 0;
     app.history.keep(app.scene);
-    app.scene = { rows: points.rows, labels: points.labels, classes, names: scene.names ?? ["x1", "x2"], models, held_out: scene.held_out ?? 0 };
+    app.scene = {
+      rows: points.rows,
+      labels: points.labels,
+      classes,
+      names: scene.names ?? ["x1", "x2"],
+      models,
+      held_out: scene.held_out ?? 0,
+    };
     app.follows = at === "end";
     app.at = 0;
     app.selected = null;
@@ -96,7 +120,8 @@ export class Lessons {
     const step = this.lesson.steps[this.number];
     this.right = step.ask.answer(this.app, this.memory);
     this.answered = k;
-    if (step.ask.then !== undefined) this.app.goTo(step.ask.then === "end" ? (this.app.run?.end ?? 0) : this.app.at + step.ask.then, true);
+    if (step.ask.then !== undefined)
+      this.app.goTo(step.ask.then === "end" ? (this.app.run?.end ?? 0) : this.app.at + step.ask.then, true);
     this.draw();
     $("lesson-next")?.focus({ preventScroll: true });
   }
@@ -105,9 +130,19 @@ export class Lessons {
     const { lesson, number } = this;
     const step = lesson.steps[number];
     $("lesson-title").textContent = `${this.which + 1}. ${lesson.title}`;
-    const parts = [make("p", { class: "soft" }, `Step ${number + 1} of ${count(lesson.steps.length)}`), ...step.text.map((text) => make("p", {}, text))];
+    const parts = [
+      make("p", { class: "soft" }, `Step ${number + 1} of ${count(lesson.steps.length)}`),
+      ...step.text.map((text) => make("p", {}, text)),
+    ];
     if (step.ask) parts.push(this.question(step.ask));
-    if (step.task) parts.push(make("p", { class: this.done ? "right" : "task", role: "status" }, this.done ? `Done. ${step.task.why ?? ""}` : `To do: ${step.task.text}`));
+    if (step.task)
+      parts.push(
+        make(
+          "p",
+          { class: this.done ? "right" : "task", role: "status" },
+          this.done ? `Done. ${step.task.why ?? ""}` : `To do: ${step.task.text}`,
+        ),
+      );
     const open = (step.ask && this.answered === null) || (step.task && !this.done);
     const last = number + 1 === lesson.steps.length;
     const next = last ? () => this.list() : () => this.go(number + 1);
@@ -115,8 +150,14 @@ export class Lessons {
       make(
         "div",
         { class: "tools" },
-        number ? make("button", { type: "button", id: "lesson-back", onclick: () => this.go(number - 1) }, "Back") : null,
-        make("button", { type: "button", id: "lesson-next", class: "main", disabled: open, onclick: next }, last ? "Finish the lesson" : "Next"),
+        number
+          ? make("button", { type: "button", id: "lesson-back", onclick: () => this.go(number - 1) }, "Back")
+          : null,
+        make(
+          "button",
+          { type: "button", id: "lesson-next", class: "main", disabled: open, onclick: next },
+          last ? "Finish the lesson" : "Next",
+        ),
         make("button", { type: "button", id: "lesson-list", onclick: () => this.list() }, "All lessons"),
       ),
     );
@@ -125,13 +166,32 @@ export class Lessons {
 
   question(ask) {
     const buttons = ask.options.map((text, k) => {
-      const shown = this.answered === null ? "" : k === this.right ? " is-right" : k === this.answered ? " is-wrong" : "";
-      return make("button", { type: "button", class: `option${shown}`, id: `option-${k}`, "aria-pressed": String(this.answered === k), disabled: this.staging, onclick: () => this.answer(k) }, text);
+      const shown =
+        this.answered === null ? "" : k === this.right ? " is-right" : k === this.answered ? " is-wrong" : "";
+      return make(
+        "button",
+        {
+          type: "button",
+          class: `option${shown}`,
+          id: `option-${k}`,
+          "aria-pressed": String(this.answered === k),
+          disabled: this.staging,
+          onclick: () => this.answer(k),
+        },
+        text,
+      );
     });
     const parts = [make("legend", {}, ask.question), ...buttons];
     if (this.answered !== null) {
-      const verdict = this.answered === this.right ? "Right." : `Not so: ${ask.options[this.right].replace(/\.$/, "")}.`;
-      parts.push(make("p", { class: this.answered === this.right ? "right" : "not-right", role: "status", id: "lesson-feedback" }, `${verdict} ${ask.why(this.app, this.memory)}`));
+      const verdict =
+        this.answered === this.right ? "Right." : `Not so: ${ask.options[this.right].replace(/\.$/, "")}.`;
+      parts.push(
+        make(
+          "p",
+          { class: this.answered === this.right ? "right" : "not-right", role: "status", id: "lesson-feedback" },
+          `${verdict} ${ask.why(this.app, this.memory)}`,
+        ),
+      );
     }
     return make("fieldset", { class: "question" }, ...parts);
   }

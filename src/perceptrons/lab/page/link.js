@@ -4,7 +4,7 @@ const PAUSES = [0.3, 0.6, 1, 2, 4, 8]; // seconds between attempts to connect
 const VIEWS = { "<f8": Float64Array, "<i4": Int32Array };
 
 /** Read an answer: its head, with the arrays in it as typed arrays that have a shape. */
-export function decoded(buffer) {
+function decoded(buffer) {
   const size = new DataView(buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
   for (const [name, [kind, at, shape]] of Object.entries(head.arrays)) {

@@ -2,6 +2,7 @@
 
 import { drawChoices, drawClasses } from "./choices.js";
 import * as data from "./data.js";
+import { Editor } from "./editing.js";
 import { Lessons } from "./lessons.js";
 import { Link, Newest } from "./link.js";
 import { icon } from "./marks.js";
@@ -9,27 +10,22 @@ import { drawTable, resultFacts, sentence, updateLines } from "./numbers.js";
 import { Plane } from "./plane.js";
 import * as proof from "./proof.js";
 import { Run } from "./run.js";
-import { CHOICE, History, areUsual, copy, empty, fromFragment, toFragment, usualClasses } from "./scene.js";
+import { CHOICE, copy, fromFragment, toFragment } from "./scene.js";
 import { drawDual, drawStep, drawWeights } from "./spaces.js";
 import * as take from "./take.js";
 import { Clock } from "./time.js";
-import { $, count, counted, framed, label, make, say, show } from "./words.js";
+import { wire } from "./wiring.js";
+import { $, count, counted, framed, make, say, show } from "./words.js";
 
-class App {
+class App extends Editor {
   constructor() {
-    this.scene = empty();
-    this.history = new History();
+    super();
     this.shown = null; // the last answer
     this.runs = []; // of each model; null if it cannot be trained
     this.at = 0; // position in the run of the active model
     this.follows = true; // whether the position stays at the end when the run changes
-    this.active = 0;
-    this.code = 0; // class of the next point
-    this.selected = null;
-    this.deleting = false;
     this.held = new Set();
     this.layers = { w: true, band: true, x: false, certificate: true };
-    this.set = "";
     this.redraw = framed(() => this.draw());
     this.link = new Link((event, content) => this.heard(event, content));
     this.asking = new Newest((question) => this.ask(question));
@@ -40,7 +36,7 @@ class App {
     proof.begin();
     data.begin(this);
     take.begin(this);
-    this.wire();
+    wire(this);
   }
 
   // -- the connection ---------------------------------------------------------------------------------------
@@ -54,7 +50,10 @@ class App {
       else this.please(true);
     } else {
       $("status").dataset.state = "lost";
-      const why = event === "refused" ? "This address belongs to an earlier start: open the one that the command prints." : "The lab does not answer. Is it still running?";
+      const why =
+        event === "refused"
+          ? "This address belongs to an earlier start: open the one that the command prints."
+          : "The lab does not answer. Is it still running?";
       say($("status"), `${why} Trying again…`);
     }
   }
@@ -62,7 +61,11 @@ class App {
   /** What the page shows first: the scene in the address, the file of the command, or two clouds. */
   async first(welcome) {
     this.begun = true;
-    show($("sets"), make("option", { value: "" }, "choose a set…"), ...welcome.sets.map(({ name, title, about }) => make("option", { value: name, title: about }, title)));
+    show(
+      $("sets"),
+      make("option", { value: "" }, "choose a set…"),
+      ...welcome.sets.map(({ name, title, about }) => make("option", { value: name, title: about }, title)),
+    );
     if (await this.fromAddress()) return;
     if (welcome.file) await data.readNamed(this);
     else await this.load("clouds");
@@ -240,166 +243,6 @@ class App {
     this.messageTimer = setTimeout(() => ($("message").hidden = true), 12000);
   }
 
-  // -- changing the scene -----------------------------------------------------------------------------------
-
-  /** Before points change: false if they cannot. */
-  begin() {
-    if (!this.editable) {
-      this.tell("These points have more than two features, so they cannot be drawn by hand. Choose two columns to do that.", true);
-      return false;
-    }
-    this.history.keep(this.scene);
-    return true;
-  }
-
-  /** After the scene has changed. */
-  changed({ fits = false, keepsPosition = false } = {}) {
-    if (!keepsPosition) this.follows = true;
-    if (fits) for (const plane of this.planes) plane.fit();
-    $("undo").disabled = !this.history.past.length;
-    $("redo").disabled = !this.history.future.length;
-    $("held_out").value = Math.round(100 * this.scene.held_out);
-    this.selected = this.selected !== null && this.selected < this.scene.rows.length ? this.selected : null;
-    this.code = Math.min(this.code, this.scene.classes.length - 1);
-    this.clock.stop();
-    if (this.link.welcome) this.drawControls();
-    this.redraw();
-    this.please(true);
-    this.laterAddress();
-  }
-
-  add(point) {
-    const { rows: most } = this.link.welcome.limits;
-    if (this.scene.rows.length >= most) {
-      this.tell(`The lab shows at most ${count(most)} points.`, true);
-      return;
-    }
-    if (!this.begin()) return;
-    this.scene = { ...this.scene, rows: [...this.scene.rows, point], labels: [...this.scene.labels, this.code] };
-    this.tell(`Added point ${this.scene.rows.length - 1} of class ${label(this.scene.classes[this.code], this.scene.classes)}.`);
-    this.changed();
-  }
-
-  move(i, point, dragging) {
-    this.scene = { ...this.scene, rows: this.scene.rows.map((row, k) => (k === i ? point : row)) };
-    if (!dragging) {
-      this.changed();
-      return;
-    }
-    this.follows = true;
-    this.redraw();
-    this.please(false);
-  }
-
-  /** After a drag. */
-  settle() {
-    this.changed();
-  }
-
-  remove(i) {
-    this.history.keep(this.scene);
-    const without = (list) => list.filter((_, k) => k !== i);
-    this.scene = { ...this.scene, rows: without(this.scene.rows), labels: without(this.scene.labels) };
-    this.selected = null;
-    this.tell(`Deleted point ${i}.`);
-    this.changed();
-  }
-
-  select(i) {
-    this.selected = i;
-    this.redraw();
-  }
-
-  selectNext(step) {
-    const n = this.scene.rows.length;
-    if (!n) return;
-    this.select(this.selected === null ? (step > 0 ? 0 : n - 1) : (this.selected + step + n) % n);
-    const [x, y] = this.positions[this.selected];
-    this.tell(`Point ${this.selected} of class ${label(this.scene.classes[this.scene.labels[this.selected]], this.scene.classes)} at ${x}, ${y}.`);
-  }
-
-  /** The class of the next point; a selected point gets it. */
-  chooseClass(code) {
-    if (code >= this.scene.classes.length) return;
-    [this.code, this.deleting] = [code, false];
-    if (this.selected !== null && this.scene.labels[this.selected] !== code) {
-      this.history.keep(this.scene);
-      this.scene = { ...this.scene, labels: this.scene.labels.map((old, k) => (k === this.selected ? code : old)) };
-      this.changed();
-    } else this.drawControls();
-    this.tell(`Class ${label(this.scene.classes[code], this.scene.classes)}.`);
-  }
-
-  mayAddClass() {
-    return areUsual(this.scene.classes) && this.scene.classes.length < this.link.welcome.limits.classes;
-  }
-
-  addClass() {
-    this.history.keep(this.scene);
-    this.scene = { ...this.scene, classes: usualClasses(this.scene.classes.length + 1) };
-    this.code = this.scene.classes.length - 1;
-    this.changed();
-  }
-
-  /** New points; the choices stay, unless they are given too. */
-  take(points, models = null) {
-    this.history.keep(this.scene);
-    this.scene = { ...this.scene, ...points, models: models ?? this.limited(points.rows.length) };
-    this.selected = null;
-    this.changed({ fits: true });
-  }
-
-  /** The models with as many passes as so many points allow. */
-  limited(n) {
-    const most = Math.max(1, Math.floor((this.link.welcome?.limits.visits ?? 100_000) / Math.max(1, n)));
-    return this.scene.models.map((model) => ({ ...model, max_iter: Math.min(model.max_iter, most) }));
-  }
-
-  /** Load a named set. */
-  async load(name) {
-    const answer = await this.link.ask("set", { name });
-    if (answer.error) {
-      this.tell(answer.error, true);
-      return;
-    }
-    const classes = usualClasses(Math.max(2, ...answer.labels.map((code) => code + 1)));
-    this.take({ rows: answer.rows, labels: answer.labels, classes, names: ["x1", "x2"] });
-  }
-
-  choose(choice) {
-    this.history.keep(this.scene);
-    this.scene = { ...this.scene, models: this.scene.models.map((model, k) => (k === this.active ? choice : model)) };
-    this.changed();
-  }
-
-  compare() {
-    this.history.keep(this.scene);
-    const models = this.scene.models.length === 2 ? [this.scene.models[0]] : [this.scene.models[0], { ...this.scene.models[0], readout: "averaged" }];
-    this.scene = { ...this.scene, models };
-    this.active = models.length - 1;
-    this.changed({ fits: true });
-  }
-
-  activate(number) {
-    const seen = this.run ? (this.at === this.run.end ? Infinity : this.run.seenAt(this.at)) : Infinity;
-    this.active = number;
-    this.reason = this.shown?.models[number]?.error ?? "";
-    this.at = this.run?.positionAt(seen) ?? 0;
-    this.drawControls();
-    this.draw();
-    this.drawAll();
-    this.laterAddress();
-  }
-
-  undo(again = false) {
-    const scene = again ? this.history.redo(this.scene) : this.history.undo(this.scene);
-    if (!scene) return;
-    this.scene = scene;
-    this.active = Math.min(this.active, scene.models.length - 1);
-    this.tell(again ? "Done again." : "Undone.");
-    this.changed();
-  }
-
   // -- time -------------------------------------------------------------------------------------------------
 
   /** Go to a position of the active run. */
@@ -416,7 +259,8 @@ class App {
 
   /** The position of a model: that of the active one, or where the other had seen as many rows. */
   positionOf(number) {
-    if (number === this.active || !this.run || !this.runs[number]) return number === this.active ? this.at : (this.runs[number]?.end ?? 0);
+    if (number === this.active || !this.run || !this.runs[number])
+      return number === this.active ? this.at : (this.runs[number]?.end ?? 0);
     return this.runs[number].positionAt(this.at === this.run.end ? Infinity : this.run.seenAt(this.at));
   }
 
@@ -433,7 +277,12 @@ class App {
       plane.draw(run, at);
       if (run?.asks && this.whole) {
         const { field, view } = plane;
-        const stale = field?.run !== run || field.at !== at || field.view[0] !== view?.left || field.view[3] !== view?.top || field.view[1] !== view?.right;
+        const stale =
+          field?.run !== run ||
+          field.at !== at ||
+          field.view[0] !== view?.left ||
+          field.view[3] !== view?.top ||
+          field.view[1] !== view?.right;
         if (stale) this.looking[number].please({ run, at });
       }
     });
@@ -463,7 +312,8 @@ class App {
   positionText() {
     const { run, at } = this;
     if (!run) return this.reason;
-    if (at === 0) return `Start: ${counted(run.n_updates, "update")} to come, in ${counted(run.n_iter, "pass", "passes")}.`;
+    if (at === 0)
+      return `Start: ${counted(run.n_updates, "update")} to come, in ${counted(run.n_iter, "pass", "passes")}.`;
     const end = at === run.end ? ` ${run.stop[0].toUpperCase()}${run.stop.slice(1)}.` : "";
     const row = run.row[at - 1] < 0 ? "" : `, row ${run.row[at - 1]}`;
     return `Update ${count(run.madeAt(at))} of ${count(run.n_updates)}, pass ${count(run.passOf(at))} of ${count(run.n_iter)}${row}.${end}`;
@@ -474,7 +324,9 @@ class App {
     proof.drawVerdicts(this);
     const results = this.runs.map((run, number) => {
       const name = this.runs.length === 2 ? make("h3", {}, `Model ${"AB"[number]}`) : null;
-      const body = run ? make("dl", { class: "facts" }, ...resultFacts(run, "AB"[number])) : make("p", { class: "soft" }, this.shown.models[number].error);
+      const body = run
+        ? make("dl", { class: "facts" }, ...resultFacts(run, "AB"[number]))
+        : make("p", { class: "soft" }, this.shown.models[number].error);
       return make("div", {}, name, body);
     });
     show($("results"), ...results);
@@ -484,8 +336,16 @@ class App {
       const name = this.runs.length === 2 ? `Model ${"AB"[number]}: ` : "";
       const kernel = choice.estimator === "KernelPerceptron" ? `${choice.kernel} kernel, ` : "";
       const held = `${kernel}rule ${choice.rule}, readout ${choice.readout}`;
-      say(plane.figure.querySelector(".caption-model"), this.runs[number] ? `${name}${held}` : `${name}${this.shown.models[number].error}`);
-      const axes = this.shown.plane && !this.editable ? `across: ${this.shown.plane.names[0]}; up: ${this.shown.plane.names[1]}` : this.editable && this.scene.names[0] !== "x1" ? `across: ${this.scene.names[0]}; up: ${this.scene.names[1]}` : "";
+      say(
+        plane.figure.querySelector(".caption-model"),
+        this.runs[number] ? `${name}${held}` : `${name}${this.shown.models[number].error}`,
+      );
+      const axes =
+        this.shown.plane && !this.editable
+          ? `across: ${this.shown.plane.names[0]}; up: ${this.shown.plane.names[1]}`
+          : this.editable && this.scene.names[0] !== "x1"
+            ? `across: ${this.scene.names[0]}; up: ${this.scene.names[1]}`
+            : "";
       say(plane.figure.querySelector(".caption-axes"), axes);
     });
     proof.drawBound(this.run);
@@ -502,76 +362,6 @@ class App {
     $("deleting").setAttribute("aria-pressed", String(this.deleting));
     drawChoices(this);
     drawClasses(this, icon);
-  }
-
-  // -- listening --------------------------------------------------------------------------------------------
-
-  wire() {
-    const click = (id, act) => $(id).addEventListener("click", act);
-    $("sets").addEventListener("change", () => {
-      if ($("sets").value) this.load($("sets").value);
-      $("sets").value = "";
-    });
-    click("clear", () => this.take({ rows: [], labels: [], classes: usualClasses(2), names: ["x1", "x2"] }));
-    click("undo", () => this.undo());
-    click("redo", () => this.undo(true));
-    click("compare", () => this.compare());
-    click("model-A", () => this.activate(0));
-    click("model-B", () => this.activate(1));
-    click("deleting", () => {
-      this.deleting = !this.deleting;
-      this.drawControls();
-      this.tell(this.deleting ? "Click points to delete them." : "Click the plane to add points.");
-    });
-    click("message-close", () => ($("message").hidden = true));
-    click("bias-off", () => this.choose({ ...this.scene.models[this.active], fit_intercept: false }));
-    const zoom = (factor) => {
-      for (const plane of this.planes) plane.view = plane.view?.zoomed(factor);
-      this.redraw();
-    };
-    click("zoom-in", () => zoom(1 / 1.4));
-    click("zoom-out", () => zoom(1.4));
-    click("fit", () => {
-      for (const plane of this.planes) plane.fit();
-      this.redraw();
-    });
-    for (const name of Object.keys(this.layers)) {
-      $(`layer-${name}`).addEventListener("change", (event) => {
-        this.layers[name] = event.target.checked;
-        this.redraw();
-      });
-    }
-    $("held_out").addEventListener("change", () => {
-      const share = Math.min(0.9, Math.max(0, Number($("held_out").value) / 100 || 0));
-      this.history.keep(this.scene);
-      this.scene = { ...this.scene, held_out: share };
-      this.changed();
-    });
-    document.addEventListener("keydown", (event) => {
-      const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "range" && event.target.type !== "checkbox";
-      if (typing || !(event.ctrlKey || event.metaKey) || document.querySelector("dialog[open]")) return;
-      const key = event.key.toLowerCase();
-      if (key !== "z" && key !== "y") return;
-      event.preventDefault();
-      this.undo(key === "y" || event.shiftKey);
-    });
-    window.addEventListener("hashchange", () => location.hash !== this.written && this.fromAddress());
-    new ResizeObserver(() => this.redraw()).observe($("planes"));
-    this.theme();
-  }
-
-  theme() {
-    const choose = (name) => {
-      if (name === "auto") delete document.documentElement.dataset.theme;
-      else document.documentElement.dataset.theme = name;
-      this.redraw();
-    };
-    $("theme").value = localStorage.getItem("theme") ?? "auto";
-    choose($("theme").value);
-    $("theme").addEventListener("change", () => {
-      localStorage.setItem("theme", $("theme").value);
-      choose($("theme").value);
-    });
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { draw } from "./words.js";
 
-export const SHAPES = [
+const SHAPES = [
   "M-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0-11 0Z",
   "M0-7.2L6.6 5.2H-6.6Z",
   "M-5.2-5.2H5.2V5.2H-5.2Z",
@@ -10,11 +10,14 @@ export const SHAPES = [
   "M-2.2-6.6H2.2V-2.2H6.6V2.2H2.2V6.6H-2.2V2.2H-6.6V-2.2H-2.2Z",
   "M0-7.6L1.9-2.4L7.3-2.4L3-.8 4.6 6L0 2.9L-4.6 6L-3-.8L-7.3-2.4L-1.9-2.4Z",
 ];
-export const SHAPE_NAMES = ["circle", "triangle", "square", "diamond", "plus", "star"];
 
 /** The mark of a class, as an element of SVG. */
 export function mark(code, attributes = {}) {
-  return draw("path", { d: SHAPES[code % SHAPES.length], ...attributes, class: `mark c${code} ${attributes.class ?? ""}` });
+  return draw("path", {
+    d: SHAPES[code % SHAPES.length],
+    ...attributes,
+    class: `mark c${code} ${attributes.class ?? ""}`,
+  });
 }
 
 /** A small picture of the mark, for text. */

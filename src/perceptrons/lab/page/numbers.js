@@ -8,7 +8,7 @@ const signed = (y) => (y > 0 ? "+1" : "−1");
 const line = (text, kind = "") => make("p", { class: `formula ${kind}` }, text);
 
 /** A fact with its exact value in an attribute, for whoever checks it. */
-export function fact(name, text, value, id) {
+function fact(name, text, value, id) {
   const exact = value === undefined ? null : JSON.stringify(value);
   return make("div", {}, make("dt", {}, name), make("dd", { id, "data-value": exact }, text));
 }
@@ -20,7 +20,9 @@ export function updateLines(app, run, at) {
   if (at === 0) {
     const start = run.weights(0);
     const zeros = start?.every((w) => w.every((x) => x === 0)) ?? true;
-    const how = zeros ? "All weights are 0, so that every score is 0." : `The weights are random: w = ${vector(start[0])}.`;
+    const how = zeros
+      ? "All weights are 0, so that every score is 0."
+      : `The weights are random: w = ${vector(start[0])}.`;
     return [line(`Before the first update. ${how}`, "words")];
   }
   const k = at - 1;
@@ -38,13 +40,21 @@ function twoClassLines(app, run, k) {
   const [w1, b1] = [after[0].slice(0, -1), after[0].at(-1)];
   const bias = app.choiceOf(run).fit_intercept;
   const score = bias ? `(${vector(w)}·${vector(x)} ${plus(b)})` : `${vector(w)}·${vector(x)}`;
-  const lines = [marginLine(run, k, `m = y·(w·x${bias ? " + b" : ""}) = ${signed(y)}·${score}`), stepLine(run, k, x, bias)];
+  const lines = [
+    marginLine(run, k, `m = y·(w·x${bias ? " + b" : ""}) = ${signed(y)}·${score}`),
+    stepLine(run, k, x, bias),
+  ];
   const tau = number(run.tau[k]);
   if (run.kind === "tau") {
     lines.push(line(`w ← w + τ·y·x = ${vector(w)} + ${tau}·(${signed(y)})·${vector(x)} = ${vector(w1)}`, "step"));
     if (bias) lines.push(line(`b ← b + τ·y = ${number(b)} ${plus(y * run.tau[k])} = ${number(b1)}`, "step"));
   } else if (run.kind === "scale") {
-    lines.push(line(`w ← s·w + τ·y·x = ${number(run.second[k])}·${vector(w)} + ${tau}·(${signed(y)})·${vector(x)} = ${vector(w1)}`, "step"));
+    lines.push(
+      line(
+        `w ← s·w + τ·y·x = ${number(run.second[k])}·${vector(w)} + ${tau}·(${signed(y)})·${vector(x)} = ${vector(w1)}`,
+        "step",
+      ),
+    );
     if (bias) lines.push(line(`b ← s·b + τ·y = ${number(b1)}`, "step"));
   } else {
     const moved = w1.map((value, j) => value - w[j]);
@@ -60,12 +70,20 @@ function severalLines(app, run, k) {
   const x = app.shownScene.rows[run.row[k]];
   const names = [run.code[k], run.rival[k]].map((code) => label(run.classes[code], run.classes));
   const [before, after] = [run.weights(k), run.weights(k + 1)];
-  const lines = [marginLine(run, k, `m = score of ${names[0]} − score of ${names[1]}, the strongest other class`), stepLine(run, k, x)];
+  const lines = [
+    marginLine(run, k, `m = score of ${names[0]} − score of ${names[1]}, the strongest other class`),
+    stepLine(run, k, x),
+  ];
   [run.code[k], run.rival[k]].forEach((code, j) => {
     const step = run.kind === "metric" ? `${"+−"[j]} α·Σx` : `${"+−"[j]} τ·x`;
     const was = run.kind === "scale" ? "s·w" : "w";
     if (before) {
-      lines.push(line(`w of ${names[j]} ← ${was} ${step} = ${vector(after[code].slice(0, -1))}, b = ${number(after[code].at(-1))}`, "step"));
+      lines.push(
+        line(
+          `w of ${names[j]} ← ${was} ${step} = ${vector(after[code].slice(0, -1))}, b = ${number(after[code].at(-1))}`,
+          "step",
+        ),
+      );
     }
   });
   lines.push(line(`after the step: m = ${number(run.after[k])}`));
@@ -75,14 +93,18 @@ function severalLines(app, run, k) {
 function kernelLines(app, run, k) {
   const row = run.row[k];
   const y = run.code[k] === 1 ? 1 : -1;
-  const lines = [marginLine(run, k, run.vectors === 1 ? "m = y·(Σ αⱼ·k(xⱼ, x) + b)" : "m = score of its class − best other score")];
+  const lines = [
+    marginLine(run, k, run.vectors === 1 ? "m = y·(Σ αⱼ·k(xⱼ, x) + b)" : "m = score of its class − best other score"),
+  ];
   if (app.choiceOf(run).budget) {
     lines.push(line(`row ${row} makes a step; the policy keeps at most ${app.choiceOf(run).budget} rows`, "step"));
   } else if (run.vectors === 1) {
     lines.push(line(`α of row ${row} ← α + τ·y, τ·y = ${number(run.tau[k] * y)}`, "step"));
   } else {
     const names = [run.code[k], run.rival[k]].map((code) => label(run.classes[code], run.classes));
-    lines.push(line(`α of row ${row}: +${number(run.tau[k])} for ${names[0]}, −${number(run.tau[k])} for ${names[1]}`, "step"));
+    lines.push(
+      line(`α of row ${row}: +${number(run.tau[k])} for ${names[0]}, −${number(run.tau[k])} for ${names[1]}`, "step"),
+    );
   }
   lines.push(line(`after the step: m = ${number(run.after[k])}`));
   return lines;
@@ -98,7 +120,8 @@ function stepLine(run, k, x, bias = true) {
   const square = x.reduce((sum, value) => sum + value * value, bias ? 1 : 0) * (run.vectors === 1 ? 1 : 2);
   const names = { tau: "τ", metric: "α", scale: "τ" };
   const parts = [];
-  if (run.choice.rule.startsWith("pa")) parts.push(`ℓ = 1 − m = ${number(Math.max(0, 1 - run.before[k]))}, ‖x‖² = ${number(square)}`);
+  if (run.choice.rule.startsWith("pa"))
+    parts.push(`ℓ = 1 − m = ${number(Math.max(0, 1 - run.before[k]))}, ‖x‖² = ${number(square)}`);
   if (run.kind === "metric") parts.push(`v = xᵀΣx = ${number(run.variance[k])}`);
   parts.push(`${names[run.kind]} = ${number(run.tau[k])}`);
   if (run.kind === "scale") parts.push(`s = ${number(run.second[k])}`);
@@ -115,7 +138,8 @@ export function sentence(app, run, at) {
   const what = run.mistake[k] ? "mistake" : "margin too small";
   const weights = run.weights(at);
   const end = at === run.end ? ` End: ${run.stop}.` : "";
-  const now = weights && run.vectors === 1 ? ` w is ${vector(weights[0].slice(0, -1))}, b is ${number(weights[0].at(-1))}.` : "";
+  const now =
+    weights && run.vectors === 1 ? ` w is ${vector(weights[0].slice(0, -1))}, b is ${number(weights[0].at(-1))}.` : "";
   return `${where}: row ${run.row[k]} of class ${label(run.classes[run.code[k]], run.classes)}, ${what}, margin ${number(run.before[k])} before, ${number(run.after[k])} after.${now}${end}`;
 }
 
@@ -167,13 +191,27 @@ export function drawTable(app, run, at) {
     lines.push(line);
   }
   show(table.tBodies[0], ...lines);
-  say(table.caption, `Updates ${count(run.update[first])} to ${count(run.update[last - 1])} of ${count(run.n_updates)}`);
+  say(
+    table.caption,
+    `Updates ${count(run.update[first])} to ${count(run.update[last - 1])} of ${count(run.n_updates)}`,
+  );
 }
 
 /** All updates as CSV, with all digits. */
 export function csv(app, run) {
   const names = app.shownScene.names;
-  const head = ["update", "pass", "seen", "row", ...names.map((n) => `x[${n}]`), "label", "mistake", "margin_before", "margin_after", "tau"];
+  const head = [
+    "update",
+    "pass",
+    "seen",
+    "row",
+    ...names.map((n) => `x[${n}]`),
+    "label",
+    "mistake",
+    "margin_before",
+    "margin_after",
+    "tau",
+  ];
   const vectors = run.path ? (run.vectors === 1 ? [""] : run.classes.map((c) => `${c}, `)) : [];
   for (const of of vectors) head.push(...names.map((n) => `w[${of}${n}]`), of ? `b[${of.slice(0, -2)}]` : "b");
   head.push("sq_norm");
@@ -182,7 +220,14 @@ export function csv(app, run) {
   for (let k = 0; k < run.length; k++) {
     const row = run.row[k];
     const x = row < 0 ? names.map(() => "") : app.shownScene.rows[row];
-    const cells = [run.update[k], run.passOf(k + 1), run.seen[k], row, ...x, row < 0 ? "" : quoted(String(run.classes[run.code[k]]))];
+    const cells = [
+      run.update[k],
+      run.passOf(k + 1),
+      run.seen[k],
+      row,
+      ...x,
+      row < 0 ? "" : quoted(String(run.classes[run.code[k]])),
+    ];
     cells.push(row < 0 ? "" : Number(run.mistake[k]), run.before[k], run.after[k], run.tau[k]);
     if (run.path) for (const w of run.weights(k + 1)) cells.push(...w);
     cells.push(run.sq_norm[k]);
@@ -196,7 +241,12 @@ export function csv(app, run) {
 /** Facts about a fitted model; `id` sets them apart from those of the other model. */
 export function resultFacts(run, id) {
   const weights = run.coef
-    ? run.coef.map((w, c) => `${run.vectors === 1 ? "" : `${label(run.classes[c], run.classes)}: `}${w.length > 6 ? `${w.length} weights` : vector(w)}`).join("; ")
+    ? run.coef
+        .map(
+          (w, c) =>
+            `${run.vectors === 1 ? "" : `${label(run.classes[c], run.classes)}: `}${w.length > 6 ? `${w.length} weights` : vector(w)}`,
+        )
+        .join("; ")
     : null;
   const facts = [fact("how it ended", `${run.stop}`, run.converged, `converged-${id}`)];
   if (weights) {
@@ -217,7 +267,14 @@ export function resultFacts(run, id) {
   const held = run.validation_error === null ? "no held-out points" : percent(run.validation_error);
   facts.push(fact("held-out error", held, run.validation_error, `held-${id}`));
   if (run.shown_margin_bound) {
-    facts.push(fact("proved by this run", `no margin above ${run.shown_margin_bound.replace(/-/g, "−")}${run.choice.fit_intercept ? ", if the bias counts as a weight" : ""}`, run.margin_bound, `margin-${id}`));
+    facts.push(
+      fact(
+        "proved by this run",
+        `no margin above ${run.shown_margin_bound.replace(/-/g, "−")}${run.choice.fit_intercept ? ", if the bias counts as a weight" : ""}`,
+        run.margin_bound,
+        `margin-${id}`,
+      ),
+    );
   }
   return facts;
 }

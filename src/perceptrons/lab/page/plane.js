@@ -1,135 +1,22 @@
-// The plane: points, boundary, w, margin band, certificate; and all that one can do to points.
+// The plane: points, boundary, w, margin band, certificate.
 
 import { View, chord, contour, difference, hull, marks, regions } from "./geometry.js";
+import { Hands } from "./hands.js";
 import { mark } from "./marks.js";
 import { draw, number, show } from "./words.js";
 
-const NEAR = 14; // pixels within which a point is hit
-const STEP = 10; // pixels that an arrow key moves
-
-export class Plane {
+export class Plane extends Hands {
   /** `owner` has the scene, and takes what the user does. */
   constructor(figure, owner) {
+    super(figure.querySelector("svg"), owner);
     this.figure = figure;
-    this.owner = owner;
     this.canvas = figure.querySelector("canvas");
-    this.svg = figure.querySelector("svg");
     this.layers = {};
     for (const name of ["regions", "axes", "certificate", "below", "points", "above"]) {
       this.layers[name] = draw("g", { class: name });
       this.svg.append(this.layers[name]);
     }
     this.nodes = [];
-    this.cursor = null; // where the next point goes, with the keyboard
-    this.listen();
-  }
-
-  // -- the pointer ------------------------------------------------------------------------------------------
-
-  listen() {
-    const { svg } = this;
-    svg.addEventListener("pointerdown", (event) => this.press(event));
-    svg.addEventListener("pointermove", (event) => this.drag(event));
-    svg.addEventListener("pointerup", (event) => this.release(event));
-    svg.addEventListener("pointercancel", (event) => this.release(event));
-    svg.addEventListener("contextmenu", (event) => {
-      event.preventDefault();
-      const hit = this.hit(event);
-      if (hit !== null) this.owner.remove(hit);
-    });
-    svg.addEventListener("keydown", (event) => this.key(event));
-    svg.addEventListener("blur", () => {
-      this.cursor = null;
-      this.owner.redraw();
-    });
-  }
-
-  where(event) {
-    const box = this.svg.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  }
-
-  /** The number of the point under the pointer; null if there is none. */
-  hit(event) {
-    const [px, py] = this.where(event);
-    let [best, near] = [null, NEAR];
-    this.owner.positions.forEach(([x, y], i) => {
-      const distance = Math.hypot(this.view.x(x) - px, this.view.y(y) - py);
-      if (distance < near) [best, near] = [i, distance];
-    });
-    return best;
-  }
-
-  press(event) {
-    if (event.button !== 0) return;
-    const hit = this.hit(event);
-    this.svg.setPointerCapture(event.pointerId);
-    this.pressed = { hit, at: this.where(event), moved: false };
-    if (hit !== null) this.owner.select(hit);
-  }
-
-  drag(event) {
-    const { pressed } = this;
-    if (!pressed || pressed.hit === null || this.owner.deleting) return;
-    const at = this.where(event);
-    if (!pressed.moved && Math.hypot(at[0] - pressed.at[0], at[1] - pressed.at[1]) < 3) return;
-    if (!pressed.moved && !this.owner.begin("moved a point")) {
-      this.pressed = null;
-      return;
-    }
-    pressed.moved = true;
-    const inside = [Math.min(Math.max(at[0], 4), this.view.width - 4), Math.min(Math.max(at[1], 4), this.view.height - 4)];
-    this.owner.move(pressed.hit, this.rounded(this.view.back(...inside)), true);
-  }
-
-  release(event) {
-    const { pressed } = this;
-    this.pressed = null;
-    if (!pressed || event.type === "pointercancel") return;
-    if (pressed.moved) this.owner.settle();
-    else if (this.owner.deleting) pressed.hit !== null && this.owner.remove(pressed.hit);
-    else if (pressed.hit === null) this.owner.add(this.rounded(this.view.back(...pressed.at)));
-  }
-
-  /** Coordinates with no more digits than one can see. */
-  rounded(point) {
-    const digits = Math.min(12, Math.max(0, Math.ceil(-Math.log10(this.view.unit))));
-    return point.map((x) => Number(x.toFixed(digits)));
-  }
-
-  // -- the keyboard -----------------------------------------------------------------------------------------
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { owner } = this;
-    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    const far = event.shiftKey ? 1 : STEP;
-    if (event.key in arrows) {
-      const [dx, dy] = arrows[event.key].map((d) => d * far * this.view.unit);
-      if (owner.selected !== null) {
-        const [x, y] = owner.positions[owner.selected];
-        if (owner.begin("moved a point")) {
-          owner.move(owner.selected, this.rounded([x + dx, y + dy]), false);
-          owner.tell(`Point ${owner.selected} is at ${owner.positions[owner.selected].map((v) => number(v)).join(", ")}.`);
-        }
-      } else {
-        const [x, y] = this.cursor ?? this.view.centre;
-        this.cursor = this.rounded([x + dx, y + dy]);
-        owner.tell(`Cursor at ${this.cursor.map((v) => number(v)).join(", ")}.`);
-        owner.redraw();
-      }
-    } else if (event.key === "Enter" || event.key === " ") {
-      owner.add(this.cursor ?? this.rounded(this.view.centre));
-    } else if (event.key === "Delete" || event.key === "Backspace") {
-      if (owner.selected !== null) owner.remove(owner.selected);
-    } else if (event.key === "n" || event.key === "p") {
-      owner.selectNext(event.key === "n" ? 1 : -1);
-    } else if (event.key === "Escape") {
-      owner.select(null);
-    } else if (/^[1-6]$/.test(event.key)) {
-      owner.chooseClass(Number(event.key) - 1);
-    } else return;
-    event.preventDefault();
   }
 
   // -- drawing ----------------------------------------------------------------------------------------------
@@ -179,11 +66,15 @@ export class Plane {
     const parts = [];
     const most = Math.max(3, Math.round(view.width / 90));
     for (const x of marks(view.left, view.right, most)) {
-      parts.push(draw("line", { class: x === 0 ? "zero" : "rule", x1: view.x(x), x2: view.x(x), y1: 0, y2: view.height }));
+      parts.push(
+        draw("line", { class: x === 0 ? "zero" : "rule", x1: view.x(x), x2: view.x(x), y1: 0, y2: view.height }),
+      );
       parts.push(draw("text", { class: "tick", x: view.x(x) + 3, y: view.height - 4 }, number(x)));
     }
     for (const y of marks(view.bottom, view.top, Math.max(3, Math.round(view.height / 70)))) {
-      parts.push(draw("line", { class: y === 0 ? "zero" : "rule", x1: 0, x2: view.width, y1: view.y(y), y2: view.y(y) }));
+      parts.push(
+        draw("line", { class: y === 0 ? "zero" : "rule", x1: 0, x2: view.width, y1: view.y(y), y2: view.y(y) }),
+      );
       parts.push(draw("text", { class: "tick", x: 3, y: view.y(y) - 3 }, number(y)));
     }
     show(this.layers.axes, ...parts);
@@ -195,11 +86,18 @@ export class Plane {
     const lines = run.lines(at);
     const flat = lines.every(([a, b]) => a === 0 && b === 0);
     if (flat) {
-      below.push(draw("text", { class: "note", x: view.width / 2, y: 22 }, `${run.vectors === 1 ? "w" : "all w"} = 0: there is no boundary`));
+      below.push(
+        draw(
+          "text",
+          { class: "note", x: view.width / 2, y: 22 },
+          `${run.vectors === 1 ? "w" : "all w"} = 0: there is no boundary`,
+        ),
+      );
       return;
     }
     regions(view.box, lines).forEach((polygon, code) => {
-      if (polygon.length > 2) back.push(draw("path", { class: `region c${owner.codeOf(run, code)}`, d: view.path(polygon) }));
+      if (polygon.length > 2)
+        back.push(draw("path", { class: `region c${owner.codeOf(run, code)}`, d: view.path(polygon) }));
     });
     if (lines.length > 1) {
       for (let c = 0; c < lines.length; c++) for (let r = 0; r < c; r++) this.edge(lines, c, r, below);
@@ -282,7 +180,9 @@ export class Plane {
     context.drawImage(small, x0 - dx / 2, y0 - dy / 2, x1 - x0 + dx, y1 - y0 + dy);
     const place = ([i, j]) => `${(x0 + i * dx).toFixed(1)} ${(y1 - j * dy).toFixed(1)}`;
     for (const field of fields) {
-      const d = contour(field, columns, rows).map(([p, q]) => `M${place(p)}L${place(q)}`).join("");
+      const d = contour(field, columns, rows)
+        .map(([p, q]) => `M${place(p)}L${place(q)}`)
+        .join("");
       if (d) below.push(draw("path", { class: "boundary", d }));
     }
   }
@@ -299,7 +199,12 @@ export class Plane {
       const [x, y] = positions[i];
       parts.push(draw("circle", { class: kind, cx: view.x(x), cy: view.y(y), r: 12 }));
     };
-    if (verdict.separable && verdict.coef && owner.scene.classes.length === 2 && typeof verdict.intercept === "number") {
+    if (
+      verdict.separable &&
+      verdict.coef &&
+      owner.scene.classes.length === 2 &&
+      typeof verdict.intercept === "number"
+    ) {
       const line = [...verdict.coef, verdict.intercept];
       for (const shift of [-verdict.margin, 0, verdict.margin]) {
         const ends = chord(view.box, [line[0], line[1], line[2] + shift]);
@@ -308,10 +213,13 @@ export class Plane {
       for (const i of verdict.support) ring(i, "support");
     } else if (verdict.separable === false) {
       for (const i of verdict.irreducible ?? []) ring(i, "conflict");
-      const few = (verdict.irreducible ?? []).filter((i) => positions[i]).map((i) => [positions[i], owner.scene.labels[i]]);
+      const few = (verdict.irreducible ?? [])
+        .filter((i) => positions[i])
+        .map((i) => [positions[i], owner.scene.labels[i]]);
       for (const code of new Set(few.map(([, c]) => c))) {
         const corner = hull(few.filter(([, c]) => c === code).map(([p]) => p));
-        if (verdict.fit_intercept && corner.length > 1) parts.push(draw("path", { class: "hull", d: view.path(corner) }));
+        if (verdict.fit_intercept && corner.length > 1)
+          parts.push(draw("path", { class: "hull", d: view.path(corner) }));
       }
       if (verdict.point && verdict.fit_intercept) {
         const [px, py] = [view.x(verdict.point[0]), view.y(verdict.point[1])];
@@ -327,19 +235,31 @@ export class Plane {
     if (key !== this.drawnPoints) {
       this.drawnPoints = key;
       this.nodes = owner.scene.labels.map((code, i) => {
-        const node = draw("g", {}, draw("circle", { class: "wrong", r: 10 }), mark(code, { class: owner.held.has(i) ? "held" : "" }), draw("circle", { class: "pillar", r: 2.2 }));
+        const node = draw(
+          "g",
+          {},
+          draw("circle", { class: "wrong", r: 10 }),
+          mark(code, { class: owner.held.has(i) ? "held" : "" }),
+          draw("circle", { class: "pillar", r: 2.2 }),
+        );
         return node;
       });
       show(layers.points, ...this.nodes);
     }
     const wrong = owner.wrongAt(run, at, this.field);
-    const alpha = run?.kernel && this.field?.run === run ? this.field.alpha ?? null : null;
+    const alpha = run?.kernel && this.field?.run === run ? (this.field.alpha ?? null) : null;
     const n = this.nodes.length;
-    const supports = (i) => alpha !== null && alpha.length === n * run.vectors && Array.from({ length: run.vectors }, (_, v) => alpha[v * n + i]).some(Boolean);
+    const supports = (i) =>
+      alpha !== null &&
+      alpha.length === n * run.vectors &&
+      Array.from({ length: run.vectors }, (_, v) => alpha[v * n + i]).some(Boolean);
     this.nodes.forEach((node, i) => {
       const [x, y] = owner.positions[i];
       node.setAttribute("transform", `translate(${view.x(x).toFixed(1)} ${view.y(y).toFixed(1)})`);
-      node.setAttribute("class", `point${wrong?.[i] ? " is-wrong" : ""}${owner.selected === i ? " is-selected" : ""}${supports(i) ? " is-support" : ""}`);
+      node.setAttribute(
+        "class",
+        `point${wrong?.[i] ? " is-wrong" : ""}${owner.selected === i ? " is-selected" : ""}${supports(i) ? " is-support" : ""}`,
+      );
     });
   }
 
@@ -351,7 +271,10 @@ export class Plane {
     above.push(draw("circle", { class: "work", cx: x, cy: y, r: 15 }));
     if (this.owner.layers.x && this.owner.scene.names.length === 2) {
       const [ox, oy] = [this.view.x(0), this.view.y(0)];
-      above.push(arrow(ox, oy, x, y, "row"), draw("text", { class: "letter row", x: (ox + x) / 2 + 6, y: (oy + y) / 2 - 6 }, "x"));
+      above.push(
+        arrow(ox, oy, x, y, "row"),
+        draw("text", { class: "letter row", x: (ox + x) / 2 + 6, y: (oy + y) / 2 - 6 }, "x"),
+      );
     }
   }
 
@@ -365,7 +288,9 @@ export class Plane {
 function fieldsOf(scores, vectors, size) {
   const own = Array.from({ length: vectors }, (_, v) => scores.subarray(v * size, (v + 1) * size));
   if (vectors === 1) return own;
-  return own.map((field, v) => field.map((score, p) => score - Math.max(...own.filter((_, r) => r !== v).map((other) => other[p]))));
+  return own.map((field, v) =>
+    field.map((score, p) => score - Math.max(...own.filter((_, r) => r !== v).map((other) => other[p]))),
+  );
 }
 
 /** An arrow from one point of the screen to another. */
@@ -374,7 +299,11 @@ export function arrow(x1, y1, x2, y2, kind) {
   if (length < 0.5) return draw("g");
   const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
   const size = Math.min(9, 0.6 * length);
-  const head = [[x2, y2], [x2 - size * ux - 0.45 * size * uy, y2 - size * uy + 0.45 * size * ux], [x2 - size * ux + 0.45 * size * uy, y2 - size * uy - 0.45 * size * ux]];
+  const head = [
+    [x2, y2],
+    [x2 - size * ux - 0.45 * size * uy, y2 - size * uy + 0.45 * size * ux],
+    [x2 - size * ux + 0.45 * size * uy, y2 - size * uy - 0.45 * size * ux],
+  ];
   return draw(
     "g",
     { class: `arrow ${kind}` },

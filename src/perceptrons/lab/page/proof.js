@@ -6,9 +6,15 @@ import { $, count, counted, draw, make, number, say, show } from "./words.js";
 const charts = {};
 
 export function begin() {
-  charts.progress = new Chart($("chart-progress"), "Progress of w along the best separator, and its lower bound k times gamma");
+  charts.progress = new Chart(
+    $("chart-progress"),
+    "Progress of w along the best separator, and its lower bound k times gamma",
+  );
   charts.length = new Chart($("chart-length"), "Squared length of w, and its upper bound k times R squared");
-  charts.cosine = new Chart($("chart-cosine"), "Cosine of the angle between w and the best separator, and its lower bound");
+  charts.cosine = new Chart(
+    $("chart-cosine"),
+    "Cosine of the angle between w and the best separator, and its lower bound",
+  );
   charts.errors = new Chart($("chart-errors"), "Errors after each pass");
 }
 
@@ -19,8 +25,14 @@ function verdictText(verdict, fitIntercept) {
   const where = fitIntercept ? "with a bias" : "through the origin";
   if (verdict.separable === null) return { title: `Undecided ${where}`, text: verdict.reason, kind: "unknown" };
   if (verdict.separable) {
-    const rows = verdict.support.length ? ` It is determined by ${verdict.support.length === 1 ? "row" : "rows"} ${verdict.support.join(", ")}.` : "";
-    return { title: `Separable ${where}`, text: `The largest margin is ${verdict.shown_margin ?? "–"}.${rows}`, kind: "yes" };
+    const rows = verdict.support.length
+      ? ` It is determined by ${verdict.support.length === 1 ? "row" : "rows"} ${verdict.support.join(", ")}.`
+      : "";
+    return {
+      title: `Separable ${where}`,
+      text: `The largest margin is ${verdict.shown_margin ?? "–"}.${rows}`,
+      kind: "yes",
+    };
   }
   const few = verdict.irreducible;
   const rows = !few
@@ -28,7 +40,13 @@ function verdictText(verdict, fitIntercept) {
     : few.length === 1
       ? `Row ${few[0]} is the origin: a line through the origin gives it the score 0.`
       : `Rows ${few.join(", ")} cannot be separated; without any one of them, the others can.`;
-  const point = verdict.point && fitIntercept ? ` The hulls of the classes meet at (${verdict.point.slice(0, 4).map((x) => number(x)).join(", ")}).` : "";
+  const point =
+    verdict.point && fitIntercept
+      ? ` The hulls of the classes meet at (${verdict.point
+          .slice(0, 4)
+          .map((x) => number(x))
+          .join(", ")}).`
+      : "";
   return { title: `Not separable ${where}`, text: rows + point, kind: "no" };
 }
 
@@ -53,7 +71,14 @@ export function drawVerdicts(app) {
     const words = separable === null ? "Undecided" : separable ? "Separable" : "Not separable";
     const kind = separable === null ? "unknown" : separable ? "yes" : "no";
     const text = separable ? `The largest margin there is ${margin}.` : reason;
-    cards.push(make("div", { class: `verdict ${kind}`, id: "verdict-kernel" }, make("h3", {}, sign(kind), `${words} in the kernel's feature space`), make("p", {}, text)));
+    cards.push(
+      make(
+        "div",
+        { class: `verdict ${kind}`, id: "verdict-kernel" },
+        make("h3", {}, sign(kind), `${words} in the kernel's feature space`),
+        make("p", {}, text),
+      ),
+    );
   }
   show($("verdicts"), ...cards);
 }
@@ -82,10 +107,22 @@ export function drawBound(run) {
   const passes = bound.any_passes ? "in any number of passes" : "in the first pass";
   show(
     box,
-    make("p", { id: "bound-text", "data-value": JSON.stringify(bound.bound), "data-made": bound.made },
-      make("b", {}, `${count(bound.made)} ${bound.counted} made`), `; the theorem allows ${most === Infinity ? "any number" : count(most)} ${passes}.`),
+    make(
+      "p",
+      { id: "bound-text", "data-value": JSON.stringify(bound.bound), "data-made": bound.made },
+      make("b", {}, `${count(bound.made)} ${bound.counted} made`),
+      `; the theorem allows ${most === Infinity ? "any number" : count(most)} ${passes}.`,
+    ),
     make("div", { class: "bar", "aria-hidden": "true" }, meter(share)),
-    make("p", { class: "soft" }, bound.text.split("\n").slice(1).map((text) => text.trim()).join(" · ")),
+    make(
+      "p",
+      { class: "soft" },
+      bound.text
+        .split("\n")
+        .slice(1)
+        .map((text) => text.trim())
+        .join(" · "),
+    ),
   );
 }
 
@@ -110,15 +147,31 @@ export function drawProof(app) {
   const { gamma, growth } = proof;
   const n = run.length;
   const ends = [0, run.n_updates];
-  const line = (slope, kind) => (slope === null || slope === undefined ? { length: 0 } : { x: ends, y: ends.map((k) => k * slope), length: 2, kind });
+  const line = (slope, kind) =>
+    slope === null || slope === undefined ? { length: 0 } : { x: ends, y: ends.map((k) => k * slope), length: 2, kind };
   const measured = (y) => ({ x: run.update, y, length: y ? n : 0, kind: "measured" });
-  charts.progress.draw({ curves: [measured(run.progress), line(run.progress && growth ? gamma : null, "proved")], xLabel: "update k", note: "there is no separator" });
+  charts.progress.draw({
+    curves: [measured(run.progress), line(run.progress && growth ? gamma : null, "proved")],
+    xLabel: "update k",
+    note: "there is no separator",
+  });
   charts.length.draw({ curves: [measured(run.sq_norm), line(growth, "proved")], xLabel: "update k" });
-  const cosine = (k) => (run.sq_norm[k] > 0 ? Math.min(1, Math.max(-1, run.progress[k] / Math.sqrt(run.sq_norm[k]))) : 0);
+  const cosine = (k) =>
+    run.sq_norm[k] > 0 ? Math.min(1, Math.max(-1, run.progress[k] / Math.sqrt(run.sq_norm[k]))) : 0;
   const most = Math.max(2, Math.min(200, run.n_updates));
   const step = (k) => 1 + (k * Math.max(0, run.n_updates - 1)) / (most - 1);
-  const bound = { x: step, y: (k) => (Math.sqrt(step(k)) * gamma) / Math.sqrt(growth), length: gamma && growth && n ? most : 0, kind: "proved" };
-  charts.cosine.draw({ curves: [{ x: run.update, y: cosine, length: run.progress ? n : 0, kind: "measured" }, bound], xLabel: "update k", top: 1, note: "there is no separator" });
+  const bound = {
+    x: step,
+    y: (k) => (Math.sqrt(step(k)) * gamma) / Math.sqrt(growth),
+    length: gamma && growth && n ? most : 0,
+    kind: "proved",
+  };
+  charts.cosine.draw({
+    curves: [{ x: run.update, y: cosine, length: run.progress ? n : 0, kind: "measured" }, bound],
+    xLabel: "update k",
+    top: 1,
+    note: "there is no separator",
+  });
   say($("proof-reason"), proof.reason ?? "");
   moveProof(app);
 }
@@ -136,10 +189,17 @@ export function moveProof(app) {
     parts.push(`After k = ${count(made)}: k·γ = ${number(made * gamma)} ≤ w*·w = ${number(run.progress[k])}`);
     parts.push(`‖w‖² = ${number(run.sq_norm[k])} ≤ k·${growthName(app)} = ${number(made * growth)}`);
     const cosine = run.sq_norm[k] > 0 ? run.progress[k] / Math.sqrt(run.sq_norm[k]) : 0;
-    parts.push(`so √k·γ/√growth = ${number((Math.sqrt(made) * gamma) / Math.sqrt(growth))} ≤ cos = ${number(cosine)} ≤ 1`.replace("√growth", growthRoot(app)));
+    parts.push(
+      `so √k·γ/√growth = ${number((Math.sqrt(made) * gamma) / Math.sqrt(growth))} ≤ cos = ${number(cosine)} ≤ 1`.replace(
+        "√growth",
+        growthRoot(app),
+      ),
+    );
     if (most !== null && most !== undefined) parts.push(`so k can never exceed ${count(most)}`);
   } else if (at > 0 && run.sq_norm) {
-    parts.push(`After k = ${count(made)}: ‖w‖² = ${number(run.sq_norm[k])}${growth ? ` ≤ k·${growthName(app)} = ${number(made * growth)}` : ""}`);
+    parts.push(
+      `After k = ${count(made)}: ‖w‖² = ${number(run.sq_norm[k])}${growth ? ` ≤ k·${growthName(app)} = ${number(made * growth)}` : ""}`,
+    );
   } else parts.push("Step to an update to see its numbers.");
   say($("proof-now"), `${parts.join("; ")}.`);
 }
@@ -166,13 +226,25 @@ export function drawErrors(app) {
   const curve = (values, kind) => ({ x: (k) => k + 1, y: values, length: values.length, kind });
   const held = run.validation_errors ?? [];
   charts.errors.draw({
-    curves: [curve(run.mistakes.map((m) => m / run.n_rows), "online"), curve(run.training_errors, "measured"), curve(held, "held")],
+    curves: [
+      curve(
+        run.mistakes.map((m) => m / run.n_rows),
+        "online",
+      ),
+      curve(run.training_errors, "measured"),
+      curve(held, "held"),
+    ],
     xLabel: "pass",
     top: 0.05,
   });
   const last = (values) => number(100 * values.at(-1), 3);
-  const kept = held.length ? `held-out error ${last(held)} %` : "there are no held-out points, so nothing says how it does on new ones";
-  say($("errors-text"), `After ${counted(run.n_iter, "pass", "passes")}: training error ${last(run.training_errors)} %; ${kept}.`);
+  const kept = held.length
+    ? `held-out error ${last(held)} %`
+    : "there are no held-out points, so nothing says how it does on new ones";
+  say(
+    $("errors-text"),
+    `After ${counted(run.n_iter, "pass", "passes")}: training error ${last(run.training_errors)} %; ${kept}.`,
+  );
   $("key-held").hidden = !held.length;
   moveErrors(app);
 }

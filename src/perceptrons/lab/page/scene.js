@@ -1,7 +1,5 @@
 // The scene: points, classes and choices; its history; and the address that holds all of it.
 
-export const MARKS = ["circle", "triangle", "square", "diamond", "cross", "star"];
-
 /** The choices of a model, with the names of the library's parameters. */
 export const CHOICE = Object.freeze({
   estimator: "Perceptron",
@@ -25,7 +23,7 @@ export const CHOICE = Object.freeze({
   threshold: 0.1,
 });
 
-export const SIGNS = [-1, 1];
+const SIGNS = [-1, 1];
 
 /** A scene without points. */
 export function empty() {
@@ -82,7 +80,9 @@ const LONGEST = 200_000; // characters of an address
 /** What differs from the usual, so that addresses are short. */
 function brief(scene, more) {
   const models = scene.models.map((model) =>
-    Object.fromEntries(Object.entries(model).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(CHOICE[name]))),
+    Object.fromEntries(
+      Object.entries(model).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(CHOICE[name])),
+    ),
   );
   return { r: scene.rows, l: scene.labels, c: scene.classes, n: scene.names, m: models, h: scene.held_out, ...more };
 }
@@ -104,7 +104,8 @@ export async function fromFragment(text) {
   const bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const { r, l, c, n, m, h, ...more } = JSON.parse(await new Response(unpacked).text());
-  if (!Array.isArray(r) || !Array.isArray(l) || r.length !== l.length || !Array.isArray(m) || !m.length) throw new Error();
+  if (!Array.isArray(r) || !Array.isArray(l) || r.length !== l.length || !Array.isArray(m) || !m.length)
+    throw new Error();
   const models = m.slice(0, 2).map((model) => ({ ...CHOICE, ...model }));
   return { scene: { rows: r, labels: l, classes: c, names: n, models, held_out: h }, more };
 }

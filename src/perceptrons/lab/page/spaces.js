@@ -14,7 +14,15 @@ function square(longest) {
   const scale = (0.42 * SIZE) / (longest || 1);
   const place = ([x, y]) => [SIZE / 2 + scale * x, SIZE / 2 - scale * y];
   const half = SIZE / 2 / scale;
-  return { place, box: [[-half, -half], [half, -half], [half, half], [-half, half]] };
+  return {
+    place,
+    box: [
+      [-half, -half],
+      [half, -half],
+      [half, half],
+      [-half, half],
+    ],
+  };
 }
 
 const cross = () => [
@@ -39,13 +47,21 @@ export function drawStep(app) {
   if (!run || run.kernel || at === 0 || !run.flat || run.row[at - 1] < 0) {
     const why = run?.kernel ? "in a kernel's feature space" : "no update yet";
     show(svg, draw("text", { class: "note", x: SIZE / 2, y: SIZE / 2 }, why));
-    say($("step-text"), run?.kernel ? "A kernel's feature space may have any number of dimensions, so the step cannot be drawn. The dual view shows its coefficients." : "Step forward: the picture shows w, the step, and their sum.");
+    say(
+      $("step-text"),
+      run?.kernel
+        ? "A kernel's feature space may have any number of dimensions, so the step cannot be drawn. The dual view shows its coefficients."
+        : "Step forward: the picture shows w, the step, and their sum.",
+    );
     return;
   }
   const before = run.lines(at - 1, false);
   const after = run.lines(at, false);
   const moving = run.vectors === 1 ? [0] : [run.code[at - 1], run.rival[at - 1]];
-  const longest = Math.max(...moving.flatMap((v) => [Math.hypot(...before[v].slice(0, 2)), Math.hypot(...after[v].slice(0, 2))]), 1e-12);
+  const longest = Math.max(
+    ...moving.flatMap((v) => [Math.hypot(...before[v].slice(0, 2)), Math.hypot(...after[v].slice(0, 2))]),
+    1e-12,
+  );
   const { place } = square(longest);
   const parts = cross();
   moving.forEach((v, j) => {
@@ -59,7 +75,14 @@ export function drawStep(app) {
     parts.push(text(q, `w${name} after`, "after"));
   });
   show(svg, ...parts);
-  say($("step-text"), run.kind === "scale" ? "This rule also scales w, so that the step is not along x alone." : run.kind === "metric" ? "This rule steps along Σx: further where it is less sure of a weight." : "The step goes along x: towards it if y = +1, away from it if y = −1.");
+  say(
+    $("step-text"),
+    run.kind === "scale"
+      ? "This rule also scales w, so that the step is not along x alone."
+      : run.kind === "metric"
+        ? "This rule steps along Σx: further where it is less sure of a weight."
+        : "The step goes along x: towards it if y = +1, away from it if y = −1.",
+  );
 }
 
 function text([x, y], words, kind) {
@@ -67,17 +90,28 @@ function text([x, y], words, kind) {
   const length = Math.hypot(...away) || 1;
   const [px, py] = [x + (10 * away[0]) / length, y + (10 * away[1]) / length];
   const anchor = px > SIZE - 46 ? "end" : px < 46 ? "start" : "middle";
-  return draw("text", { class: `letter ${kind}`, x: Math.min(Math.max(px, 4), SIZE - 4), y: Math.min(Math.max(py + 4, 12), SIZE - 4), "text-anchor": anchor }, words);
+  return draw(
+    "text",
+    {
+      class: `letter ${kind}`,
+      x: Math.min(Math.max(px, 4), SIZE - 4),
+      y: Math.min(Math.max(py + 4, 12), SIZE - 4),
+      "text-anchor": anchor,
+    },
+    words,
+  );
 }
 
 // -- weight space -----------------------------------------------------------------------------------------------
 
 /** Why weight space is not drawn; null if it is. */
-export function noWeightSpace(app) {
+function noWeightSpace(app) {
   const choice = app.scene.models[app.active];
   if (choice.estimator !== "Perceptron") return "Weight space is drawn for linear models.";
-  if (app.scene.classes.length !== 2 || app.scene.names.length !== 2) return "Weight space is drawn for two classes and two features.";
-  if (choice.fit_intercept) return "With a bias there are three weights. Turn the bias off to see the space of the two others.";
+  if (app.scene.classes.length !== 2 || app.scene.names.length !== 2)
+    return "Weight space is drawn for two classes and two features.";
+  if (choice.fit_intercept)
+    return "With a bias there are three weights. Turn the bias off to see the space of the two others.";
   return null;
 }
 
@@ -92,7 +126,10 @@ export function drawWeights(app) {
     say($("weights-why"), why);
     return;
   }
-  const svg = prepared("weights", "Weight space: the half-planes that rows allow, the cone of separators, and the path of w");
+  const svg = prepared(
+    "weights",
+    "Weight space: the half-planes that rows allow, the cone of separators, and the path of w",
+  );
   if (!run?.path || run.vectors !== 1 || run.path.shape[2] !== 3) {
     show(svg);
     return;
@@ -106,16 +143,31 @@ export function drawWeights(app) {
     if (k % stride === 0 || k === at) path.push([x, y]);
   }
   const { place, box } = square(longest);
-  const rows = app.shownScene.rows.map((x, i) => (app.held.has(i) ? null : x.map((value) => (app.isPositive(run, i, app.shownScene) ? value : -value))));
+  const rows = app.shownScene.rows.map((x, i) =>
+    app.held.has(i) ? null : x.map((value) => (app.isPositive(run, i, app.shownScene) ? value : -value)),
+  );
   const separable = app.shown.verdicts.find((each) => !each.fit_intercept)?.separable;
   let cone = separable ? box : [];
   for (const z of rows) if (z && cone.length > 2) cone = clipped(cone, [z[0], z[1], 0]);
-  const line = (points, closed) => `M${points.map((p) => place(p).map((v) => v.toFixed(1)).join(" ")).join("L")}${closed ? "Z" : ""}`;
+  const line = (points, closed) =>
+    `M${points
+      .map((p) =>
+        place(p)
+          .map((v) => v.toFixed(1))
+          .join(" "),
+      )
+      .join("L")}${closed ? "Z" : ""}`;
   const parts = [];
   if (cone.length > 2) parts.push(draw("path", { class: "cone", d: line(cone, true) }));
   rows.forEach((z, i) => {
     const ends = z && chord(box, [z[0], z[1], 0]);
-    if (ends) parts.push(draw("path", { class: `allowed c${app.shownScene.labels[i]}${at > 0 && run.row[at - 1] === i ? " is-work" : ""}`, d: line(ends, false) }));
+    if (ends)
+      parts.push(
+        draw("path", {
+          class: `allowed c${app.shownScene.labels[i]}${at > 0 && run.row[at - 1] === i ? " is-work" : ""}`,
+          d: line(ends, false),
+        }),
+      );
   });
   const work = at > 0 ? rows[run.row[at - 1]] : null;
   if (work) parts.unshift(draw("path", { class: "half", d: line(clipped(box, [work[0], work[1], 0]), true) }));
@@ -124,7 +176,12 @@ export function drawWeights(app) {
   const [x, y] = place(path.at(-1));
   parts.push(draw("circle", { class: "here", cx: x, cy: y, r: 5 }));
   show(svg, ...parts);
-  say($("weights-text"), separable ? "The shaded cone holds every w that separates the points. Each line is a row: it allows one side." : "No w is allowed by all rows, so there is no cone.");
+  say(
+    $("weights-text"),
+    separable
+      ? "The shaded cone holds every w that separates the points. Each line is a row: it allows one side."
+      : "No w is allowed by all rows, so there is no cone.",
+  );
 }
 
 // -- the dual view ----------------------------------------------------------------------------------------------
@@ -147,7 +204,8 @@ export function drawDual(app) {
     }
   } else sums = run?.multipliers(at) ?? null;
   if (!sums) {
-    const why = run && run.kind !== "tau" ? "This rule's steps are not along rows, so that w is not a sum of rows." : "";
+    const why =
+      run && run.kind !== "tau" ? "This rule's steps are not along rows, so that w is not a sum of rows." : "";
     show(box, make("p", { class: "soft" }, why));
     return;
   }
@@ -160,7 +218,13 @@ export function drawDual(app) {
   const bars = sorted.slice(0, BARS).map(([row, size]) => {
     const bar = make("span", { class: `fill c${app.shownScene.labels[row]}` });
     bar.style.width = `${Math.max(1, (100 * size) / most)}%`;
-    return make("li", {}, make("span", { class: "name" }, icon(app.shownScene.labels[row]), `row ${row}`), make("span", { class: "track" }, bar), make("span", { class: "value" }, number(size, 3)));
+    return make(
+      "li",
+      {},
+      make("span", { class: "name" }, icon(app.shownScene.labels[row]), `row ${row}`),
+      make("span", { class: "track" }, bar),
+      make("span", { class: "value" }, number(size, 3)),
+    );
   });
   const rest = sorted.length > BARS ? make("p", { class: "soft" }, `and ${sorted.length - BARS} more rows`) : null;
   show(box, make("ul", { class: "bars" }, ...bars), rest);

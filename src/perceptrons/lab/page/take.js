@@ -4,7 +4,7 @@ import { csv } from "./numbers.js";
 import { $, save, say } from "./words.js";
 
 /** Put text on the clipboard; where that is not allowed, select it for the user. */
-export async function copyText(text, field) {
+async function copyText(text, field) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -18,7 +18,12 @@ export function begin(app) {
   $("copy-address").addEventListener("click", async () => {
     await app.keepAddress();
     const done = await copyText(location.href);
-    app.tell(done ? "The address is on the clipboard. It holds this scene." : "Copy the address from the browser's address bar: it holds this scene.", true);
+    app.tell(
+      done
+        ? "The address is on the clipboard. It holds this scene."
+        : "Copy the address from the browser's address bar: it holds this scene.",
+      true,
+    );
   });
   $("copy-python").addEventListener("click", async () => {
     const answer = await app.link.ask("write", { scene: app.scene, model: app.active });
@@ -34,22 +39,41 @@ export function begin(app) {
     const done = await copyText($("program-text").value, $("program-text"));
     say($("program-said"), done ? "Copied." : "Press Ctrl-C to copy the selected text.");
   });
-  $("program-save").addEventListener("click", () => save("perceptron_lab.py", $("program-text").value, "text/x-python"));
+  $("program-save").addEventListener("click", () =>
+    save("perceptron_lab.py", $("program-text").value, "text/x-python"),
+  );
   $("program-close").addEventListener("click", () => $("program").close());
   $("table-csv").addEventListener("click", () => app.run && save("updates.csv", csv(app, app.run), "text/csv"));
   for (const button of document.querySelectorAll("[data-save]")) {
-    button.addEventListener("click", () => savePicture(document.getElementById(button.dataset.save), button.dataset.kind, button.dataset.save));
+    button.addEventListener("click", () =>
+      savePicture(document.getElementById(button.dataset.save), button.dataset.kind, button.dataset.save),
+    );
   }
 }
 
 // -- pictures ---------------------------------------------------------------------------------------------------
 
-const LOOK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity", "font", "text-anchor", "visibility"];
+const LOOK = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-linejoin",
+  "opacity",
+  "font",
+  "text-anchor",
+  "visibility",
+];
 
 /** A copy of an <svg> that looks the same without the style sheet; a canvas below it becomes an image in it. */
-export function standalone(svg) {
+function standalone(svg) {
   const copy = svg.cloneNode(true);
-  const [from, to] = [[svg, ...svg.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];
+  const [from, to] = [
+    [svg, ...svg.querySelectorAll("*")],
+    [copy, ...copy.querySelectorAll("*")],
+  ];
   from.forEach((element, k) => {
     const style = getComputedStyle(element);
     for (const name of LOOK) {
@@ -64,11 +88,17 @@ export function standalone(svg) {
   copy.setAttribute("height", height);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  for (const [name, value] of Object.entries({ width, height, fill: getComputedStyle(document.documentElement).getPropertyValue("--card").trim() })) paper.setAttribute(name, value);
+  for (const [name, value] of Object.entries({
+    width,
+    height,
+    fill: getComputedStyle(document.documentElement).getPropertyValue("--card").trim(),
+  }))
+    paper.setAttribute(name, value);
   const canvas = svg.parentElement.querySelector("canvas");
   if (canvas?.width) {
     const image = document.createElementNS("http://www.w3.org/2000/svg", "image");
-    for (const [name, value] of Object.entries({ width, height, href: canvas.toDataURL() })) image.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ width, height, href: canvas.toDataURL() }))
+      image.setAttribute(name, value);
     copy.prepend(image);
   }
   copy.prepend(paper);

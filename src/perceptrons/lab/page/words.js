@@ -81,11 +81,12 @@ export function label(value, classes = []) {
 export function framed(work) {
   let asked = null;
   return (...args) => {
-    if (asked === null) requestAnimationFrame(() => {
-      const last = asked;
-      asked = null;
-      work(...last);
-    });
+    if (asked === null)
+      requestAnimationFrame(() => {
+        const last = asked;
+        asked = null;
+        work(...last);
+      });
     asked = args;
   };
 }
