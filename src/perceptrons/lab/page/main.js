@@ -275,7 +275,7 @@ class App extends Editor {
       const run = known ? (this.runs[number] ?? null) : null;
       const at = this.whole ? this.positionOf(number) : (run?.end ?? 0);
       plane.draw(run, at);
-      if (run?.asks && this.whole) {
+      if (run?.asks) {
         const { field, view } = plane;
         const stale =
           field?.run !== run ||
@@ -292,8 +292,8 @@ class App extends Editor {
   drawPosition() {
     const { run, at } = this;
     const scrub = $("scrub");
-    scrub.max = run?.end ?? 0;
-    scrub.value = at;
+    if (this.whole) scrub.max = run?.end ?? 0;
+    if (this.whole) scrub.value = at;
     scrub.setAttribute("aria-valuetext", run ? `update ${run.madeAt(at)} of ${run.n_updates}` : "nothing to show");
     for (const id of ["to-start", "back"]) $(id).disabled = !run || at === 0;
     for (const id of ["step-on", "next-mistake", "to-end"]) $(id).disabled = !run || at === run.end;
@@ -312,8 +312,10 @@ class App extends Editor {
   positionText() {
     const { run, at } = this;
     if (!run) return this.reason;
+    const passes = counted(run.n_iter, "pass", "passes");
+    if (!this.whole) return `${counted(run.n_updates, "update")} in ${passes}: ${run.stop}.`;
     if (at === 0)
-      return `Start: ${counted(run.n_updates, "update")} to come, in ${counted(run.n_iter, "pass", "passes")}.`;
+      return `Start: ${counted(run.n_updates, "update")} to come, in ${passes}.`;
     const end = at === run.end ? ` ${run.stop[0].toUpperCase()}${run.stop.slice(1)}.` : "";
     const row = run.row[at - 1] < 0 ? "" : `, row ${run.row[at - 1]}`;
     return `Update ${count(run.madeAt(at))} of ${count(run.n_updates)}, pass ${count(run.passOf(at))} of ${count(run.n_iter)}${row}.${end}`;

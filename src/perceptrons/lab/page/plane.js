@@ -48,7 +48,8 @@ export class Plane extends Hands {
     this.drawAxes();
     const [below, above, back] = [[], [], []];
     if (run && !run.asks && run.flat) this.drawLines(run, at, back, below, above);
-    if (run?.asks && this.field && this.field.run === run) this.drawField(run, context, below);
+    // While a point is dragged, the field of a moment ago is better than none.
+    if (run?.asks && this.field && (this.field.run === run || !owner.whole)) this.drawField(run, context, below);
     show(layers.regions, ...back);
     show(layers.certificate, ...(owner.layers.certificate ? this.certificate() : []));
     show(layers.below, ...below);
