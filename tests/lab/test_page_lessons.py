@@ -28,6 +28,8 @@ def choose(page, id, letters):
 # What a step that has a task asks for, by lesson and step.
 TASKS = {
     (1, 3): lambda page: [press(page, "to-end")],
+    (3, 4): lambda page: press(page, "to-end"),
+    (5, 4): lambda page: press(page, "to-end"),
     (4, 3): lambda page: choose(page, "order", "shuffled"),
     (5, 2): lambda page: tick(page, "fit_intercept"),
     (7, 3): lambda page: [choose(page, "estimator", "with a kernel"), choose(page, "kernel", "poly")],
@@ -79,7 +81,46 @@ def test_a_wrong_answer_is_explained(page):
     wrong = 1 - right(page)
     page.click(f"#option-{wrong}")
     feedback = page.inner_text("#lesson-feedback")
-    assert feedback.startswith("Not so: No.") and "cannot be separated through the origin" in feedback
+    assert feedback.startswith("Not so: No.") and "cannot be separated by a line through the origin" in feedback
+
+
+def test_answers_are_hidden_until_the_question_is_answered(page):
+    press(page, "open-lessons")
+    press(page, "lesson-7")
+    settled(page)
+    assert not page.is_visible("#verdicts") and not page.is_visible("#position")
+    assert page.locator("#svg-A .conflict").count() == 0
+    page.click("#option-1")
+    assert page.is_visible("#verdicts") and page.is_visible("#position")
+    assert page.locator("#svg-A .conflict").count() == 4
+
+
+def test_a_changed_scene_can_be_set_again(page):
+    press(page, "open-lessons")
+    press(page, "lesson-6")
+    settled(page)
+    page.click("#clear")
+    settled(page)
+    assert "The scene has changed" in page.inner_text("#lesson-body")
+    page.click("#lesson-again")
+    settled(page)
+    assert page.evaluate("lab.scene.models.length") == 2 and page.is_enabled("#option-0")
+    page.click(f"#option-{right(page)}")
+    assert page.inner_text("#lesson-feedback").startswith("Right.")
+
+
+def test_going_back_restores_the_scene_and_the_position(page):
+    press(page, "open-lessons")
+    press(page, "lesson-1")
+    settled(page)
+    for _ in range(2):
+        page.click(f"#option-{right(page)}")
+        page.click("#lesson-next")
+        settled(page)
+    page.click("#to-end")
+    page.click("#lesson-back")
+    settled(page)
+    assert page.evaluate("lab.at") == 1 and "Step 2 of 3" in page.inner_text("#lesson-body")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -97,7 +97,7 @@ def test_the_keyboard_can_do_all_that_the_mouse_can(page):
     settled(page)
     X, y = points(page)
     assert y.tolist() == [-1, 1] and X[1][0] > X[0][0]
-    page.keyboard.press("n")
+    page.keyboard.press("N")
     page.keyboard.press("ArrowUp")
     settled(page)
     assert points(page)[0][0][1] > X[0][1]
@@ -214,4 +214,25 @@ def test_what_cannot_be_combined_is_said(page):
     page.fill("#max_iter", "999999")
     page.press("#max_iter", "Enter")
     page.wait_for_selector("#message:not([hidden])")
-    assert "points times passes must be at most 100,000" in page.inner_text("#message")
+    assert "points times passes are at most 100,000" in page.inner_text("#message")
+    settled(page)
+    assert page.evaluate("lab.scene.models[0].max_iter") == 100_000 // page.evaluate("lab.scene.rows.length")
+
+
+def test_a_refused_scene_says_why_and_marks_what_is_old(page):
+    page.evaluate("lab.scene = { ...lab.scene, held_out: 7 }; lab.changed()")
+    page.wait_for_selector("#message:not([hidden])")
+    assert "held-out points must be between 0 and 0.9" in page.inner_text("#message")
+    assert page.locator("main.is-stale").count() == 1
+    page.evaluate("lab.scene = { ...lab.scene, held_out: 0 }; lab.changed()")
+    settled(page)
+    assert page.locator("main.is-stale").count() == 0
+
+
+def test_points_stay_in_view_when_the_window_changes(page):
+    load(page, "and")
+    for width, height in ((1280, 720), (1920, 600), (844, 390), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(200)
+        inside = page.evaluate("lab.scene.rows.every((row) => lab.planes[0].view.holds(row))")
+        assert inside, (width, height)

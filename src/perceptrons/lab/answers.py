@@ -28,7 +28,14 @@ Floats = npt.NDArray[np.float64]
 Answer = tuple[dict[str, Any], dict[str, Array]]  # its head, and arrays by name
 SKETCHED = 400  # updates that are sent of each model while a point is dragged
 WEIGHTS = 4_000_000  # numbers up to which all weights are sent, not only their directions in the plane
-MORE_STOPS = {"stalled": "stopped: recent passes made no fewer mistakes", "interrupted": "interrupted"}
+ENDS = {  # how runs end, in the words of the page
+    **STOPS,
+    "margin": "gave up: if a line separates the points at all, its margin is below 0.1 % of R",
+    "inseparable": "gave up: no line separates the points",
+    "stuck": "gave up: the last pass made mistakes, but no step",
+    "max_iter": "stopped after the last pass",
+    "stalled": "stopped: recent passes made no fewer mistakes",
+}
 
 
 def welcome(file: str | None) -> dict[str, Any]:
@@ -74,7 +81,8 @@ class Session:
         """Answer a request; what is wrong with it becomes an answer, too."""
         act: Any = {Show: self.show, Look: self.look, Named: self.named, Read: self.read, Write: self.write}
         try:
-            with one_thread():  # scenes are small: threads of BLAS would wait for each other
+            # Scenes are small: threads of BLAS would wait for each other. Numbers that overflow are shown as they are.
+            with one_thread(), np.errstate(all="ignore"):
                 head, arrays = act[type(request)](request)
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             head, arrays = {"error": " ".join(str(error).split()) or type(error).__name__}, {}
@@ -101,6 +109,8 @@ class Session:
     def write(self, request: Write) -> Answer:
         """The program that makes a fit."""
         scenes.check(request.scene)
+        if not 0 <= request.model < len(request.scene.models):
+            raise ValueError(f"model {request.model} does not exist: the scene has {len(request.scene.models)}")
         return {"program": program(request.scene, request.scene.models[request.model])}, {}
 
     def look(self, request: Look) -> Answer:
@@ -154,7 +164,8 @@ class Session:
         if recording.kernel and whole:
             facts["verdict"], star = proofs.kernel_verdict(recording)
         if recording.complete:
-            facts["bound"], facts["proof"] = proofs.bound(recording), proofs.lines(recording, star)
+            facts["bound"] = proofs.bound(recording)
+            facts["proof"] = proofs.lines(recording, facts.get("verdict"), star)
         if whole:
             facts["training_errors"] = training_errors(choice, rows)
         arrays = _arrays(recording, plane)
@@ -185,7 +196,7 @@ def _facts(choice: Choice, recording: Recording) -> dict[str, Any]:
         "kernel": recording.kernel,
         "by_vote": recording.by_vote,
         "classes": model.classes_,
-        "stop": {**STOPS, **MORE_STOPS}.get(recording.run.stop, recording.run.stop),
+        "stop": ENDS[recording.run.stop],
         "converged": bool(model.converged_),
         "n_iter": model.n_iter_,
         "n_seen": model.n_seen_,

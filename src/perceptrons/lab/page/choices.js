@@ -1,21 +1,21 @@
 // The choices of a model: every rule and readout of the library, and what else `fit` takes.
 
 import { CHOICE } from "./scene.js";
-import { $, label, make, say, show } from "./words.js";
+import { $, count, counted, label, make, say, show } from "./words.js";
 
 const READOUTS = {
   last: "The w after the last update.",
-  averaged: "The mean of w over all rows seen.",
+  averaged: "The mean of w over all points seen.",
   voted: "All hypotheses vote, each as often as it was right.",
-  pocket: "The w with the fewest mistakes on all training points.",
+  pocket: "Of the w that it tries, the one with the fewest mistakes on all training points.",
 };
 const ORDERS = { given: "as given", shuffled: "shuffled each pass", sorted: "sorted by class" };
 const TIES = { mistake: "a score of 0 is a mistake", positive: "a score of 0 predicts the second class" };
 const STARTS = { zeros: "zeros", random: "random" };
 const POLICIES = {
-  random: "remove a random row",
+  random: "remove a random point",
   forgetron: "shrink all, remove the oldest",
-  projectron: "project steps onto the rows kept",
+  projectron: "project steps onto the points kept",
   "projectron++": "the same, also for small margins",
 };
 
@@ -85,7 +85,7 @@ export function drawChoices(app) {
         choice.rule,
         (name) => set({ rule: name, params: {} }),
       ),
-      rule.about.split("\n")[0],
+      rule.about.split("\n")[0].replace(/ A weight [^.]*\./, ""), // of an example: points here have none
     ),
     ...rule.parameters.map((each) => parameter(each, choice, set)),
     field(
@@ -102,7 +102,7 @@ export function drawChoices(app) {
     ...(kernel ? kernelFields(welcome, choice, set) : []),
     field(
       "order",
-      "Order of the rows",
+      "Order of the points",
       choose(Object.entries(ORDERS), choice.order, (order) => set({ order })),
     ),
     choice.order === "shuffled" || choice.init === "random" || (kernel && choice.policy === "random")
@@ -118,13 +118,24 @@ export function drawChoices(app) {
     field(
       "max_iter",
       "Passes, at most",
-      input(choice.max_iter, (value) => set({ max_iter: Math.max(1, Math.round(value)) }), {
-        min: 1,
-        max: most,
-        step: 1,
-      }),
+      input(
+        choice.max_iter,
+        (value) => {
+          if (value > most)
+            app.tell(
+              `The lab records every update, so that points times passes are at most ${count(welcome.limits.visits)}: with ${counted(n, "point")}, at most ${counted(most, "pass", "passes")}.`,
+              true,
+            );
+          set({ max_iter: Math.min(most, Math.max(1, Math.round(value))) });
+        },
+        {
+          min: 1,
+          max: most,
+          step: 1,
+        },
+      ),
     ),
-    tick("tol", "stop when it is proved that no line separates the points", choice.tol !== null, (on) =>
+    tick("tol", "give up when the margin is proved to be below 0.1 % of R", choice.tol !== null, (on) =>
       set({ tol: on ? CHOICE.tol : null }),
     ),
     make(
@@ -209,7 +220,7 @@ function kernelFields(welcome, choice, set) {
     );
   }
   fields.push(
-    tick("budgeted", "keep only a few rows (a budget)", choice.budget !== null, (on) =>
+    tick("budgeted", "keep only a few points (a budget)", choice.budget !== null, (on) =>
       set({ budget: on ? 10 : null }),
     ),
   );
@@ -217,7 +228,7 @@ function kernelFields(welcome, choice, set) {
     fields.push(
       field(
         "budget",
-        "Rows kept, at most",
+        "Points kept, at most",
         input(choice.budget, (value) => set({ budget: Math.max(1, Math.round(value)) }), { min: 1, step: 1 }),
       ),
     );
@@ -256,6 +267,7 @@ export function drawClasses(app, icon) {
       {
         type: "button",
         class: "class",
+        id: `class-${code}`,
         "aria-pressed": String(app.code === code && !app.deleting),
         onclick: () => app.chooseClass(code),
       },
@@ -276,5 +288,7 @@ export function drawClasses(app, icon) {
         "+",
       )
     : null;
+  const focused = document.activeElement?.id;
   show($("classes"), ...buttons, more);
+  if (focused?.startsWith("class-")) $(focused)?.focus();
 }

@@ -71,6 +71,7 @@ function describe(app) {
   show($("data-y"), ...options(Math.min(1, names.length - 1)));
   show($("data-target"), ...targets.map((name) => make("option", { value: name, selected: name === target }, name)));
   $("data-target").onchange = () => read(app, source, $("data-target").value);
+  $("data-scale").checked = unlike(table.values);
   $("data-all").disabled = names.length <= 2;
   $("data-all").checked = false;
   const columns = () => {
@@ -97,13 +98,35 @@ function use(app) {
     return;
   }
   const place = new Map(classes.map((name, code) => [name, code]));
+  const values = $("data-scale").checked ? scaled(table.values) : table.values;
   app.take({
-    rows: table.values.map((row) => columns.map((j) => row[j])),
+    rows: values.map((row) => columns.map((j) => row[j])),
     labels: table.labels.map((name) => place.get(name)),
     classes,
     names: columns.map((j) => table.names[j]),
   });
   $("data").close();
+}
+
+/** The mean and the deviation of each column. */
+function moments(values) {
+  return values[0].map((_, j) => {
+    const mean = values.reduce((sum, row) => sum + row[j], 0) / values.length;
+    const square = values.reduce((sum, row) => sum + (row[j] - mean) ** 2, 0) / values.length;
+    return [mean, Math.sqrt(square) || 1];
+  });
+}
+
+/** Whether columns differ so much that the smaller ones could not be seen. */
+function unlike(values) {
+  const spreads = moments(values).map(([, spread]) => spread);
+  return Math.max(...spreads) > 5 * Math.min(...spreads);
+}
+
+/** Values with mean 0 and deviation 1 in each column, to four digits. */
+function scaled(values) {
+  const of = moments(values);
+  return values.map((row) => row.map((x, j) => Number(((x - of[j][0]) / of[j][1]).toFixed(4))));
 }
 
 /** The order in which Python sorts text: by code points. */

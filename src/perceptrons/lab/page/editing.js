@@ -24,23 +24,30 @@ export class Editor {
       return false;
     }
     this.history.keep(this.scene);
+    $("sets").value = ""; // the points are the user's own from now on
     return true;
   }
 
   /** After the scene has changed. */
   changed({ fits = false, keepsPosition = false } = {}) {
     if (!keepsPosition) this.follows = true;
-    if (fits) for (const plane of this.planes) plane.fit();
+    if (this.link.welcome) this.drawControls();
+    if (fits) this.fit();
     $("undo").disabled = !this.history.past.length;
     $("redo").disabled = !this.history.future.length;
     $("held_out").value = Math.round(100 * this.scene.held_out);
     this.selected = this.selected !== null && this.selected < this.scene.rows.length ? this.selected : null;
     this.code = Math.min(this.code, this.scene.classes.length - 1);
     this.clock.stop();
-    if (this.link.welcome) this.drawControls();
     this.redraw();
     this.please(true);
     this.laterAddress();
+  }
+
+  /** Show all points; again when the library has said where they are in the plane. */
+  fit() {
+    this.fits = !this.editable;
+    for (const plane of this.planes) plane.fit();
   }
 
   add(point) {
@@ -50,7 +57,9 @@ export class Editor {
       return;
     }
     if (!this.begin()) return;
+    this.selected = null;
     this.scene = { ...this.scene, rows: [...this.scene.rows, point], labels: [...this.scene.labels, this.code] };
+    this.scene.models = this.limited(this.scene.rows.length);
     this.tell(
       `Added point ${this.scene.rows.length - 1} of class ${label(this.scene.classes[this.code], this.scene.classes)}.`,
     );
@@ -75,6 +84,7 @@ export class Editor {
 
   remove(i) {
     this.history.keep(this.scene);
+    $("sets").value = "";
     const without = (list) => list.filter((_, k) => k !== i);
     this.scene = { ...this.scene, rows: without(this.scene.rows), labels: without(this.scene.labels) };
     this.selected = null;
@@ -97,11 +107,11 @@ export class Editor {
     );
   }
 
-  /** The class of the next point; a selected point gets it. */
-  chooseClass(code) {
+  /** The class of the next point; `relabels`: and of the selected one. */
+  chooseClass(code, relabels = false) {
     if (code >= this.scene.classes.length) return;
     [this.code, this.deleting] = [code, false];
-    if (this.selected !== null && this.scene.labels[this.selected] !== code) {
+    if (relabels && this.selected !== null && this.scene.labels[this.selected] !== code) {
       this.history.keep(this.scene);
       this.scene = { ...this.scene, labels: this.scene.labels.map((old, k) => (k === this.selected ? code : old)) };
       this.changed();
@@ -122,7 +132,7 @@ export class Editor {
 
   /** New points; the choices stay, unless they are given too. */
   take(points, models = null) {
-    this.history.keep(this.scene);
+    if (this.scene.rows.length || this.shown) this.history.keep(this.scene);
     this.scene = { ...this.scene, ...points, models: models ?? this.limited(points.rows.length) };
     this.selected = null;
     this.changed({ fits: true });
@@ -143,6 +153,7 @@ export class Editor {
     }
     const classes = usualClasses(Math.max(2, ...answer.labels.map((code) => code + 1)));
     this.take({ rows: answer.rows, labels: answer.labels, classes, names: ["x1", "x2"] });
+    $("sets").value = name;
   }
 
   choose(choice) {
@@ -156,7 +167,10 @@ export class Editor {
     const models =
       this.scene.models.length === 2
         ? [this.scene.models[0]]
-        : [this.scene.models[0], { ...this.scene.models[0], readout: "averaged" }];
+        : [
+            this.scene.models[0],
+            { ...this.scene.models[0], readout: this.scene.models[0].readout === "averaged" ? "last" : "averaged" },
+          ];
     this.scene = { ...this.scene, models };
     this.active = models.length - 1;
     this.changed({ fits: true });

@@ -72,8 +72,10 @@ export class View {
     return View.centred(...this.centre, this.unit * factor, this.width, this.height);
   }
 
+  /** The same part of the plane, and more if the shape of the screen has changed. */
   resized(width, height) {
-    return View.centred(...this.centre, (this.unit * this.width) / width, width, height);
+    const unit = this.unit * Math.max(this.width / width, this.height / height);
+    return View.centred(...this.centre, unit, width, height);
   }
 
   /** An SVG path through points of the plane. */

@@ -96,6 +96,7 @@ export class Hands {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { owner } = this;
+    const letter = event.key.toLowerCase();
     const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     const far = event.shiftKey ? 1 : STEP;
     if (event.key in arrows) {
@@ -118,12 +119,12 @@ export class Hands {
       owner.add(this.cursor ?? this.rounded(this.view.centre));
     } else if (event.key === "Delete" || event.key === "Backspace") {
       if (owner.selected !== null) owner.remove(owner.selected);
-    } else if (event.key === "n" || event.key === "p") {
-      owner.selectNext(event.key === "n" ? 1 : -1);
+    } else if (letter === "n" || letter === "p") {
+      owner.selectNext(letter === "n" ? 1 : -1);
     } else if (event.key === "Escape") {
       owner.select(null);
     } else if (/^[1-6]$/.test(event.key)) {
-      owner.chooseClass(Number(event.key) - 1);
+      owner.chooseClass(Number(event.key) - 1, true);
     } else return;
     event.preventDefault();
   }

@@ -20,15 +20,22 @@ export class Lessons {
   }
 
   close() {
-    this.lesson = null;
+    this.leave();
     $("lesson").hidden = true;
     $("open-lessons").setAttribute("aria-expanded", "false");
     $("open-lessons").focus();
   }
 
+  leave() {
+    this.lesson = null;
+    delete document.body.dataset.asking;
+    $("asking").hidden = true;
+    this.app.redraw();
+  }
+
   /** All lessons. */
   list() {
-    this.lesson = null;
+    this.leave();
     $("lesson-title").textContent = "Lessons";
     const items = LESSONS.map((lesson, k) =>
       make(
@@ -60,21 +67,34 @@ export class Lessons {
     this.go(0);
   }
 
+  /** Go to a step, and set its scene: its own, or that of the step before. */
   async go(number) {
     this.number = number;
     this.answered = null;
     this.done = false;
     this.memory ??= {};
-    const step = this.lesson.steps[number];
-    this.staging = Boolean(step.scene);
+    const { steps } = this.lesson;
+    const step = steps[number];
+    this.staging = true;
     this.draw();
-    if (step.scene) await this.stage(step.scene, step.at ?? "end");
+    const scene = steps.slice(0, number + 1).findLast((each) => each.scene)?.scene;
+    await this.stage(scene, step.at ?? "end");
     this.staging = false;
     if (this.lesson?.steps[this.number] !== step) return; // the user has gone on
     this.draw();
     $("lesson-title").focus({ preventScroll: true });
     $("lesson").scrollIntoView({ block: "nearest" });
     this.check();
+  }
+
+  /** Whether a question is open, so that the page must not give its answer away. */
+  get waits() {
+    return Boolean(this.lesson?.steps[this.number].ask) && this.answered === null;
+  }
+
+  /** Whether the user has changed the scene, so that the question is about something else. */
+  get astray() {
+    return !this.staging && JSON.stringify(this.app.scene) !== this.staged;
   }
 
   /** Set the scene: a named set or points, and the choices of one or two models. */
@@ -84,7 +104,7 @@ export class Lessons {
     if (scene.set) {
       const answer = await app.link.ask("set", { name: scene.set });
       if (answer.error) return;
-      points = { rows: answer.rows, labels: answer.labels };
+      points = { rows: scene.centred ? centred(answer.rows) : answer.rows, labels: answer.labels };
     }
     const models = (scene.models ?? [{}]).map((choice) => ({ ...CHOICE, ...choice }));
     const classes = usualClasses(Math.max(2, ...points.labels.map((code) => code + 1)));
@@ -99,8 +119,9 @@ export class Lessons {
       held_out: scene.held_out ?? 0,
     };
     app.follows = at === "end";
-    app.at = 0;
+    app.at = at === "end" ? 0 : at;
     app.selected = null;
+    this.staged = JSON.stringify(app.scene);
     app.changed({ fits: true, keepsPosition: true });
     while (app.asking.busy) await new Promise((done) => setTimeout(done, 10));
   }
@@ -108,6 +129,7 @@ export class Lessons {
   /** Called after each answer of the library and each change of the position: is the task done? */
   check() {
     if (!this.lesson || this.staging) return;
+    if (this.waits && this.astray) this.draw();
     const step = this.lesson.steps[this.number];
     if (step.task && !this.done && this.app.run && step.task.done(this.app, this.memory)) {
       this.done = true;
@@ -116,12 +138,13 @@ export class Lessons {
   }
 
   answer(k) {
-    if (this.answered !== null || !this.app.whole) return;
+    if (this.answered !== null || !this.app.whole || this.astray) return;
     const step = this.lesson.steps[this.number];
     this.right = step.ask.answer(this.app, this.memory);
     this.answered = k;
     if (step.ask.then !== undefined)
       this.app.goTo(step.ask.then === "end" ? (this.app.run?.end ?? 0) : this.app.at + step.ask.then, true);
+    this.app.draw();
     this.draw();
     $("lesson-next")?.focus({ preventScroll: true });
   }
@@ -129,12 +152,15 @@ export class Lessons {
   draw() {
     const { lesson, number } = this;
     const step = lesson.steps[number];
+    document.body.toggleAttribute("data-asking", this.waits);
+    $("asking").hidden = !this.waits;
     $("lesson-title").textContent = `${this.which + 1}. ${lesson.title}`;
     const parts = [
       make("p", { class: "soft" }, `Step ${number + 1} of ${count(lesson.steps.length)}`),
       ...step.text.map((text) => make("p", {}, text)),
     ];
-    if (step.ask) parts.push(this.question(step.ask));
+    if (step.ask && this.waits && this.astray) parts.push(this.again());
+    else if (step.ask) parts.push(...this.question(step.ask));
     if (step.task)
       parts.push(
         make(
@@ -164,6 +190,16 @@ export class Lessons {
     show($("lesson-body"), ...parts);
   }
 
+  /** A question about another scene has no answer: offer the way back. */
+  again() {
+    const button = make(
+      "button",
+      { type: "button", id: "lesson-again", onclick: () => this.go(this.number) },
+      "Set the scene again",
+    );
+    return make("p", { role: "status" }, "The scene has changed, so the question is about something else. ", button);
+  }
+
   question(ask) {
     const buttons = ask.options.map((text, k) => {
       const shown =
@@ -181,18 +217,19 @@ export class Lessons {
         text,
       );
     });
-    const parts = [make("legend", {}, ask.question), ...buttons];
+    const parts = [make("fieldset", { class: "question" }, make("legend", {}, ask.question), ...buttons)];
     if (this.answered !== null) {
-      const verdict =
-        this.answered === this.right ? "Right." : `Not so: ${ask.options[this.right].replace(/\.$/, "")}.`;
-      parts.push(
-        make(
-          "p",
-          { class: this.answered === this.right ? "right" : "not-right", role: "status", id: "lesson-feedback" },
-          `${verdict} ${ask.why(this.app, this.memory)}`,
-        ),
-      );
+      const right = this.answered === this.right;
+      const verdict = right ? "Right." : `Not so: ${ask.options[this.right].replace(/\.$/, "")}.`;
+      const text = `${verdict} ${ask.why(this.app, this.memory)}`;
+      parts.push(make("p", { class: right ? "right" : "not-right", role: "status", id: "lesson-feedback" }, text));
     }
-    return make("fieldset", { class: "question" }, ...parts);
+    return parts;
   }
+}
+
+/** The points moved together, so that their mean is the origin. */
+function centred(rows) {
+  const mean = [0, 1].map((j) => rows.reduce((sum, row) => sum + row[j], 0) / rows.length);
+  return rows.map((row) => row.map((x, j) => Number((x - mean[j]).toFixed(3))));
 }

@@ -1,6 +1,7 @@
 // The connection to the library: one WebSocket. Requests are JSON; an answer is a head as JSON with arrays behind it.
 
 const PAUSES = [0.3, 0.6, 1, 2, 4, 8]; // seconds between attempts to connect
+const REFUSED = 4403; // the code with which the lab turns a page away
 const VIEWS = { "<f8": Float64Array, "<i4": Int32Array };
 
 /** Read an answer: its head, with the arrays in it as typed arrays that have a shape. */
@@ -17,7 +18,7 @@ function decoded(buffer) {
 }
 
 export class Link {
-  /** `heard` is called with "connected", "lost" or "refused", and the welcome of the server or the pause in seconds. */
+  /** `heard` is called with "connected", "lost" or "refused", and the welcome of the server or the reason. */
   constructor(heard) {
     this.heard = heard;
     this.waiting = new Map(); // id -> what to do with the answer
@@ -32,7 +33,7 @@ export class Link {
     this.socket = new WebSocket(`ws://${location.host}/talk?token=${encodeURIComponent(token)}`);
     this.socket.binaryType = "arraybuffer";
     this.socket.onmessage = ({ data }) => this.receive(decoded(data));
-    this.socket.onclose = ({ code }) => this.lost(code);
+    this.socket.onclose = ({ code, reason }) => this.lost(code, reason);
   }
 
   receive(head) {
@@ -47,12 +48,12 @@ export class Link {
     done?.(head);
   }
 
-  lost(code) {
+  lost(code, reason) {
     const waiting = [...this.waiting.values()];
     this.waiting.clear();
     for (const done of waiting) done({ lost: true, error: "The connection to the lab was lost." });
     const pause = PAUSES[Math.min(this.tries++, PAUSES.length - 1)];
-    this.heard(code === 4403 ? "refused" : "lost", pause);
+    this.heard(code === REFUSED ? "refused" : "lost", reason);
     this.timer = setTimeout(() => this.connect(), 1000 * pause);
   }
 

@@ -50,10 +50,7 @@ class App extends Editor {
       else this.please(true);
     } else {
       $("status").dataset.state = "lost";
-      const why =
-        event === "refused"
-          ? "This address belongs to an earlier start: open the one that the command prints."
-          : "The lab does not answer. Is it still running?";
+      const why = event === "refused" ? content : "The lab does not answer. Is it still running?";
       say($("status"), `${why} Trying again…`);
     }
   }
@@ -63,7 +60,7 @@ class App extends Editor {
     this.begun = true;
     show(
       $("sets"),
-      make("option", { value: "" }, "choose a set…"),
+      make("option", { value: "" }, "your own points"),
       ...welcome.sets.map(({ name, title, about }) => make("option", { value: name, title: about }, title)),
     );
     if (await this.fromAddress()) return;
@@ -122,8 +119,9 @@ class App extends Editor {
     clearTimeout(slow);
     if (answer.lost) return;
     say($("status"), "");
+    document.querySelector("main").classList.toggle("is-stale", Boolean(answer.error));
     if (answer.error) {
-      this.tell(answer.error, true);
+      this.tell(answer.error, true, Infinity);
       return;
     }
     this.receive(answer, sent);
@@ -142,6 +140,10 @@ class App extends Editor {
     this.reason = answer.models[this.active]?.error ?? "";
     const end = this.run?.end ?? 0;
     if (answer.whole) this.at = this.follows ? end : Math.min(this.at, end);
+    if (this.fits) {
+      this.fits = false;
+      for (const plane of this.planes) plane.fit();
+    }
     this.answers = (this.answers ?? 0) + 1;
     document.body.dataset.answers = this.answers;
     this.draw();
@@ -172,6 +174,11 @@ class App extends Editor {
   /** Whether the last answer has every update. */
   get whole() {
     return this.shown?.whole ?? false;
+  }
+
+  /** The position to show: while a point is dragged, the end. */
+  get now() {
+    return this.whole ? this.at : (this.run?.end ?? 0);
   }
 
   get editable() {
@@ -234,13 +241,13 @@ class App extends Editor {
   }
 
   /** Tell screen readers; `visible`: and everybody. */
-  tell(text, visible = false) {
+  tell(text, visible = false, seconds = 12) {
     say($("live"), text);
     if (!visible) return;
     say($("message-text"), text);
     $("message").hidden = false;
     clearTimeout(this.messageTimer);
-    this.messageTimer = setTimeout(() => ($("message").hidden = true), 12000);
+    if (seconds < Infinity) this.messageTimer = setTimeout(() => ($("message").hidden = true), 1000 * seconds);
   }
 
   // -- time -------------------------------------------------------------------------------------------------
@@ -291,15 +298,17 @@ class App extends Editor {
   /** Everything that depends on the position. */
   drawPosition() {
     const { run, at } = this;
+    say($("position"), this.positionText());
+    if (!this.whole) return;
     const scrub = $("scrub");
-    if (this.whole) scrub.max = run?.end ?? 0;
-    if (this.whole) scrub.value = at;
+    scrub.max = run?.end ?? 0;
+    scrub.value = at;
     scrub.setAttribute("aria-valuetext", run ? `update ${run.madeAt(at)} of ${run.n_updates}` : "nothing to show");
+    const focused = document.activeElement;
     for (const id of ["to-start", "back"]) $(id).disabled = !run || at === 0;
     for (const id of ["step-on", "next-mistake", "to-end"]) $(id).disabled = !run || at === run.end;
     $("play").disabled = !run || run.end === 0;
-    say($("position"), this.positionText());
-    if (!this.whole) return;
+    if (focused?.disabled) scrub.focus(); // not lost
     show($("update"), ...(run ? updateLines(this, run, at) : [make("p", { class: "soft" }, this.reason)]));
     drawTable(this, run, at);
     proof.moveProof(this);
@@ -314,10 +323,9 @@ class App extends Editor {
     if (!run) return this.reason;
     const passes = counted(run.n_iter, "pass", "passes");
     if (!this.whole) return `${counted(run.n_updates, "update")} in ${passes}: ${run.stop}.`;
-    if (at === 0)
-      return `Start: ${counted(run.n_updates, "update")} to come, in ${passes}.`;
+    if (at === 0) return `Start: ${counted(run.n_updates, "update")} to come, in ${passes}.`;
     const end = at === run.end ? ` ${run.stop[0].toUpperCase()}${run.stop.slice(1)}.` : "";
-    const row = run.row[at - 1] < 0 ? "" : `, row ${run.row[at - 1]}`;
+    const row = run.row[at - 1] < 0 ? "" : `, point ${run.row[at - 1]}`;
     return `Update ${count(run.madeAt(at))} of ${count(run.n_updates)}, pass ${count(run.passOf(at))} of ${count(run.n_iter)}${row}.${end}`;
   }
 
@@ -335,16 +343,15 @@ class App extends Editor {
     this.planes.forEach((plane, number) => {
       const choice = this.shownScene.models[number];
       if (!choice) return;
-      const name = this.runs.length === 2 ? `Model ${"AB"[number]}: ` : "";
-      const kernel = choice.estimator === "KernelPerceptron" ? `${choice.kernel} kernel, ` : "";
-      const held = `${kernel}rule ${choice.rule}, readout ${choice.readout}`;
+      const name = this.runs.length === 2 ? `${"AB"[number]}: ` : "";
+      const held = captionOf(choice, this.shownScene.models[1 - number]);
       say(
         plane.figure.querySelector(".caption-model"),
         this.runs[number] ? `${name}${held}` : `${name}${this.shown.models[number].error}`,
       );
       const axes =
         this.shown.plane && !this.editable
-          ? `across: ${this.shown.plane.names[0]}; up: ${this.shown.plane.names[1]}`
+          ? `across: ${this.shown.plane.names[0]}${this.shown.plane.names[1] ? `; up: ${this.shown.plane.names[1]}` : ""}`
           : this.editable && this.scene.names[0] !== "x1"
             ? `across: ${this.scene.names[0]}; up: ${this.scene.names[1]}`
             : "";
@@ -365,6 +372,27 @@ class App extends Editor {
     drawChoices(this);
     drawClasses(this, icon);
   }
+}
+
+/** What a model is; beside another one, what differs. */
+function captionOf(choice, other) {
+  if (!other) {
+    const kernel = choice.estimator === "KernelPerceptron" ? `${choice.kernel} kernel, ` : "";
+    return `${kernel}rule ${choice.rule}, readout ${choice.readout}`;
+  }
+  const words = { fit_intercept: "bias", max_iter: "passes", eta0: "η", random_state: "seed", init: "start" };
+  const differs = Object.keys(choice).filter((name) => JSON.stringify(choice[name]) !== JSON.stringify(other[name]));
+  const told = (value) =>
+    value === true
+      ? "yes"
+      : value === false
+        ? "no"
+        : value === null
+          ? "none"
+          : typeof value === "object"
+            ? JSON.stringify(value)
+            : value;
+  return differs.map((name) => `${words[name] ?? name} ${told(choice[name])}`).join(", ") || "the same model";
 }
 
 window.lab = new App();

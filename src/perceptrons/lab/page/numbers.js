@@ -21,8 +21,8 @@ export function updateLines(app, run, at) {
     const start = run.weights(0);
     const zeros = start?.every((w) => w.every((x) => x === 0)) ?? true;
     const how = zeros
-      ? "All weights are 0, so that every score is 0."
-      : `The weights are random: w = ${vector(start[0])}.`;
+      ? "All weights are 0, so that every score is 0. In prediction, a score of 0 means the first class."
+      : `The weights are random: w = ${vector(start[0].slice(0, -1))}, b = ${number(start[0].at(-1))}.`;
     return [line(`Before the first update. ${how}`, "words")];
   }
   const k = at - 1;
@@ -35,7 +35,7 @@ function twoClassLines(app, run, k) {
   const x = app.shownScene.rows[run.row[k]];
   const y = run.code[k] === 1 ? 1 : -1;
   const [before, after] = [run.weights(k), run.weights(k + 1)];
-  if (!before) return [marginLine(run, k, "m = y·(w·x + b)"), stepLine(run, k, x)];
+  if (!before) return [marginLine(run, k, "m = y·(w·x + b)"), stepLine(run, k, x, app.choiceOf(run).fit_intercept)];
   const [w, b] = [before[0].slice(0, -1), before[0].at(-1)];
   const [w1, b1] = [after[0].slice(0, -1), after[0].at(-1)];
   const bias = app.choiceOf(run).fit_intercept;
@@ -94,16 +94,20 @@ function kernelLines(app, run, k) {
   const row = run.row[k];
   const y = run.code[k] === 1 ? 1 : -1;
   const lines = [
-    marginLine(run, k, run.vectors === 1 ? "m = y·(Σ αⱼ·k(xⱼ, x) + b)" : "m = score of its class − best other score"),
+    marginLine(
+      run,
+      k,
+      run.vectors === 1 ? "m = y·(Σ αⱼ·yⱼ·k(xⱼ, x) + b)" : "m = score of its class − best other score",
+    ),
   ];
   if (app.choiceOf(run).budget) {
-    lines.push(line(`row ${row} makes a step; the policy keeps at most ${app.choiceOf(run).budget} rows`, "step"));
+    lines.push(line(`point ${row} makes a step; the policy keeps at most ${app.choiceOf(run).budget} points`, "step"));
   } else if (run.vectors === 1) {
-    lines.push(line(`α of row ${row} ← α + τ·y, τ·y = ${number(run.tau[k] * y)}`, "step"));
+    lines.push(line(`α·y of point ${row} ← α·y + τ·y, τ·y = ${number(run.tau[k] * y)}`, "step"));
   } else {
     const names = [run.code[k], run.rival[k]].map((code) => label(run.classes[code], run.classes));
     lines.push(
-      line(`α of row ${row}: +${number(run.tau[k])} for ${names[0]}, −${number(run.tau[k])} for ${names[1]}`, "step"),
+      line(`point ${row}: +${number(run.tau[k])} for ${names[0]}, −${number(run.tau[k])} for ${names[1]}`, "step"),
     );
   }
   lines.push(line(`after the step: m = ${number(run.after[k])}`));
@@ -121,7 +125,9 @@ function stepLine(run, k, x, bias = true) {
   const names = { tau: "τ", metric: "α", scale: "τ" };
   const parts = [];
   if (run.choice.rule.startsWith("pa"))
-    parts.push(`ℓ = 1 − m = ${number(Math.max(0, 1 - run.before[k]))}, ‖x‖² = ${number(square)}`);
+    parts.push(
+      `ℓ = 1 − m = ${number(Math.max(0, 1 - run.before[k]))}, ${bias ? "‖(x, 1)‖²" : "‖x‖²"} = ${number(square)}`,
+    );
   if (run.kind === "metric") parts.push(`v = xᵀΣx = ${number(run.variance[k])}`);
   parts.push(`${names[run.kind]} = ${number(run.tau[k])}`);
   if (run.kind === "scale") parts.push(`s = ${number(run.second[k])}`);
@@ -140,7 +146,7 @@ export function sentence(app, run, at) {
   const end = at === run.end ? ` End: ${run.stop}.` : "";
   const now =
     weights && run.vectors === 1 ? ` w is ${vector(weights[0].slice(0, -1))}, b is ${number(weights[0].at(-1))}.` : "";
-  return `${where}: row ${run.row[k]} of class ${label(run.classes[run.code[k]], run.classes)}, ${what}, margin ${number(run.before[k])} before, ${number(run.after[k])} after.${now}${end}`;
+  return `${where}: point ${run.row[k]} of class ${label(run.classes[run.code[k]], run.classes)}, ${what}, margin ${number(run.before[k])} before, ${number(run.after[k])} after.${now}${end}`;
 }
 
 // -- the table --------------------------------------------------------------------------------------------------
@@ -151,8 +157,8 @@ function columns(app, run) {
   const found = [
     ["k", (k) => count(run.update[k])],
     ["pass", (k) => count(run.passOf(k + 1))],
-    ["row", (k) => (run.row[k] < 0 ? "–" : run.row[k])],
-    ["x", (k) => (run.row[k] < 0 ? "–" : vector(app.shownScene.rows[run.row[k]].slice(0, 4), 3))],
+    ["point", (k) => (run.row[k] < 0 ? "–" : run.row[k])],
+    ["x", (k) => (run.row[k] < 0 ? "–" : vector(app.shownScene.rows[run.row[k]], 3, 4))],
     ["y", (k) => (run.row[k] < 0 ? "–" : label(run.classes[run.code[k]], run.classes))],
     ["m before", (k) => number(run.before[k], 3)],
     [run.kind === "metric" ? "α" : "τ", (k) => number(run.tau[k], 3)],
@@ -165,7 +171,7 @@ function columns(app, run) {
       if (app.choiceOf(run).fit_intercept) found.push([`b${of}`, (k) => number(weights(k)[v].at(-1), 3)]);
     });
   }
-  found.push(["‖w‖²", (k) => number(run.sq_norm?.[k], 3)]);
+  found.push([app.choiceOf(run).fit_intercept ? "‖(w, b)‖²" : "‖w‖²", (k) => number(run.sq_norm?.[k], 3)]);
   return found;
 }
 
@@ -253,13 +259,13 @@ export function resultFacts(run, id) {
     facts.push(fact("w", weights, run.coef, `coef-${id}`));
     facts.push(fact("b", run.intercept.map((b) => number(b)).join("; "), run.intercept, `intercept-${id}`));
   } else if (run.kernel && run.support) {
-    facts.push(fact("support rows", count(run.support.length), run.support.length, `support-${id}`));
+    facts.push(fact("points it is made of", count(run.support.length), run.support.length, `support-${id}`));
   } else if (run.by_vote) {
     facts.push(fact("w", "none: many hypotheses vote"));
   }
   facts.push(
     fact("passes", count(run.n_iter), run.n_iter, `passes-${id}`),
-    fact("rows seen", count(run.n_seen), run.n_seen, `seen-${id}`),
+    fact("points seen", count(run.n_seen), run.n_seen, `seen-${id}`),
     fact("mistakes", count(run.n_mistakes), run.n_mistakes, `mistakes-${id}`),
     fact("updates", count(run.n_updates), run.n_updates, `updates-${id}`),
     fact("training error", percent(run.training_error), run.training_error, `training-${id}`),
@@ -270,7 +276,7 @@ export function resultFacts(run, id) {
     facts.push(
       fact(
         "proved by this run",
-        `no margin above ${run.shown_margin_bound.replace(/-/g, "−")}${run.choice.fit_intercept ? ", if the bias counts as a weight" : ""}`,
+        `no line has a margin above ${run.shown_margin_bound.replace(/-/g, "−")}${run.choice.fit_intercept ? " (b counts as a weight)" : ""}`,
         run.margin_bound,
         `margin-${id}`,
       ),

@@ -3,7 +3,7 @@
 import { View, chord, contour, difference, hull, marks, regions } from "./geometry.js";
 import { Hands } from "./hands.js";
 import { mark } from "./marks.js";
-import { draw, number, show } from "./words.js";
+import { draw, label, number, show } from "./words.js";
 
 export class Plane extends Hands {
   /** `owner` has the scene, and takes what the user does. */
@@ -26,7 +26,7 @@ export class Plane extends Hands {
     const { width, height } = this.figure.querySelector(".stage").getBoundingClientRect();
     if (!width || !height) return;
     if (!this.view || this.view.width !== width || this.view.height !== height) {
-      this.view = this.view ? this.view.resized(width, height) : View.around(this.owner.positions, width, height);
+      this.view = this.view && this.zoomed ? this.view.resized(width, height) : this.around(width, height);
       this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       this.canvas.width = width;
       this.canvas.height = height;
@@ -34,8 +34,16 @@ export class Plane extends Hands {
   }
 
   fit() {
+    this.zoomed = false;
     this.measure();
-    if (this.view) this.view = View.around(this.owner.positions, this.view.width, this.view.height);
+    if (this.view) this.view = this.around(this.view.width, this.view.height);
+  }
+
+  /** A view of all points; without a bias, also of the origin, through which the boundary goes. */
+  around(width, height) {
+    const { positions, scene } = this.owner;
+    const origin = scene.names.length === 2 && scene.models.some((model) => !model.fit_intercept) && positions.length;
+    return View.around(origin ? [...positions, [0, 0]] : positions, width, height);
   }
 
   /** Draw a run at a position; `run` may be null. */
@@ -51,7 +59,8 @@ export class Plane extends Hands {
     // While a point is dragged, the field of a moment ago is better than none.
     if (run?.asks && this.field && (this.field.run === run || !owner.whole)) this.drawField(run, context, below);
     show(layers.regions, ...back);
-    show(layers.certificate, ...(owner.layers.certificate ? this.certificate() : []));
+    const certified = owner.layers.certificate && !run?.kernel && !owner.lessons.waits;
+    show(layers.certificate, ...(certified ? this.certificate() : []));
     show(layers.below, ...below);
     this.drawPoints(run, at);
     if (run && at > 0 && owner.whole) this.drawWork(run, at, above);
@@ -198,7 +207,7 @@ export class Plane extends Hands {
     const ring = (i, kind) => {
       if (!positions[i]) return; // the answer to the last change is still under way
       const [x, y] = positions[i];
-      parts.push(draw("circle", { class: kind, cx: view.x(x), cy: view.y(y), r: 12 }));
+      parts.push(draw("circle", { class: kind, cx: view.x(x), cy: view.y(y), r: kind === "conflict" ? 18 : 12 }));
     };
     if (
       verdict.separable &&
@@ -239,15 +248,20 @@ export class Plane extends Hands {
         const node = draw(
           "g",
           {},
+          draw("title", {}, `point ${i} of class ${label(owner.scene.classes[code], owner.scene.classes)}`),
+          draw("circle", { class: "reach", r: 14 }),
           draw("circle", { class: "wrong", r: 10 }),
           mark(code, { class: owner.held.has(i) ? "held" : "" }),
           draw("circle", { class: "pillar", r: 2.2 }),
+          draw("text", { class: "number", x: 9, y: -7 }, String(i)),
         );
         return node;
       });
       show(layers.points, ...this.nodes);
     }
-    const wrong = owner.wrongAt(run, at, this.field);
+    const wrong = owner.lessons.waits ? null : owner.wrongAt(run, at, this.field);
+    const verdict = owner.layers.certificate && !run?.kernel && !owner.lessons.waits ? owner.verdict() : null;
+    const named = new Set(verdict ? (verdict.separable ? verdict.support : verdict.irreducible) : []);
     const alpha = run?.kernel && this.field?.run === run ? (this.field.alpha ?? null) : null;
     const n = this.nodes.length;
     const supports = (i) =>
@@ -259,7 +273,7 @@ export class Plane extends Hands {
       node.setAttribute("transform", `translate(${view.x(x).toFixed(1)} ${view.y(y).toFixed(1)})`);
       node.setAttribute(
         "class",
-        `point${wrong?.[i] ? " is-wrong" : ""}${owner.selected === i ? " is-selected" : ""}${supports(i) ? " is-support" : ""}`,
+        `point${wrong?.[i] ? " is-wrong" : ""}${owner.selected === i ? " is-selected" : ""}${supports(i) ? " is-support" : ""}${named.has(i) ? " is-named" : ""}`,
       );
     });
   }

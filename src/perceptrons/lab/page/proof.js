@@ -1,7 +1,7 @@
 // What is proved: verdicts with and without a bias, the bound on mistakes, and the two lines of the convergence proof.
 
 import { Chart } from "./chart.js";
-import { $, count, counted, draw, make, number, say, show } from "./words.js";
+import { $, count, counted, draw, make, number, say, show, vector } from "./words.js";
 
 const charts = {};
 
@@ -26,11 +26,11 @@ function verdictText(verdict, fitIntercept) {
   if (verdict.separable === null) return { title: `Undecided ${where}`, text: verdict.reason, kind: "unknown" };
   if (verdict.separable) {
     const rows = verdict.support.length
-      ? ` It is determined by ${verdict.support.length === 1 ? "row" : "rows"} ${verdict.support.join(", ")}.`
+      ? ` The ${verdict.support.length === 1 ? "point" : "points"} ${verdict.support.join(", ")} determine${verdict.support.length === 1 ? "s" : ""} it.`
       : "";
     return {
       title: `Separable ${where}`,
-      text: `The largest margin is ${verdict.shown_margin ?? "–"}.${rows}`,
+      text: `The largest margin is about ${number(verdict.margin)}.${rows}`,
       kind: "yes",
     };
   }
@@ -38,23 +38,26 @@ function verdictText(verdict, fitIntercept) {
   const rows = !few
     ? verdict.reason
     : few.length === 1
-      ? `Row ${few[0]} is the origin: a line through the origin gives it the score 0.`
-      : `Rows ${few.join(", ")} cannot be separated; without any one of them, the others can.`;
-  const point =
-    verdict.point && fitIntercept
-      ? ` The hulls of the classes meet at (${verdict.point
-          .slice(0, 4)
-          .map((x) => number(x))
-          .join(", ")}).`
-      : "";
+      ? `Point ${few[0]} is the origin: a line through the origin gives it the score 0.`
+      : `Points ${few.join(", ")} alone cannot be separated; any ${few.length - 1} of them can.`;
+  const point = verdict.point && fitIntercept ? ` The hulls of the classes meet at ${vector(verdict.point)}.` : "";
   return { title: `Not separable ${where}`, text: rows + point, kind: "no" };
+}
+
+/** How the verdict is proved. */
+function proofText({ separable, support }) {
+  if (separable === null) return "";
+  const points = counted(support.length, "point");
+  if (separable)
+    return "Proof: a line with this margin, and, in exact arithmetic, weights on the points that allow no larger one.";
+  return `Proof: weights on ${points} that combine them to 0 exactly; then no line can have all of them right.`;
 }
 
 /** Draw the verdicts side by side. */
 export function drawVerdicts(app) {
   const cards = (app.shown?.verdicts ?? []).map((verdict) => {
     const { title, text, kind } = verdictText(verdict, verdict.fit_intercept);
-    const chosen = verdict === app.verdict();
+    const chosen = verdict === app.verdict() && !app.run?.kernel;
     const id = verdict.fit_intercept ? "verdict-bias" : "verdict-origin";
     const values = { "data-separable": String(verdict.separable), "data-margin": JSON.stringify(verdict.margin) };
     return make(
@@ -62,7 +65,7 @@ export function drawVerdicts(app) {
       { class: `verdict ${kind}${chosen ? " chosen" : ""}`, id, ...values },
       make("h3", {}, sign(kind), title),
       make("p", {}, text),
-      make("p", { class: "soft" }, verdict.separable === null ? "" : `Proof: ${verdict.reason}.`),
+      make("p", { class: "soft" }, proofText(verdict)),
     );
   });
   const run = app.run;
@@ -70,17 +73,20 @@ export function drawVerdicts(app) {
     const { separable, reason, shown_margin: margin } = run.verdict;
     const words = separable === null ? "Undecided" : separable ? "Separable" : "Not separable";
     const kind = separable === null ? "unknown" : separable ? "yes" : "no";
-    const text = separable ? `The largest margin there is ${margin}.` : reason;
+    const text = separable ? `The largest margin there is about ${margin}.` : reason;
     cards.push(
       make(
         "div",
-        { class: `verdict ${kind}`, id: "verdict-kernel" },
+        { class: `verdict chosen ${kind}`, id: "verdict-kernel" },
         make("h3", {}, sign(kind), `${words} in the kernel's feature space`),
         make("p", {}, text),
       ),
     );
   }
-  show($("verdicts"), ...cards);
+  const held = app.held.size
+    ? make("p", { class: "soft" }, `${counted(app.held.size, "held-out point")} not counted.`)
+    : null;
+  show($("verdicts"), ...cards, held);
 }
 
 function sign(kind) {
@@ -153,7 +159,7 @@ export function drawProof(app) {
   charts.progress.draw({
     curves: [measured(run.progress), line(run.progress && growth ? gamma : null, "proved")],
     xLabel: "update k",
-    note: "there is no separator",
+    note: "",
   });
   charts.length.draw({ curves: [measured(run.sq_norm), line(growth, "proved")], xLabel: "update k" });
   const cosine = (k) =>
@@ -170,15 +176,18 @@ export function drawProof(app) {
     curves: [{ x: run.update, y: cosine, length: run.progress ? n : 0, kind: "measured" }, bound],
     xLabel: "update k",
     top: 1,
-    note: "there is no separator",
+    note: "",
   });
   say($("proof-reason"), proof.reason ?? "");
+  const star = Boolean(run.progress);
+  for (const figure of document.querySelectorAll(".with-star")) figure.hidden = !star;
+  say($("proof-title"), gamma && growth ? "Why it must stop" : star ? "How w moves" : "How w grows");
   moveProof(app);
 }
 
 /** Move to the current position: the lines in the charts, and the numbers. */
 export function moveProof(app) {
-  const { run, at } = app;
+  const { run, now: at } = app;
   if (!run?.proof) return;
   const made = run.madeAt(at);
   for (const name of ["progress", "length", "cosine"]) charts[name].move(made);
@@ -187,7 +196,7 @@ export function moveProof(app) {
   const parts = [];
   if (at > 0 && run.progress && gamma && growth) {
     parts.push(`After k = ${count(made)}: k·γ = ${number(made * gamma)} ≤ w*·w = ${number(run.progress[k])}`);
-    parts.push(`‖w‖² = ${number(run.sq_norm[k])} ≤ k·${growthName(app)} = ${number(made * growth)}`);
+    parts.push(`${squared(app)} = ${number(run.sq_norm[k])} ≤ k·${growthName(app)} = ${number(made * growth)}`);
     const cosine = run.sq_norm[k] > 0 ? run.progress[k] / Math.sqrt(run.sq_norm[k]) : 0;
     parts.push(
       `so √k·γ/√growth = ${number((Math.sqrt(made) * gamma) / Math.sqrt(growth))} ≤ cos = ${number(cosine)} ≤ 1`.replace(
@@ -198,10 +207,15 @@ export function moveProof(app) {
     if (most !== null && most !== undefined) parts.push(`so k can never exceed ${count(most)}`);
   } else if (at > 0 && run.sq_norm) {
     parts.push(
-      `After k = ${count(made)}: ‖w‖² = ${number(run.sq_norm[k])}${growth ? ` ≤ k·${growthName(app)} = ${number(made * growth)}` : ""}`,
+      `After k = ${count(made)}: ${squared(app)} = ${number(run.sq_norm[k])}${growth ? ` ≤ k·${growthName(app)} = ${number(made * growth)}` : ""}`,
     );
-  } else parts.push("Step to an update to see its numbers.");
+  } else parts.push("Step to an update to see its numbers");
   say($("proof-now"), `${parts.join("; ")}.`);
+}
+
+/** ‖w‖², with the bias as a weight if there is one. */
+function squared(app) {
+  return app.choiceOf(app.run).fit_intercept ? "‖(w, b)‖²" : "‖w‖²";
 }
 
 function growthName(app) {

@@ -65,14 +65,15 @@ export function drawStep(app) {
   const { place } = square(longest);
   const parts = cross();
   moving.forEach((v, j) => {
-    const [p, q] = [place(before[v]), place(after[v])];
-    const [ox, oy] = place([0, 0]);
-    parts.push(arrow(ox, oy, ...p, "before"), arrow(...p, ...q, "change"), arrow(ox, oy, ...q, "normal"));
+    const [o, p, q] = [place([0, 0]), place(before[v]), place(after[v])];
+    parts.push(arrow(...o, ...p, "before"), arrow(...p, ...q, "change"), arrow(...o, ...q, "normal"));
     const name = run.vectors === 1 ? "" : ` ${label(run.classes[v], run.classes)}`;
-    if (Math.hypot(p[0] - ox, p[1] - oy) > 18) parts.push(text(p, `w${name}`, "before"));
-    const step = { tau: "τ·y·x", scale: "step", metric: "α·y·Σx" }[run.kind];
-    parts.push(text([(p[0] + q[0]) / 2, (p[1] + q[1]) / 2], run.vectors === 1 ? step : `${"+−"[j]}τ·x`, "change"));
-    parts.push(text(q, `w${name} after`, "after"));
+    const step = run.vectors === 1 ? { tau: "τ·y·x", scale: "step", metric: "α·y·Σx" }[run.kind] : `${"+−"[j]}τ·x`;
+    parts.push(
+      beside(o, p, q, `w${name}`, "before"),
+      beside(p, q, o, step, "change"),
+      beside(o, q, p, `w${name} after`, "after"),
+    );
   });
   show(svg, ...parts);
   say(
@@ -81,25 +82,24 @@ export function drawStep(app) {
       ? "This rule also scales w, so that the step is not along x alone."
       : run.kind === "metric"
         ? "This rule steps along Σx: further where it is less sure of a weight."
-        : "The step goes along x: towards it if y = +1, away from it if y = −1.",
+        : run.vectors === 1
+          ? "The step goes along x: towards it if y = +1, away from it if y = −1."
+          : "The right class moves towards x, the strongest other class away from it.",
   );
 }
 
-function text([x, y], words, kind) {
-  const away = [x - SIZE / 2, y - SIZE / 2];
-  const length = Math.hypot(...away) || 1;
-  const [px, py] = [x + (10 * away[0]) / length, y + (10 * away[1]) / length];
-  const anchor = px > SIZE - 46 ? "end" : px < 46 ? "start" : "middle";
-  return draw(
-    "text",
-    {
-      class: `letter ${kind}`,
-      x: Math.min(Math.max(px, 4), SIZE - 4),
-      y: Math.min(Math.max(py + 4, 12), SIZE - 4),
-      "text-anchor": anchor,
-    },
-    words,
-  );
+/** A name beside an arrow from p to q, on the side away from `other`; nothing if the arrow is too short to name. */
+function beside(p, q, other, words, kind) {
+  const [dx, dy] = [q[0] - p[0], q[1] - p[1]];
+  const length = Math.hypot(dx, dy);
+  if (length < 16) return null;
+  const middle = [p[0] + 0.62 * dx, p[1] + 0.62 * dy];
+  const across = [-dy / length, dx / length];
+  const towards = (other[0] - middle[0]) * across[0] + (other[1] - middle[1]) * across[1];
+  const side = towards > 0 ? -1 : 1;
+  const [x, y] = [middle[0] + 9 * side * across[0], middle[1] + 9 * side * across[1]];
+  const anchor = side * across[0] > 0.3 ? "start" : side * across[0] < -0.3 ? "end" : "middle";
+  return draw("text", { class: `letter ${kind}`, x, y: y + 4, "text-anchor": anchor }, words);
 }
 
 // -- weight space -----------------------------------------------------------------------------------------------
@@ -119,6 +119,7 @@ function noWeightSpace(app) {
 export function drawWeights(app) {
   const { run, at } = app;
   const why = noWeightSpace(app);
+  $("weights-save").hidden = why !== null;
   $("weights-off").hidden = why === null;
   $("weights-on").hidden = why !== null;
   $("bias-off").hidden = !why?.startsWith("With a bias");
@@ -128,7 +129,7 @@ export function drawWeights(app) {
   }
   const svg = prepared(
     "weights",
-    "Weight space: the half-planes that rows allow, the cone of separators, and the path of w",
+    "Weight space: the half-planes that points allow, the cone of separators, and the path of w",
   );
   if (!run?.path || run.vectors !== 1 || run.path.shape[2] !== 3) {
     show(svg);
@@ -179,8 +180,8 @@ export function drawWeights(app) {
   say(
     $("weights-text"),
     separable
-      ? "The shaded cone holds every w that separates the points. Each line is a row: it allows one side."
-      : "No w is allowed by all rows, so there is no cone.",
+      ? "The shaded cone holds every w that separates the points. Each line is a point: it allows one side."
+      : "No w is allowed by all points, so there is no cone.",
   );
 }
 
@@ -190,6 +191,7 @@ export function drawWeights(app) {
 export function drawDual(app) {
   const { run, at } = app;
   const box = $("dual");
+  say($("dual-text"), dualText(run));
   let sums = null;
   if (run?.kernel) {
     const field = app.planes[run.number]?.field;
@@ -205,12 +207,12 @@ export function drawDual(app) {
   } else sums = run?.multipliers(at) ?? null;
   if (!sums) {
     const why =
-      run && run.kind !== "tau" ? "This rule's steps are not along rows, so that w is not a sum of rows." : "";
+      run && run.kind !== "tau" ? "This rule's steps are not along points, so that w is not a sum of them." : "";
     show(box, make("p", { class: "soft" }, why));
     return;
   }
   if (!sums.size) {
-    show(box, make("p", { class: "soft" }, "No row has made a step yet: w = 0."));
+    show(box, make("p", { class: "soft" }, "No point has made a step yet."));
     return;
   }
   const sorted = [...sums].sort((p, q) => q[1] - p[1]);
@@ -221,11 +223,21 @@ export function drawDual(app) {
     return make(
       "li",
       {},
-      make("span", { class: "name" }, icon(app.shownScene.labels[row]), `row ${row}`),
+      make("span", { class: "name" }, icon(app.shownScene.labels[row]), `point ${row}`),
       make("span", { class: "track" }, bar),
       make("span", { class: "value" }, number(size, 3)),
     );
   });
-  const rest = sorted.length > BARS ? make("p", { class: "soft" }, `and ${sorted.length - BARS} more rows`) : null;
+  const rest = sorted.length > BARS ? make("p", { class: "soft" }, `and ${sorted.length - BARS} more points`) : null;
   show(box, make("ul", { class: "bars" }, ...bars), rest);
+}
+
+/** What w is made of, as a formula. */
+function dualText(run) {
+  if (!run || run.kind !== "tau") return "";
+  const start = run.choice.init === "random" && !run.kernel ? "w₀ + " : "";
+  const point = run.kernel ? "φ(xᵢ)" : "xᵢ";
+  return run.vectors === 1
+    ? `w = ${start}Σ αᵢ·yᵢ·${point}: how much each point has added.`
+    : "How much each point has added to the weight vectors of the classes.";
 }

@@ -26,6 +26,10 @@ export function begin(app) {
     );
   });
   $("copy-python").addEventListener("click", async () => {
+    if (!app.scene.rows.length) {
+      app.tell("There are no points yet, so there is no fit to copy.", true);
+      return;
+    }
     const answer = await app.link.ask("write", { scene: app.scene, model: app.active });
     if (answer.error) {
       app.tell(answer.error, true);
@@ -34,6 +38,8 @@ export function begin(app) {
     $("program-text").value = answer.program;
     say($("program-said"), "");
     $("program").showModal();
+    $("program-text").setSelectionRange(0, 0);
+    $("program-text").scrollTop = 0;
   });
   $("program-copy").addEventListener("click", async () => {
     const done = await copyText($("program-text").value, $("program-text"));
@@ -54,6 +60,7 @@ export function begin(app) {
 // -- pictures ---------------------------------------------------------------------------------------------------
 
 const LOOK = [
+  "paint-order",
   "fill",
   "fill-opacity",
   "stroke",

@@ -1,18 +1,18 @@
 // What buttons and keys do.
 
-import { usualClasses } from "./scene.js";
+import { CHOICE, usualClasses } from "./scene.js";
 import { $ } from "./words.js";
 
 export function wire(app) {
   const click = (id, act) => $(id).addEventListener("click", act);
   $("sets").addEventListener("change", () => {
     if ($("sets").value) app.load($("sets").value);
-    $("sets").value = "";
   });
   click("clear", () => app.take({ rows: [], labels: [], classes: usualClasses(2), names: ["x1", "x2"] }));
   click("undo", () => app.undo());
   click("redo", () => app.undo(true));
   click("compare", () => app.compare());
+  click("usual", () => app.choose({ ...CHOICE }));
   click("model-A", () => app.activate(0));
   click("model-B", () => app.activate(1));
   click("deleting", () => {
@@ -23,13 +23,16 @@ export function wire(app) {
   click("message-close", () => ($("message").hidden = true));
   click("bias-off", () => app.choose({ ...app.scene.models[app.active], fit_intercept: false }));
   const zoom = (factor) => {
-    for (const plane of app.planes) plane.view = plane.view?.zoomed(factor);
+    for (const plane of app.planes) {
+      plane.view = plane.view?.zoomed(factor);
+      plane.zoomed = true;
+    }
     app.redraw();
   };
   click("zoom-in", () => zoom(1 / 1.4));
   click("zoom-out", () => zoom(1.4));
   click("fit", () => {
-    for (const plane of app.planes) plane.fit();
+    app.fit();
     app.redraw();
   });
   for (const name of Object.keys(app.layers)) {

@@ -43,14 +43,19 @@ export function number(value, digits = 4) {
   if (value === "-inf" || value === -Infinity) return `${MINUS}∞`;
   if (Object.is(value, -0) || value === 0) return "0";
   const size = Math.abs(value);
-  const text = size >= 1e6 || size < 1e-4 ? value.toExponential(digits - 1) : value.toPrecision(digits);
+  const whole = size >= 10 ** (digits - 1) && size < 1e7;
+  const text = whole
+    ? value.toFixed(0)
+    : size >= 1e7 || size < 1e-4
+      ? value.toExponential(digits - 1)
+      : value.toPrecision(digits);
   const [head, power] = text.split("e");
   const short = head.includes(".") ? head.replace(/\.?0+$/, "") : head;
   return (power ? `${short}e${Number(power)}` : short).replace(/-/g, MINUS);
 }
 
-/** A whole number with separators. */
-export const count = (n) => Number(n).toLocaleString("en");
+/** A whole number with separators; very large ones are rounded. */
+export const count = (n) => (Math.abs(n) < 1e12 ? Number(n).toLocaleString("en") : number(Number(n)));
 
 /** A count with its noun: 1 update, 2 updates. */
 export function counted(n, noun, plural = `${noun}s`) {
@@ -67,8 +72,13 @@ export function plus(value, digits = 4) {
   return value < 0 ? `− ${number(-value, digits)}` : `+ ${number(value, digits)}`;
 }
 
-/** A vector: (1, −2). */
-export const vector = (values, digits = 4) => `(${Array.from(values, (x) => number(x, digits)).join(", ")})`;
+/** A vector: (1, −2). Of a long one, the beginning. */
+export function vector(values, digits = 4, most = 8) {
+  const shown = Array.from(values)
+    .slice(0, most)
+    .map((x) => number(x, digits));
+  return `(${shown.join(", ")}${values.length > most ? ", …" : ""})`;
+}
 
 /** A label as people write it: +1, −1, 2, or a name. */
 export function label(value, classes = []) {

@@ -23,6 +23,7 @@ from perceptrons.lab.web.gate import Gate
 logger = logging.getLogger("perceptrons.lab")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 LARGEST = 8 << 20  # bytes of a request
+REFUSED = 4403  # code with which a page is turned away
 PAGES = 16  # tabs that may be open at a time
 WRONG_TOKEN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>perceptrons lab</title>
 <body style="font:1rem/1.5 system-ui;max-width:40rem;margin:4rem auto;padding:0 1rem">
@@ -94,10 +95,16 @@ class Lab:
 
     async def talk(self, socket: WebSocket) -> None:
         """Answer one page until it goes. Requests of a page are answered one after the other."""
-        if self.gate.refusal(socket.scope, needs_token=True) is not None or self.pages >= PAGES:
-            await socket.close(4403)
+        if self.gate.refusal(socket.scope, needs_token=False) is not None:
+            await socket.close()
             return
         await socket.accept()
+        why = self.gate.refusal(socket.scope, needs_token=True)
+        if why is None and self.pages >= PAGES:
+            why = f"The lab answers {PAGES} pages at a time: close one of them."
+        if why is not None:  # a page reads the reason only if it was let in first
+            await socket.close(REFUSED, why)
+            return
         self.pages += 1
         try:
             await self._talk(socket)
