@@ -28,7 +28,10 @@ STARTS, DRAGS, SCRUBS = 5, 5, 200
 DRAG = """async () => {
   const svg = document.getElementById("svg-A"), plane = lab.planes[0];
   const box = svg.getBoundingClientRect();
-  const at = ([x, y]) => ({ clientX: box.left + plane.view.x(x), clientY: box.top + plane.view.y(y), pointerId: 1, button: 0, bubbles: true });
+  const at = ([x, y]) => {
+    const place = { clientX: box.left + plane.view.x(x), clientY: box.top + plane.view.y(y) };
+    return { ...place, pointerId: 1, button: 0, bubbles: true };
+  };
   svg.setPointerCapture = () => {};
   const [x, y] = lab.scene.rows[7];
   svg.dispatchEvent(new PointerEvent("pointerdown", at([x, y])));
@@ -50,8 +53,13 @@ SCRUB = """async (positions) => {
     const begun = performance.now();
     scrub.value = k;
     scrub.dispatchEvent(new Event("input"));
-    svg_layout = document.getElementById("svg-A").getBoundingClientRect();
-    await new Promise((done) => requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = done; c.port2.postMessage(0); }));
+    await new Promise((done) =>
+      requestAnimationFrame(() => {  // the message comes after the frame has been laid out and painted
+        const channel = new MessageChannel();
+        channel.port1.onmessage = done;
+        channel.port2.postMessage(0);
+      }),
+    );
     times.push(performance.now() - begun);
   }
   return times;

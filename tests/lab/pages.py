@@ -72,7 +72,8 @@ def opened(browser, address, **settings):
 def settled(page):
     """Wait until the page shows what it asked for."""
     page.wait_for_function(
-        "window.lab && !lab.asking.busy && lab.whole && !lab.lessons.staging && lab.looking.every((each) => !each.busy)",
+        "window.lab && !lab.asking.busy && lab.whole && !lab.lessons.staging"
+        " && lab.looking.every((each) => !each.busy)",
         timeout=60_000,
     )
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -147,7 +147,9 @@ def test_the_formula_has_the_numbers_of_the_update(page):
     assert "w ← w + τ·y·x = (2, 1) + 1·(−1)·(1, 2) = (1, −1)" in page.inner_text("#update")
 
 
-@pytest.mark.parametrize("name", ["clouds", "and", "or", "xor", "offset", "thin", "touching", "noise", "recency", "moons"])
+@pytest.mark.parametrize(
+    "name", ["clouds", "and", "or", "xor", "offset", "thin", "touching", "noise", "recency", "moons"]
+)
 def test_named_sets_show_what_the_library_says(page, name):
     load(page, name)
     agrees(page)

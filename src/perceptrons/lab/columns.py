@@ -78,11 +78,13 @@ class Columns:
             raise DataError(f"{self.where} {what}: add a third column, as in 1.5,2,a")
         if not self.fitting:
             sizes = {name: len(found) for name, found in list(self._values.items())[:NAMED]}
-            found = [f"{name!r:.60} has {'more' if n > CLASSES else n}" for name, n in sizes.items()]
+            found = [f"{name!r:.60} has {f'more than {CLASSES}' if n > CLASSES else n}" for name, n in sizes.items()]
             what = f"no column has 2 to {CLASSES} different values, so none can be the class ({', '.join(found)})"
             raise DataError(f"{self.where}: {what}: add a column with the class of each row")
         certain = set(self.words) - set(self.strays)
         words = [name for name in self.fitting if name in certain]
+        if not words and self.names[-1] in certain and len(self._values[self.names[-1]]) == 1:
+            return self.names[-1]  # it looks like the class, and the error will say that there is only one
         whole = [name for name in self.fitting if all(isinstance(value, int) for value in self._values[name])]
         return (words or whole or self.fitting)[-1]
 

@@ -357,6 +357,9 @@ class App extends Editor {
             : "";
       say(plane.figure.querySelector(".caption-axes"), axes);
     });
+    const kernel = Boolean(this.run?.kernel);
+    for (const name of ["w", "band"]) $(`layer-${name}`).disabled = kernel || (this.run?.vectors ?? 1) > 1;
+    $("layer-certificate").disabled = kernel;
     proof.drawBound(this.run);
     proof.drawProof(this);
     if (this.whole) proof.drawErrors(this);
