@@ -15,7 +15,7 @@ import { drawDual, drawStep, drawWeights } from "./spaces.js";
 import * as take from "./take.js";
 import { Clock } from "./time.js";
 import { wire } from "./wiring.js";
-import { $, count, counted, framed, make, say, show } from "./words.js";
+import { $, colour, count, counted, framed, make, say, show } from "./words.js";
 
 class App extends Editor {
   constructor() {
@@ -233,11 +233,7 @@ class App extends Editor {
 
   /** The colours of classes, as red, green and blue. */
   colours() {
-    const style = getComputedStyle(document.documentElement);
-    return Array.from({ length: 6 }, (_, c) => {
-      const text = style.getPropertyValue(`--c${c}`).trim();
-      return [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16));
-    });
+    return Array.from({ length: 6 }, (_, c) => colour(`--c${c}`).match(/\d+/g).slice(0, 3).map(Number));
   }
 
   /** Tell screen readers; `visible`: and everybody. */

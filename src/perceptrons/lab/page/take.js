@@ -1,7 +1,7 @@
 // To take away: the address, the program, pictures of panels, and the table.
 
 import { csv } from "./numbers.js";
-import { $, save, say } from "./words.js";
+import { $, colour, save, say } from "./words.js";
 
 /** Put text on the clipboard; where that is not allowed, select it for the user. */
 async function copyText(text, field) {
@@ -60,6 +60,7 @@ export function begin(app) {
 // -- pictures ---------------------------------------------------------------------------------------------------
 
 const LOOK = [
+  "display",
   "paint-order",
   "fill",
   "fill-opacity",
@@ -98,7 +99,7 @@ function standalone(svg) {
   for (const [name, value] of Object.entries({
     width,
     height,
-    fill: getComputedStyle(document.documentElement).getPropertyValue("--card").trim(),
+    fill: colour("--card"),
   }))
     paper.setAttribute(name, value);
   const canvas = svg.parentElement.querySelector("canvas");

@@ -87,6 +87,16 @@ export function label(value, classes = []) {
   return signed && value > 0 ? `+${number(value)}` : number(value, 12);
 }
 
+/** A colour of the style sheet as the page shows it now: rgb(…). */
+export function colour(name) {
+  const probe = make("span", { hidden: true });
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
 /** Call a function at most once a frame, with the last arguments. */
 export function framed(work) {
   let asked = null;
