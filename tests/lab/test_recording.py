@@ -2,23 +2,10 @@
 
 import numpy as np
 import pytest
-from lab_cases import (
-    COVER,
-    KERNEL_COVER,
-    METRIC,
-    PARAMS,
-    POLICIES,
-    SCALE,
-    choice,
-    kernel_choice,
-    order_of,
-    points,
-    scene,
-)
-from naive import Naive, augmented, tau
+from lab_cases import COVER, KERNEL_COVER, PARAMS, POLICIES, choice, kernel_choice, order_of, points, scene
+from lab_replay import Replay, close
+from naive import Naive, augmented
 from naive_budget import Forgetron, Projectron, ProjectronPP, Random
-from naive_kernel import kernel
-from naive_shapes import TINY, alpha_and_c, scaled_step
 
 from perceptrons import rules
 from perceptrons.lab.looking import Looker
@@ -31,98 +18,6 @@ TWINS = {"random": Random, "forgetron": Forgetron, "projectron": Projectron, "pr
 ORDERS = ("given", "shuffled", "sorted")
 GAUSSIAN = {"kernel": "rbf", "gamma": 0.4}
 QUADRATIC = {"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0}
-
-
-def close(ours, theirs, tolerance=1e-9):
-    size = np.abs(theirs).max() if np.size(theirs) else 0.0
-    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * max(size, 1e-300))
-
-
-class Replay:
-    """The formulas, applied to the recorded hypotheses. With a kernel, a hypothesis has a coefficient for each row."""
-
-    def __init__(self, made, recording):
-        self.made, self.recording, rows = made, recording, recording.rows
-        self.rule, self.params = made.rule, rules.RULES[made.rule](**made.params)._asdict()
-        self.codes = np.unique(rows.y, return_inverse=True)[1]
-        self.judge = Naive(made.rule, classes=range(self.codes.max() + 1), tie=made.tie)
-        if made.estimator == "Perceptron":
-            self.features = self.directions = augmented(rows.X, made.fit_intercept)
-        else:
-            shape = {"gamma": made.gamma, "degree": made.degree, "coef0": made.coef0}
-            self.features = kernel(made.kernel, rows.X, rows.X, **shape) + made.fit_intercept
-            self.directions = np.eye(len(rows.X))
-        prior = np.full(self.features.shape[1], self.params.get("a", 1.0))
-        self.precision = [np.diag(prior) for _ in recording.path[0]]  # Σ⁻¹ of each weight vector
-        self.k = 0  # steps so far
-
-    def order(self):
-        path, n_iter = self.recording.path, self.recording.model.n_iter_
-        drawn = None
-        if self.made.init == "random":
-            drawn = path.shape[2] if path.shape[1] == 1 else path.shape[:0:-1]
-        return order_of(self.made, len(self.codes), n_iter, drawn)
-
-    def step(self, w, i, margin, mistake, moves):
-        """The hypothesis after row i, None if it stays; and what is recorded of the step."""
-        m = TINY if margin <= 0 and not mistake else margin
-        x, z = self.features[i], np.zeros_like(w)
-        for line, sign in moves:
-            z[line] = sign * self.directions[i]
-        if self.rule in SCALE:
-            after = scaled_step(self.rule, w.ravel(), z.ravel(), m, self.k, **self.params)
-            return None if after is None else after.reshape(w.shape), {}, None
-        if self.rule in METRIC:
-            sigma = {line: np.linalg.inv(self.precision[line]) for line, _ in moves}
-            v = sum(x @ sigma[line] @ x for line, _ in moves)
-            alpha, c = alpha_and_c(self.rule, m, v, **self.params)
-            along = np.zeros_like(w)
-            for line, sign in moves:
-                along[line] = sign * sigma[line] @ x
-            noted = {"tau": self.made.eta0 * alpha, "second": c, "variance": v}
-            return (w + self.made.eta0 * alpha * along if alpha else None), noted, c
-        if self.rule == "uneven":
-            t = float(m <= self.params["beta_positive" if moves[0][1] > 0 else "beta_negative"])
-        else:
-            t = tau(self.rule, m, len(moves) * (x @ self.directions[i]), **self.params)
-        return (w + self.made.eta0 * t * z if t else None), {"tau": self.made.eta0 * t}, None
-
-    def check(self, tolerance):
-        """Compare all updates and positions. Return the sum of mistakes, and the sum of hypotheses over examples."""
-        found, columns = self.recording, self.recording.columns
-        w, mistakes, total = found.path[0], 0, np.zeros_like(found.path[0])
-        for t, i in enumerate(self.order(), 1):
-            code = int(self.codes[i])
-            margin, rival = self.judge.margin(w, self.features[i], code)
-            mistake = self.judge.wrong(w, self.features[i], code)
-            moves = [(0, 2 * code - 1)] if rival is None else [(code, 1), (rival, -1)]
-            after, noted, c = self.step(w, i, margin, mistake, moves)
-            mistakes += mistake
-            if self.k < len(columns["seen"]) and columns["seen"][self.k] == t:
-                if found.readout is not None and found.learner.readout.sums and t > 1:
-                    close(found.readout[self.k], total / (t - 1), tolerance)  # the mean up to this example
-                assert columns["update"][self.k] == self.k + 1 and columns["row"][self.k] == found.rows.at[i]
-                assert columns["code"][self.k] == code and columns["mistake"][self.k] == mistake
-                assert columns["rival"][self.k] == (1 - code if rival is None else rival)
-                close(columns["before"][self.k], margin, tolerance * 10 + 1e-12)
-                after = w if after is None else after  # a step as long as a rounding error
-                close(found.path[self.k + 1], after, tolerance)
-                reached = self.judge.margin(after, self.features[i], code)[0]
-                np.testing.assert_allclose(columns["after"][self.k], reached, rtol=1e-6, atol=1e-6)
-                for name, value in noted.items():
-                    close(columns[name][self.k], value, max(tolerance, 1e-7))
-                for line, _ in moves if c else []:
-                    gain = c * np.outer(self.features[i], self.features[i])
-                    full = self.params.get("covariance") == "full"
-                    self.precision[line] += gain if full else np.diag(np.diag(gain))
-                w, self.k = found.path[self.k + 1], self.k + 1
-                squares = (w * w).sum() if self.features is self.directions else np.sum((w @ self.features) * w)
-                np.testing.assert_allclose(columns["sq_norm"][self.k - 1], squares, rtol=1e-8, atol=1e-9)
-            elif after is not None:
-                close(after, w)  # no step, or one as long as a rounding error
-            total += w
-        assert self.k == len(columns["seen"]) == len(found.path) - 1
-        return mistakes, total
 
 
 def as_path(model, recording):
@@ -190,7 +85,8 @@ def test_linear(rule, readout, n_classes):
     for seed, order in enumerate(ORDERS):
         for integers in {False, rule in EXACT}:
             made = choice(rule, readout, order=order, random_state=seed)
-            shown, recording = recorded(made, n_classes, seed, integers=integers)
+            # Contradicting rows make the variances of CW vanish, and then rounding errors decide.
+            shown, recording = recorded(made, n_classes, seed, integers=integers, separable=rule == "cw")
             model = assert_is_the_fit(made, shown, recording)
             mistakes, total = Replay(made, recording).check(0.0 if integers and readout != "averaged" else 1e-8)
             assert mistakes == model.n_mistakes_
@@ -249,7 +145,7 @@ def test_the_pocket_never_gets_worse(n_classes):
     slow, rows = Naive(classes=range(n_classes)), recording.rows
     slow.examples = list(zip(augmented(rows.X), rows.y, np.ones(len(rows.y)), strict=True))
     errors = [slow.errors(kept) for kept in recording.readout]
-    assert (np.diff(errors) <= 0).all() and len(set(errors)) > 2
+    assert (np.diff(errors) <= 0).all() and errors[-1] < errors[0]
     for k, kept in enumerate(recording.readout):
         assert (recording.path[: k + 1] == kept).all(axis=(1, 2)).any()
 
@@ -289,8 +185,7 @@ def test_budgets(policy, n_classes, order):
     if policy == "random":
         settings["seed"] = int(np.random.RandomState(made.random_state).randint(2**31))
     slow = TWINS[policy](lambda x, z: np.exp(-made.gamma * ((x - z) @ (x - z))) + 1.0, 4, n_classes, **settings)
-    numbers = {id(x): i for i, x in enumerate(rows.X)}
-    kept = [x for x in rows.X]
+    kept = list(rows.X)
     numbers, k = {id(x): i for i, x in enumerate(kept)}, 0
     for t, i in enumerate(order_of(made, len(kept), model.n_iter_), 1):
         margin, direction, _ = slow.judge(kept[i], int(rows.y[i]))
@@ -316,12 +211,47 @@ def test_budgets(policy, n_classes, order):
 # -- without notes ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("made", [choice("arow"), choice("shifting", "pocket"), kernel_choice(), kernel_choice("pa1")])
+FITTED = [choice("arow"), choice("shifting", "pocket"), kernel_choice(), kernel_choice("pa1", "averaged")]
+
+
+@pytest.mark.parametrize("made", [*FITTED, kernel_choice(readout="voted")])
 def test_without_notes_there_is_the_last_position(made):
     X, y = points(15, 2, 2, 0)
     shown = scene(X, y, made, held_out=0.2)
     found, whole = fitted(made, rows_of(shown, made)), record(made, rows_of(shown, made))
     assert not found.complete and len(found.path) == 1
     np.testing.assert_array_equal(found.path[-1], whole.path[-1])
-    np.testing.assert_array_equal(found.readout[-1], (whole.path if whole.readout is None else whole.readout)[-1])
+    if made.readout != "voted":
+        np.testing.assert_array_equal(found.readout[-1], (whole.path if whole.readout is None else whole.readout)[-1])
     assert_looks_like(whole.model, shown, found)
+
+
+# -- long runs --------------------------------------------------------------------------------------------------------
+
+LONG = [choice("arow", "averaged"), choice("perceptron", "pocket"), kernel_choice("pa1", "averaged", **GAUSSIAN)]
+LONG += [kernel_choice("perceptron", "pocket", **QUADRATIC), kernel_choice(budget=4, policy="random", **GAUSSIAN)]
+
+
+@pytest.mark.parametrize("made", LONG)
+@pytest.mark.parametrize("n_watched", [0, 29])
+def test_later_passes_are_one_update_each(made, n_watched, monkeypatch):
+    _, whole = recorded(made, 2, 6)
+    monkeypatch.setattr("perceptrons.lab.recording.WATCHED", n_watched)
+    _, part = recorded(made, 2, 6)
+    n, ends = len(whole.rows.X), whole.columns["seen"]
+    watched = n_watched // n * n
+    first = (ends <= watched).sum()
+    later = slice(first, None)
+    assert (part.columns["row"][later] == -1).all() and np.isnan(part.columns["before"][later]).all()
+    assert (np.unique((ends[later] - 1) // n) + 1).tolist() == (part.columns["seen"][later] / n).tolist()
+    for name in ("update", "seen", "row", "code", "rival", "mistake", "before", "after", "tau"):
+        np.testing.assert_array_equal(part.columns[name][:first], whole.columns[name][:first])
+    assert part.columns["update"][later].tolist() == [(ends <= seen).sum() for seen in part.columns["seen"][later]]
+    close(part.path, whole.path[[0, *part.columns["update"]]])
+    assert part.lasts().sum() == part.model.n_seen_
+    if made.readout == "averaged":
+        after = np.repeat(whole.path, whole.lasts().astype(int), axis=0)  # the hypothesis after each example
+        means = [after[: seen - n].mean(axis=0) for seen in part.columns["seen"][later] if seen > n]
+        close(part.readout[first or 1 : -1], means)  # at the begin of each later pass
+    if made.readout != "last":
+        np.testing.assert_array_equal(part.readout[-1], whole.readout[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import webbrowser
 
@@ -9,6 +10,7 @@ import click
 
 from perceptrons.cli import output
 
+INTERRUPTED = 130  # exit code
 EXTRA = 'the lab needs some packages: pip install "perceptrons[lab]"'
 
 
@@ -52,4 +54,11 @@ def command(file: str | None, port: int, no_browser: bool) -> None:
         if not no_browser and not webbrowser.open(address):
             output.say("no browser was found: open the address yourself", err=True)
 
-    run(Lab(file, fragment), port, ready)
+    lab = Lab(file, fragment)
+    try:
+        run(lab, port, ready)
+    except KeyboardInterrupt:
+        if not lab.busy:
+            raise
+        click.echo("\ninterrupted", err=True)  # as after every Ctrl-C
+        os._exit(INTERRUPTED)  # otherwise Python waits until the threads have computed what nobody waits for

@@ -29,6 +29,7 @@ class Looker:
         """`X`: the rows of the scene, whose classes are predicted along with the grid."""
         self.recording, self.plane, self.X = recording, plane, X
         self.asked: Any = None
+        self.points: Floats = X  # of the grid, and the rows
         self.features: Floats = np.zeros((0, 0))
         self.votes: list[Floats] = []  # before position 0, AHEAD, 2·AHEAD, …
 
@@ -43,7 +44,9 @@ class Looker:
             raise ValueError(f"position {at} does not exist: the run has {len(self.recording.path)}")
         if (view, size) != self.asked:
             self.features, self.votes, self.asked = self._features(view, size), [], (view, size)
-        if self.recording.by_vote:
+        if self.recording.by_vote and not self.recording.complete:  # the hypotheses that vote are not recorded
+            scores = np.atleast_2d(self.recording.model.decision_function(self.points).T)
+        elif self.recording.by_vote:
             scores = self._voted(at)
         else:
             path = self.recording.path if self.recording.readout is None else self.recording.readout
@@ -56,7 +59,8 @@ class Looker:
         left, right, bottom, top = view
         across, up = np.meshgrid(np.linspace(left, right, size[0]), np.linspace(bottom, top, size[1]))
         X = self.plane.lift(np.column_stack([across.ravel(), up.ravel()])[:, : len(self.plane.directions)])
-        X, recording = np.vstack([X, self.X]), self.recording
+        self.points = X = np.vstack([X, self.X])
+        recording = self.recording
         if recording.kernel:
             return np.asarray(recording.model.kernel_matrix(recording.rows.X, X) + recording.learner.bias)
         return np.vstack([X.T, np.ones(len(X))])

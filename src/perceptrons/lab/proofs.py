@@ -80,6 +80,13 @@ def kernel_verdict(recording: Recording) -> tuple[dict[str, Any], Star | None]:
     }, star
 
 
+def _unknown(verdict: dict[str, Any]) -> str:
+    """Why there is no separator in a kernel's feature space."""
+    if verdict.get("separable"):
+        return "The rows are separable, but by less than floating-point numbers can prove."
+    return f"The separator is not known: {str(verdict.get('reason', 'nobody has looked for it')).rstrip('.')}."
+
+
 def bound(recording: Recording) -> dict[str, Any]:
     """The bound of a theorem on the mistakes or updates of a model, beside their number; or why there is none."""
     model, rule = recording.model, recording.learner.rule
@@ -117,10 +124,10 @@ def bound(recording: Recording) -> dict[str, Any]:
     }
 
 
-def lines(recording: Recording, star: Star | None = None) -> dict[str, Any]:
+def lines(recording: Recording, verdict: dict[str, Any] | None = None, star: Star | None = None) -> dict[str, Any]:
     """The numbers of the convergence proof: γ and the most that an update adds to ‖w‖², or why they do not apply.
 
-    Also adds a column: w*·w, the progress along the best separator. star: that separator, in a kernel's feature space.
+    Also adds a column: w*·w, the progress along the best separator. verdict, star: those of `kernel_verdict`.
     """
     if recording.trace is not None:
         run = recording.trace
@@ -142,16 +149,16 @@ def lines(recording: Recording, star: Star | None = None) -> dict[str, Any]:
         return {**found, "growth": None, "reason": "With a budget, w is not the sum of its steps."}
     if recording.kernel:
         images = None if star is None else star.images(model.kernel_matrix(recording.rows.X), learner.bias)
-        gamma = None if star is None else star.margin
+        gamma, unknown = (None, _unknown(verdict or {})) if star is None else (star.margin, None)
     else:
         best = best_separator(learner, recording.examples)
-        found["reason"] = " ".join(filter(None, (best.obstacle, obstacle))) or None
-        gamma, images = best.margin, None
+        gamma, unknown, images = best.margin, best.obstacle, None
         if best.w is not None:
             of_features = best.w.T if best.w.ndim == 2 else best.w[np.newaxis]
             images = np.zeros(path.shape[1:])
             images[:, : of_features.shape[1]] = of_features
             found["separator"] = of_features
+    found["reason"] = " ".join(filter(None, (unknown, obstacle))) or None
     if images is None or gamma is None:
         return found
     recording.columns["progress"] = (path[1:] * images).sum(axis=(1, 2))

@@ -18,7 +18,8 @@ from perceptrons.lab.messages import Choice
 from perceptrons.lab.observers import CoefficientNotes, WeightNotes, by_row
 from perceptrons.lab.scene import Rows, estimator_of
 from perceptrons.learn.examples import Examples
-from perceptrons.learn.fit import Falling, Passes, Run, fit
+from perceptrons.learn.fit import InMemory, Passes, Run, fit
+from perceptrons.learn.kernel.learner import KernelLearner
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.watching import Watched
@@ -103,7 +104,7 @@ def _fit(choice: Choice, rows: Rows, beside: Rows) -> Any:
 
 
 def record(choice: Choice, rows: Rows) -> Recording:
-    """Fit a model, and repeat its run with a note of each update."""
+    """Fit a model with a note of each update: of the run itself, or of the same run repeated."""
     if traceable(choice):
         return _traced(choice, rows)
     model = estimator_of(choice)
@@ -111,22 +112,29 @@ def record(choice: Choice, rows: Rows) -> Recording:
     start = (model._start(None, None),) if choice.estimator == "Perceptron" else ()
     task, fresh = model._prepare(rows.X, rows.y, None, rows.X_val, rows.y_val, *start)
     learner, examples = copy.deepcopy(task.learner), task.material.examples
+    again, most, material = copy.deepcopy(learner), WATCHED, InMemory(examples)
+    notes: Any
+    if choice.estimator == "KernelPerceptron":
+        most = min(most, COEFFICIENTS // (len(rows.X) * (1 if learner.n_classes <= 2 else learner.n_classes)))
+        notes = again.watcher = CoefficientNotes(learner, examples, most)
+    else:
+        notes = WeightNotes(again, examples)
+        material = Watched(examples, notes, most)
+    itself = isinstance(learner, KernelLearner)  # a budget's passes are always cut in the same way, these are not
+    if itself:
+        task.learner.watcher = notes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         run = model._train(task, fresh, stacklevel=2)
-    found = Recording(model, rows, run, learner, examples)
-    watched, most = copy.deepcopy(learner), WATCHED
-    notes: Any
-    if found.kernel:
-        notes = CoefficientNotes(watched, examples, model.kernel_matrix(rows.X))
-        most = min(most, COEFFICIENTS // max(1, notes.start.size))
+    if itself:
+        model._learner.watcher = None
     else:
-        notes = WeightNotes(watched, examples)
-    if min(most, run.n_iter * len(rows.X)) > MANY:
-        native.disable()
-    never = None if task.passes.falling is None else Falling(None, 1)
-    fit(watched, Watched(examples, notes, most), Passes(run.n_iter, seed=task.passes.seed, falling=never))
-    found.columns, found.path, found.readout = notes.finish()
+        if min(most, run.n_iter * len(rows.X)) > MANY:
+            native.disable()
+        fit(again, material, Passes(run.n_iter, seed=task.passes.seed))
+    found = Recording(model, rows, run, learner, examples)
+    gram = (model.kernel_matrix(rows.X) + learner.bias,) if found.kernel else ()
+    found.columns, found.path, found.readout = notes.finish(*gram)
     return _complete(found)
 
 
@@ -171,6 +179,7 @@ def _complete(recording: Recording) -> Recording:
     """Number rows as in the scene; the last position is the fitted model itself, to the last bit."""
     row = recording.columns["row"]
     recording.columns["row"] = np.where(row >= 0, recording.rows.at[row], -1)
+    recording.path[-1] = final(recording, recording.model._learner.current)
     if recording.readout is not None:
         recording.readout[-1] = final(recording, recording.model._learner.weights)
     return recording

@@ -79,9 +79,10 @@ def _check_choice(choice: Choice, n: int) -> None:
     if choice.max_iter < 1:
         raise ValueError(f"the number of passes must be at least 1, got {choice.max_iter}")
     if choice.max_iter * max(1, n) > VISITS:
+        most = count(VISITS // max(1, n), "pass", "passes")
         raise ValueError(
             f"the lab records every update, so that points times passes must be at most {VISITS:,}: with "
-            f"{count(n, 'point')}, choose at most {count(VISITS // max(1, n), 'pass', 'passes')}, got {choice.max_iter:,}"
+            f"{count(n, 'point')}, choose at most {most}, got {choice.max_iter:,}"
         )
     if not 0 <= choice.random_state < 2**32:
         raise ValueError(f"the seed must be a whole number from 0 to 2^32 − 1, got {choice.random_state}")
@@ -123,8 +124,9 @@ def parameters(choice: Choice) -> dict[str, Any]:
     kernel = choice.estimator == "KernelPerceptron"
     names = ["readout", "fit_intercept", "eta0", "tie", "max_iter", "tol"]
     if kernel:
-        names += ["kernel", *USED_BY.get(choice.kernel, ()), *(["budget", "policy"] if choice.budget else [])]
-        names += ["threshold"] if choice.budget and choice.policy.startswith("projectron") else []
+        names += ["kernel", *USED_BY.get(choice.kernel, ())]
+        if choice.budget is not None:
+            names += ["budget", "policy", *(["threshold"] if choice.policy.startswith("projectron") else [])]
     else:
         names += OF_WEIGHTS
     found = {name: getattr(choice, name) for name in names}

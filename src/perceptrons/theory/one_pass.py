@@ -52,8 +52,8 @@ def one_pass(constraints: Constraints, G: Fraction, find: Callable[[Root], Hypot
         if squares <= 0:  # w = 0 falls short by 1 on every row, so it proves n
             continue
         bound = formula(theorem, linear, square, squares, G)
-        shortfall = linear if theorem == "gentile" else Fraction(root_up(square / squares))
-        bounds.append(Proved(theorem, float_up(bound), root_down(1 / squares), hypothesis, float_up(shortfall)))
+        shortfall = float_up(linear) if theorem == "gentile" else root_up(square / squares)  # perhaps infinite
+        bounds.append(Proved(theorem, float_up(bound), root_down(1 / squares), hypothesis, shortfall))
     bounds.append(Proved("n", float(len(constraints.rows)), None, None))
     return min(bounds, key=lambda candidate: candidate.bound)
 

@@ -6,12 +6,13 @@ import asyncio
 import gc
 import html
 import logging
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+import re
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -22,12 +23,12 @@ from perceptrons.lab.web.gate import Gate
 
 logger = logging.getLogger("perceptrons.lab")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+NAME = re.compile(r"[a-z0-9_-]{1,80}(\.[a-z]{1,8})?")  # of a file of the page, or of a folder
 LARGEST = 8 << 20  # bytes of a request
 REFUSED = 4403  # code with which a page is turned away
 PAGES = 16  # tabs that may be open at a time
 WRONG_TOKEN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>perceptrons lab</title>
-<body style="font:1rem/1.5 system-ui;max-width:40rem;margin:4rem auto;padding:0 1rem">
-<h1 style="font-size:1.3rem">{0}</h1>
+<body><h1>{0}</h1>
 <p>Open the address that <code>perceptrons lab</code> has printed. To see the scene of an old address again, stop the
 lab and start it with that address: <code>perceptrons lab 'ADDRESS'</code>.</p></body></html>"""
 
@@ -38,7 +39,7 @@ class Lab:
     def __init__(self, file: str | None = None, fragment: str = "") -> None:
         self.gate, self.file, self.fragment = Gate(), file, fragment
         self.pool = ThreadPoolExecutor(2, "perceptrons-lab")
-        self.engine = self.pool.submit(_engine)
+        self.jobs = set[Future[Any]]()  # what threads compute now
         self.pages = 0
         self.app = Starlette(
             routes=[
@@ -49,9 +50,44 @@ class Lab:
         )
         self.folder = files("perceptrons.lab") / "page"
 
+    def start(self, port: int) -> None:
+        """Begin to get ready, for requests to this port."""
+        self.gate.port = port
+        self.engine = self._submit(_engine)
+
+    def _submit(self, work: Callable[..., Any], *args: Any) -> Future[Any]:
+        job = self.pool.submit(work, *args)
+        self.jobs.add(job)
+        job.add_done_callback(self.jobs.discard)
+        return job
+
+    @property
+    def busy(self) -> bool:
+        """Whether a thread computes something."""
+        return any(job.running() for job in list(self.jobs))
+
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request."""
-        await self.app(scope, receive, send)
+        """Answer a request, with headers that keep the page to itself: it loads from here only, nothing is kept."""
+
+        async def headed(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *self._headers()]
+            await send(message)
+
+        await self.app(scope, receive, headed)
+
+    def _headers(self) -> list[tuple[bytes, bytes]]:
+        here = " ".join(f"ws://{name}" for name in self.gate.hosts)
+        policy = (
+            f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src {here}; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        return [
+            (b"content-security-policy", policy.encode()),
+            (b"cache-control", b"no-store"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"x-content-type-options", b"nosniff"),
+        ]
 
     @property
     def address(self) -> str:
@@ -62,8 +98,8 @@ class Lab:
         """The page."""
         refused = self.gate.refusal(request.scope, needs_token=True)
         if refused is not None:
-            return self._headed(HTMLResponse(WRONG_TOKEN.format(html.escape(refused)), 403))
-        return self._headed(HTMLResponse((self.folder / "index.html").read_bytes()))
+            return HTMLResponse(WRONG_TOKEN.format(html.escape(refused)), 403)
+        return HTMLResponse((self.folder / "index.html").read_bytes())
 
     async def asset(self, request: Request) -> Response:
         """A script or a style sheet of the page; these are no secret."""
@@ -73,25 +109,13 @@ class Lab:
         parts = request.path_params["path"].split("/")
         place = self.folder
         for part in parts:
-            if part in ("", ".", "..") or "\\" in part or "\0" in part:
+            if not NAME.fullmatch(part):
                 return PlainTextResponse("There is no such file.", 404)
             place = place / part
         kind = KINDS.get("." + parts[-1].rpartition(".")[2])
         if kind is None or not place.is_file():
             return PlainTextResponse("There is no such file.", 404)
-        return self._headed(Response(place.read_bytes(), media_type=kind))
-
-    def _headed(self, response: Response) -> Response:
-        """With headers that keep the page to itself: it loads from here only, and nothing is kept."""
-        here = " ".join(f"ws://{name}:{self.gate.port}" for name in ("127.0.0.1", "localhost"))
-        response.headers["Content-Security-Policy"] = (
-            f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src {here}; "
-            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        )
-        response.headers["Cache-Control"] = "no-store"
-        response.headers["Referrer-Policy"] = "no-referrer"
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        return response
+        return Response(place.read_bytes(), media_type=kind)
 
     async def talk(self, socket: WebSocket) -> None:
         """Answer one page until it goes. Requests of a page are answered one after the other."""
@@ -108,7 +132,7 @@ class Lab:
         self.pages += 1
         try:
             await self._talk(socket)
-        except WebSocketDisconnect:
+        except (WebSocketDisconnect, asyncio.CancelledError):  # the page has gone, or the lab stops
             pass
         finally:
             self.pages -= 1
@@ -118,9 +142,14 @@ class Lab:
         session = engine.Session(self.file)
         await socket.send_bytes(engine.messages.encoded({"id": 0, **engine.welcome(self.file)}))
         while socket.client_state == WebSocketState.CONNECTED:
+            received = await socket.receive()
+            if received["type"] == "websocket.disconnect":
+                return
             try:
-                request = engine.messages.decoder.decode(await socket.receive_text())
-            except (msgspec.ValidationError, msgspec.DecodeError, UnicodeError, KeyError) as error:
+                if received.get("text") is None:
+                    raise ValueError("expected text, got bytes")
+                request = engine.messages.decoder.decode(received["text"])
+            except ValueError as error:  # msgspec's errors are such, too
                 await socket.send_bytes(engine.messages.encoded({"id": -1, "error": f"not a request: {error}"}))
                 continue
             answer = await self._run(session.answer, request)
@@ -129,8 +158,8 @@ class Lab:
     async def _run(self, work: Callable[[Any], bytes], request: Any) -> bytes:
         """Work in a thread, so that other tabs and the page's files are served meanwhile."""
         try:
-            loop: Awaitable[bytes] = asyncio.get_running_loop().run_in_executor(self.pool, work, request)
-            return await loop
+            answer: bytes = await asyncio.wrap_future(self._submit(work, request))
+            return answer
         except Exception:
             logger.exception("a request failed")
             fault = {"id": request.id, "error": "The lab made a mistake; the terminal says which."}
@@ -148,9 +177,13 @@ def _engine() -> Any:
     """Import what answers, and answer once, so that the first real answer is quick."""
     gc.disable()  # nothing of what is imported is garbage, and looking for it takes a tenth of the time
     try:
+        from sklearn.exceptions import ConvergenceWarning
+
         from perceptrons.lab import answers
         from perceptrons.lab.messages import Scene, Show
 
+        # `catch_warnings` in one thread undoes that of another, so none may be left to catch.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         scene = Scene([[0.0, 0.0], [1.0, 1.0]], [0, 1], [-1, 1])
         answers.Session().answer(Show(0, scene))
     finally:

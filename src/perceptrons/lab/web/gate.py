@@ -20,16 +20,20 @@ class Gate:
         self.token, self.port = secrets.token_urlsafe(16), 0
 
     @property
+    def hosts(self) -> list[str]:
+        """The names that a browser on this machine uses, with the port unless it is the usual one."""
+        return [name if self.port == 80 else f"{name}:{self.port}" for name in NAMES]
+
+    @property
     def address(self) -> str:
         """The address of the page."""
-        return f"http://{NAMES[0]}:{self.port}/?token={self.token}"
+        return f"http://{self.hosts[0]}/?token={self.token}"
 
     def refusal(self, scope: Any, *, needs_token: bool) -> str | None:
         """Why a request is refused; None if it may pass."""
         hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
         origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
-        allowed = [f"{name}:{self.port}" for name in NAMES]
-        if len(hosts) != 1 or hosts[0] not in allowed:
+        if len(hosts) != 1 or hosts[0] not in self.hosts:
             return "The lab answers only at the address that it prints."
         if any(origin != f"http://{hosts[0]}" for origin in origins):
             return "Pages of other sites may not use the lab."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ from perceptrons.lab.web.gate import NAMES
 
 
 class Runner(uvicorn.Server):
-    """A server that says when it listens."""
+    """A server that says when it listens, and stops at once."""
 
     ready: Callable[[], None]
 
@@ -24,11 +25,25 @@ class Runner(uvicorn.Server):
         if not self.should_exit:
             self.ready()
 
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Stop, whatever pages are waiting for."""
+        super().handle_exit(sig, frame)
+        self.force_exit = True
+
+
+def listening(port: int) -> socket.socket:
+    """Listen on this machine only."""
+    try:
+        return socket.create_server((NAMES[0], port))
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(f"cannot listen on port {port}: {why}. Choose another --port; 0 takes a free one") from error
+
 
 def run(lab: Lab, port: int, ready: Callable[[str], None]) -> None:
     """Serve the lab on this machine; `ready` is called with the address."""
-    listener = socket.create_server((NAMES[0], port))
-    lab.gate.port = listener.getsockname()[1]
+    listener = listening(port)
+    lab.start(listener.getsockname()[1])
     config = uvicorn.Config(
         lab,
         ws="websockets-sansio",
@@ -39,7 +54,6 @@ def run(lab: Lab, port: int, ready: Callable[[str], None]) -> None:
         log_level="warning",
         server_header=False,
         lifespan="off",
-        timeout_graceful_shutdown=1,
     )
     runner = Runner(config)
     runner.ready = lambda: ready(lab.address)

@@ -151,19 +151,20 @@ class BudgetLearner(Expansion):
 
     def _parts(self, where: Ints, columns: Ints) -> Iterator[slice]:
         """Cut a block into the parts that one call visits: single examples if somebody watches, who is told of each."""
-        if self.watcher is None:
-            yield slice(0, len(where))
+        watcher, state, totals, n = self.watcher, self.state, self.totals, len(where)
+        if watcher is None:
+            yield slice(0, n)
             return
-        state, totals = self.state, self.totals
         numbers = np.append(np.empty(self.size, dtype=np.intp), self.given + where)  # of the row of each column
         numbers[state["slots"]] = state["numbers"]
-        for a in range(len(where)):
+        size = 1 if watcher.closely(totals.seen + n) else n
+        for begin in range(0, n, size):
             mistakes, updates = totals.mistakes, totals.updates
-            yield slice(a, a + 1)
+            yield slice(begin, begin + size)
             if totals.updates > updates:
                 used = int(state["memory"][core.USED])
-                told = totals.mistakes > mistakes, state["room"][:used], numbers[columns[:used]]
-                self.watcher.moved(totals.seen, int(where[a]), *told)
+                coef = state["room"][:used], numbers[columns[:used]]
+                watcher.moved(totals, int(where[begin]), totals.mistakes > mistakes, *coef)
 
     def _take_over(self, rows: Rows, where: Ints, codes: Array, source: Ints) -> None:
         """Keep the rows that fill the slots now, in one step; `source` has the column of kernel values of each slot."""

@@ -14,7 +14,7 @@ from perceptrons.learn.kernel.feature_space import FeatureSpace, resolved
 from perceptrons.learn.kernel.support import Support
 from perceptrons.learn.learner import EPSILON, Words, overflow
 from perceptrons.learn.readouts import Ballot, Readout, Step
-from perceptrons.learn.state import FACT, Floats, Growth, Ints, State
+from perceptrons.learn.state import FACT, Floats, Growth, Ints, State, Totals
 from perceptrons.rules import refuse_other_kinds
 
 Array = npt.NDArray[Any]
@@ -28,13 +28,16 @@ class Watcher(Protocol):
     """
 
     def stepped(self, rows: Ints, log: Floats) -> None:
-        """Called after steps: the numbers of their rows, and their log."""
+        """Called after steps without a budget: the numbers of their rows, and their log."""
 
-    def moved(self, seen: float, row: int, mistake: bool, coef: Floats, numbers: Ints) -> None:
-        """Called after an update that may have changed all coefficients: those of the rows with these numbers."""
+    def closely(self, seen: float) -> bool:
+        """Whether updates with a budget, up to this number of examples, are told one by one; otherwise by blocks."""
+
+    def moved(self, totals: Totals, row: int, mistake: bool, coef: Floats, numbers: Ints) -> None:
+        """Called after updates with a budget: the counts, and the coefficients of the rows with these numbers."""
 
     def pocketed(self, coef: Floats, numbers: Ints) -> None:
-        """Called when a hypothesis, told as for `moved`, goes into the pocket."""
+        """Called when a hypothesis goes into the pocket: the coefficients of the rows with these numbers."""
 
 
 class Expansion(ClassLearner):
