@@ -30,7 +30,7 @@ SKETCHED = 400  # updates that are sent of each model while a point is dragged
 WEIGHTS = 4_000_000  # numbers up to which all weights are sent, not only their directions in the plane
 ENDS = {  # how runs end, in the words of the page
     **STOPS,
-    "margin": "gave up: if a line separates the points at all, its margin is below 0.1 % of R",
+    "margin": "gave up: if a line separates the points at all, its margin is below {share:g} % of R",
     "inseparable": "gave up: no line separates the points",
     "stuck": "gave up: the last pass made mistakes, but no step",
     "max_iter": "stopped after the last pass",
@@ -196,7 +196,7 @@ def _facts(choice: Choice, recording: Recording) -> dict[str, Any]:
         "kernel": recording.kernel,
         "by_vote": recording.by_vote,
         "classes": model.classes_,
-        "stop": ENDS[recording.run.stop],
+        "stop": ENDS[recording.run.stop].format(share=100 * (model.tol or 0.0)),
         "converged": bool(model.converged_),
         "n_iter": model.n_iter_,
         "n_seen": model.n_seen_,
