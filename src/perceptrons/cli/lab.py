@@ -60,5 +60,6 @@ def command(file: str | None, port: int, no_browser: bool) -> None:
     except KeyboardInterrupt:
         if not lab.busy:
             raise
-        output.say("\ninterrupted", err=True)  # as after every Ctrl-C
+        output.say(err=True)  # as after every Ctrl-C
+        output.say("interrupted", err=True)
         os._exit(INTERRUPTED)  # otherwise Python waits until the threads have computed what nobody waits for
