@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from perceptrons.lab.recording import Recording
 from perceptrons.lab.scene import Rows
-from perceptrons.solver.rounding import down
 from perceptrons.theory import mistake_bound, separability
 from perceptrons.theory.novikoff import best_separator, growth_of
 from perceptrons.theory.theorems import any_passes, counts_updates
@@ -45,7 +44,6 @@ def verdict(rows: Rows, fit_intercept: bool) -> dict[str, Any]:
         "coef": found.coef,
         "intercept": found.intercept,
         "margin": found.margin,
-        "shown_margin": None if found.margin is None else down(found.margin),
         "augmented_margin": found.augmented_margin,
         "radius": found.radius,
         "support": rows.at[found.support],
@@ -72,7 +70,6 @@ def kernel_verdict(recording: Recording) -> tuple[dict[str, Any], Star | None]:
         "separable": found.separable,
         "fit_intercept": bool(model.fit_intercept),
         "margin": found.margin,
-        "shown_margin": None if found.margin is None else down(found.margin),
         "augmented_margin": found.augmented_margin,
         "radius": found.radius,
         "support": rows.at[found.support],
@@ -88,7 +85,7 @@ def _unknown(verdict: dict[str, Any]) -> str:
 
 
 def bound(recording: Recording) -> dict[str, Any]:
-    """The bound of a theorem on the mistakes or updates of a model, beside their number; or why there is none."""
+    """The number of mistakes or updates that a theorem allows, and the number made; or the reason for no bound."""
     model, rule = recording.model, recording.learner.rule
     if model.eta0 != 1.0:
         return {"reason": f"The theorems are about steps of length 1, and eta0 is {model.eta0:g}."}

@@ -70,10 +70,10 @@ export function drawVerdicts(app) {
   });
   const run = app.run;
   if (run?.kernel && run.verdict) {
-    const { separable, reason, shown_margin: margin } = run.verdict;
+    const { separable, reason, margin } = run.verdict;
     const words = separable === null ? "Undecided" : separable ? "Separable" : "Not separable";
     const kind = separable === null ? "unknown" : separable ? "yes" : "no";
-    const text = separable ? `The largest margin there is about ${margin}.` : reason;
+    const text = separable ? `The largest margin there is about ${number(margin)}.` : reason;
     cards.push(
       make(
         "div",

@@ -163,10 +163,10 @@ class Lab:
         except Exception:
             logger.exception("a request failed")
             fault = {"id": request.id, "error": "The lab made a mistake; the terminal says which."}
-            return msgspec_encoded(fault)
+            return _without_arrays(fault)
 
 
-def msgspec_encoded(head: dict[str, Any]) -> bytes:
+def _without_arrays(head: dict[str, Any]) -> bytes:
     """An answer without arrays."""
     from perceptrons.lab.messages import encoded
 
