@@ -20,6 +20,7 @@ pass it as an object.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import erfc, exp, inf, log, pi, sqrt
 from typing import Any, NamedTuple, TypeVar
@@ -33,6 +34,28 @@ ARGUMENTS = {
     "scale": "margin sq_norm sq_length k weight",
 }
 CHOICES = {"covariance": ("diagonal", "full")}  # values of parameters that are not numbers
+# The documentation of formulas: what they take, and a summary and the result for each kind.
+TAKEN = {
+    "margin": "m = y·a(x); with several classes, the score of the right class minus that of the strongest wrong one.",
+    "sq_norm": "‖x‖², with the constant feature of the bias; doubled for several classes.",
+    "variance": "v = xᵀΣx, with the constant feature of the bias; summed over the two classes that move.",
+    "sq_length": "‖w‖² before the step.",
+    "k": "Number of steps so far.",
+    "weight": "Weight of the example.",
+    "y": "+1 for an example of the second class, −1 for one of the first.",
+}
+GIVEN = {
+    "tau": ("Compute τ of the step w += η·τ·y·x.", "float", "τ; 0 if there is no step."),
+    "metric": ("Compute α and c of the step w += η·α·y·Σx, Σ⁻¹ += c·xxᵀ.", "tuple of 2 floats", "α and c; 0 and 0 if there is no step."),
+    "scale": ("Compute s and τ of the step w ← s·w + τ·y·x.", "tuple of 2 floats", "s and τ; 1 and 0 if there is no step."),
+}
+CHECKED = """Check the parameters.
+
+Raises
+------
+ValueError
+    If a parameter is out of range.
+"""
 PARALLEL = 1e-12  # sin² of the angle between two vectors that count as parallel
 CERTAIN = 1e-150  # a variance that is as good as 0: formulas divide by its square
 COVARIANCE = "full: all covariances, for some thousand features; diagonal: one variance per weight"
@@ -57,10 +80,42 @@ def register(name: str, *, no_weights: str | None = None, **parameters: str) -> 
             raise TypeError(f"@register({name!r}) must describe each parameter: see {', '.join(sorted(undescribed))}")
         for member, value in members.items():
             setattr(cls, member, value)
-        RULES[name] = cls
+        RULES[name] = _documented(cls, parameters)
         return cls
 
     return enter
+
+
+def _documented(cls: Any, parameters: dict[str, str]) -> Any:
+    """Add to the docstrings of a rule: its parameters, before its examples; and what its formula takes and returns."""
+    entries = [f"{name} : {_type_of(cls, name)}\n    {text[:1].upper()}{text[1:]}." for name, text in parameters.items()]
+    said = cls.__doc__ or ""
+    if entries:
+        found = re.search(r"^( *)Examples\n", said, flags=re.MULTILINE)
+        at, indent = (found.start(), found.group(1)) if found else (len(said), "")
+        lines = [indent + line for line in _section("Parameters", entries).splitlines()]
+        cls.__doc__ = said[:at] + "\n".join(lines) + "\n\n" + said[at:]
+    for kind, (summary, type, result) in GIVEN.items():
+        formula = vars(cls).get(kind)
+        if formula is not None and formula.__doc__ is None:
+            names = formula.__code__.co_varnames[1 : formula.__code__.co_argcount]
+            taken = _section("Parameters", [f"{name} : float\n    {TAKEN.get(name, name)}" for name in names])
+            formula.__doc__ = f"{summary}\n\n{taken}\n\n{_section('Returns', [f'{type}\n    {result}'])}\n"
+    if "check" in vars(cls) and cls.check.__doc__ is None:
+        cls.check.__doc__ = CHECKED
+    return cls
+
+
+def _section(title: str, entries: list[str]) -> str:
+    return "\n".join([title, "-" * len(title), *entries])
+
+
+def _type_of(cls: Any, name: str) -> str:
+    """The type of a parameter and its default, for its docstring."""
+    default = cls._field_defaults.get(name)
+    if name in CHOICES:
+        return "{" + ", ".join(f'"{choice}"' for choice in CHOICES[name]) + f'}}, default="{default}"'
+    return "float" if default is None else f"{type(default).__name__}, default={default}"
 
 
 # -- along x ----------------------------------------------------------------------------------------------------------

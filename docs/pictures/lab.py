@@ -1,10 +1,10 @@
-"""Makes the picture of the lab that the README shows.   python docs/lab_picture.py   (needs Chromium and Playwright)"""
+"""Makes the picture of the lab.   python docs/pictures/lab.py   (needs Chromium and Playwright)"""
 
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests" / "lab"))
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "lab"))
 
 import pages  # noqa: E402
 

@@ -1,0 +1,84 @@
+"""Directives whose content is made by the program: `picture` draws a picture; `routes` and `rules` are tables."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Parser, directives
+from docutils.utils import new_document
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+
+class Made(SphinxDirective):
+    """A directive that writes lines of reStructuredText."""
+
+    def lines(self) -> list[str]:
+        """The content."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the content as if it stood in the page."""
+        page = self.state.document
+        document = new_document(self.env.doc2path(self.env.docname), page.settings)
+        document["_plot_counter"] = page.get("_plot_counter", 0)  # pictures of a page are numbered
+        Parser().parse("\n".join(self.lines()), document)
+        page["_plot_counter"] = document["_plot_counter"]
+        return list(document.children)
+
+
+class Picture(Made):
+    """What the code draws: matplotlib's directive `plot`, which works only in reStructuredText, for Markdown pages."""
+
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {"alt": directives.unchanged_required, "caption": directives.unchanged}
+
+    def lines(self) -> list[str]:
+        """The directive as reStructuredText."""
+        if "alt" not in self.options:
+            raise self.error("a picture needs :alt: for those who cannot see it")
+        given = [f"   :{name}: {' '.join(value.split())}" for name, value in self.options.items()]
+        return [".. plot::", *given, "", *(f"   {line}" for line in self.content)]
+
+
+class Routes(Made):
+    """The table of the server's routes."""
+
+    def lines(self) -> list[str]:
+        """One row for each route: method and path, scope, the first sentence of its function."""
+        from perceptrons.serve.web.routes import ROUTES
+        from perceptrons.serve.web.tokens import SCOPES
+
+        rows = [".. list-table::", "   :header-rows: 1", "   :widths: 40 10 50", ""]
+        rows += ["   * - route", "     - scope", "     - what it does"]
+        for route in ROUTES:
+            said = " ".join((inspect.getdoc(route.act) or "").split("\n\n")[0].split())
+            scope = "none" if route.scope is None else SCOPES[route.scope]
+            rows += [f"   * - ``{route.method} {route.path}``", f"     - {scope}", f"     - {said}"]
+        return rows
+
+
+class Rules(Made):
+    """The table of all rules."""
+
+    def lines(self) -> list[str]:
+        """One row for each rule: its name, its parameters with defaults, the first paragraph of its class."""
+        from perceptrons import rules
+
+        rows = [".. list-table::", "   :header-rows: 1", "   :widths: 15 25 60", ""]
+        rows += ["   * - rule", "     - parameters", "     - what it does"]
+        for name, kind in rules.RULES.items():
+            said = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
+            given = ", ".join(f"{field}={kind._field_defaults[field]!r}" for field in kind._fields)
+            rows += [f'   * - ``"{name}"``', f"     - {f'``{given}``' if given else '–'}", f"     - {said}"]
+        return rows
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    app.add_directive("picture", Picture)
+    app.add_directive("routes", Routes)
+    app.add_directive("rules", Rules)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
