@@ -46,8 +46,16 @@ TAKEN = {
 }
 GIVEN = {
     "tau": ("Compute τ of the step w += η·τ·y·x.", "float", "τ; 0 if there is no step."),
-    "metric": ("Compute α and c of the step w += η·α·y·Σx, Σ⁻¹ += c·xxᵀ.", "tuple of 2 floats", "α and c; 0 and 0 if there is no step."),
-    "scale": ("Compute s and τ of the step w ← s·w + τ·y·x.", "tuple of 2 floats", "s and τ; 1 and 0 if there is no step."),
+    "metric": (
+        "Compute α and c of the step w += η·α·y·Σx, Σ⁻¹ += c·xxᵀ.",
+        "tuple of 2 floats",
+        "α and c; 0 and 0 if there is no step.",
+    ),
+    "scale": (
+        "Compute s and τ of the step w ← s·w + τ·y·x.",
+        "tuple of 2 floats",
+        "s and τ; 1 and 0 if there is no step.",
+    ),
 }
 CHECKED = """Check the parameters.
 
@@ -88,19 +96,22 @@ def register(name: str, *, no_weights: str | None = None, **parameters: str) -> 
 
 def _documented(cls: Any, parameters: dict[str, str]) -> Any:
     """Add to the docstrings of a rule: its parameters, before its examples; and what its formula takes and returns."""
-    entries = [f"{name} : {_type_of(cls, name)}\n    {text[:1].upper()}{text[1:]}." for name, text in parameters.items()]
+    entries = [
+        f"{name} : {_type_of(cls, name)}\n    {text[:1].upper()}{text[1:]}." for name, text in parameters.items()
+    ]
     said = cls.__doc__ or ""
     if entries:
         found = re.search(r"^( *)Examples\n", said, flags=re.MULTILINE)
         at, indent = (found.start(), found.group(1)) if found else (len(said), "")
         lines = [indent + line for line in _section("Parameters", entries).splitlines()]
         cls.__doc__ = said[:at] + "\n".join(lines) + "\n\n" + said[at:]
-    for kind, (summary, type, result) in GIVEN.items():
+    for kind, (summary, kind_of_result, result) in GIVEN.items():
         formula = vars(cls).get(kind)
         if formula is not None and formula.__doc__ is None:
             names = formula.__code__.co_varnames[1 : formula.__code__.co_argcount]
             taken = _section("Parameters", [f"{name} : float\n    {TAKEN.get(name, name)}" for name in names])
-            formula.__doc__ = f"{summary}\n\n{taken}\n\n{_section('Returns', [f'{type}\n    {result}'])}\n"
+            given = _section("Returns", [f"{kind_of_result}\n    {result}"])
+            formula.__doc__ = f"{summary}\n\n{taken}\n\n{given}\n"
     if "check" in vars(cls) and cls.check.__doc__ is None:
         cls.check.__doc__ = CHECKED
     return cls
