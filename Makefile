@@ -6,7 +6,7 @@ DATA ?=
 # A checkout of an earlier version, for benchmarks/streams.py
 BEFORE ?=
 
-.PHONY: demo test coverage lint fuzz bench clean
+.PHONY: demo test coverage lint docs dist fuzz bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/perceptrons demo
@@ -27,6 +27,23 @@ lint: $(VENV)/.linted
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in docs/_build/html. Warnings are errors; then every link is followed, and nothing may come from a network.
+SITE := docs/_build/html
+docs: $(VENV)/.documented
+	rm -rf $(SITE) docs/gallery docs/reference/api docs/reference/backreferences
+	$(BIN)/python -m sphinx -W --keep-going -q -j 2 docs $(SITE)
+	$(BIN)/python docs/check.py $(SITE)
+
+# A wheel and a source archive. The wheel is installed into an empty environment, where the README's first example runs.
+dist: $(VENV)/.built
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv dist/.empty
+	dist/.empty/bin/python -m pip install --quiet dist/*.whl
+	cd dist && .empty/bin/python ../.ci/first_example.py ../README.md
+	rm -rf dist/.empty
+	ls -l dist
+
 # Malformed input of every kind, for as long as CASES says: 100,000 cases of each kind take hours, 10,000 half an hour.
 CASES ?= 10000
 fuzz: $(VENV)/.tested
@@ -38,6 +55,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/theory.py $(DATA)
 	$(BIN)/python benchmarks/second_order.py $(DATA)
 	$(BIN)/python benchmarks/rules.py $(DATA)
+	$(BIN)/python benchmarks/choose.py $(DATA)
 	$(BIN)/python benchmarks/shapes.py
 	$(BIN)/python benchmarks/streams.py $(BEFORE)
 	$(BIN)/python benchmarks/calibration.py $(DATA)
@@ -57,7 +75,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/lab.py
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
+	rm -rf $(VENV) demo dist docs/_build docs/gallery docs/reference/api docs/reference/backreferences .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -73,4 +91,12 @@ $(VENV)/.tested: $(VENV)/.installed
 
 $(VENV)/.linted: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[lint]"
+	touch $@
+
+$(VENV)/.documented: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
+$(VENV)/.built: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet build
 	touch $@

@@ -6,7 +6,10 @@ import pytest
 
 # River and Dask are optional. Without them, parts of the package cannot be imported, so examples there do not run.
 OPTIONAL = {"river": "src/perceptrons/river", "distributed": "src/perceptrons/dask"}
-collect_ignore = [folder for package, folder in OPTIONAL.items() if not importlib.util.find_spec(package)]
+# Files that Sphinx runs, and pages that it writes, are not tests. The page on adding has a test of its own.
+collect_ignore_glob = ["docs/*.py", "docs/_*", "docs/gallery", "docs/pictures", "docs/reference/*/*"]
+collect_ignore = ["docs/inside/adding.md"]
+collect_ignore += [folder for package, folder in OPTIONAL.items() if not importlib.util.find_spec(package)]
 
 
 @pytest.fixture(scope="session", autouse=True)

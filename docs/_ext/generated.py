@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -76,9 +77,16 @@ class Rules(Made):
         return rows
 
 
+def escaped(app: Sphinx, context: Any, lines: list[str]) -> None:
+    """Texts of the command line are plain: `*.csv` is a pattern, and emphasises nothing."""
+    lines[:] = [re.sub(r"([*|`])", r"\\\1", line) if not line.lstrip().startswith((".. ", ":")) else line for line in lines]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("picture", Picture)
     app.add_directive("routes", Routes)
     app.add_directive("rules", Rules)
+    for part in ("description", "options", "epilog"):
+        app.connect(f"sphinx-click-process-{part}", escaped)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

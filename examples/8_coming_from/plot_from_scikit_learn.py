@@ -82,4 +82,8 @@ for name, model in (("scikit-learn", TheirPerceptron()), ("perceptrons", Percept
 
 model = Perceptron().partial_fit(X, np.where(y, "ham", "spam"))
 print(model.partial_fit(X[:2], ["news", "news"]).classes_)
+
+# %%
+# :doc:`/guides/scikit-learn` lists all differences, and why they are there.
+
 plt.show()

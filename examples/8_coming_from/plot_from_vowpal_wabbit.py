@@ -55,10 +55,11 @@ def ours(model):
 # %%
 # Vowpal Wabbit's hinge loss takes a step when the margin is below 1. With ``--sgd -l 1 --power_t 0``, the step is the
 # row itself. That is the rule :class:`perceptrons.rules.Margin`, which takes a step when the margin is at most
-# ``beta``. Word counts give whole numbers as margins, so a ``beta`` just below 1 is the same test. The option
-# ``--max_prediction`` keeps Vowpal Wabbit from cutting scores off.
+# ``beta``. Word counts give whole numbers as margins, so a ``beta`` just below 1 is the same test. Vowpal Wabbit hashes
+# words: with ``-b 24``, no two of them share a weight here. The option ``--max_prediction`` keeps it from cutting scores
+# off.
 
-plain = "--loss_function hinge --sgd -l 1 --power_t 0 --min_prediction=-1000 --max_prediction 1000"
+plain = "--loss_function hinge --sgd -l 1 --power_t 0 -b 24 --min_prediction=-1000 --max_prediction 1000"
 runs = {
     "vw, plain steps": vowpal_wabbit(plain),
     "Margin(beta=1)": ours(Perceptron(rule=Margin(beta=1 - 1e-6))),
@@ -67,6 +68,7 @@ runs = {
 }
 for name, (mistakes, _) in runs.items():
     print(f"{name:18} {mistakes.sum():4} mistakes in {len(labels)} messages, {mistakes.mean():.1%}")
+print(f"always the more frequent label: {min((labels == 1).mean(), (labels == -1).mean()):.1%}")
 print("the first two learned the same weights:", runs["vw, plain steps"][1] == runs["Margin(beta=1)"][1])
 
 # %%
@@ -81,9 +83,11 @@ for (name, (mistakes, _)), (colour, style, width) in zip(runs.items(), styles, s
     axis.plot(seen, 100 * mistakes.cumsum() / seen, style, color=colour, linewidth=width, label=name)
 axis.set(xscale="log", xlim=(30, len(labels)), ylim=(0, 50), xlabel="messages", ylabel="progressive error (%)")
 axis.legend()
-plt.show()
 
 # %%
+# The options and their names here
+# --------------------------------
+#
 # ================================================  ====================================================================
 # Vowpal Wabbit                                     here
 # ================================================  ====================================================================
@@ -99,3 +103,7 @@ plt.show()
 # ``-d FILE``                                       ``perceptrons train FILE``
 # ``--daemon``                                      ``perceptrons serve``
 # ================================================  ====================================================================
+#
+# :doc:`/guides/streams` says more about learning one example at a time, and :doc:`/choose/rules` about rules.
+
+plt.show()

@@ -20,6 +20,7 @@ pass it as an object.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from math import erfc, exp, inf, log, pi, sqrt
@@ -99,12 +100,11 @@ def _documented(cls: Any, parameters: dict[str, str]) -> Any:
     entries = [
         f"{name} : {_type_of(cls, name)}\n    {text[:1].upper()}{text[1:]}." for name, text in parameters.items()
     ]
-    said = cls.__doc__ or ""
+    said = inspect.cleandoc(cls.__doc__ or "")
     if entries:
-        found = re.search(r"^( *)Examples\n", said, flags=re.MULTILINE)
-        at, indent = (found.start(), found.group(1)) if found else (len(said), "")
-        lines = [indent + line for line in _section("Parameters", entries).splitlines()]
-        cls.__doc__ = said[:at] + "\n".join(lines) + "\n\n" + said[at:]
+        found = re.search(r"^Examples\n", said, flags=re.MULTILINE)
+        at = found.start() if found else len(said)
+        cls.__doc__ = "\n\n".join(filter(None, [said[:at].rstrip(), _section("Parameters", entries), said[at:]]))
     for kind, (summary, kind_of_result, result) in GIVEN.items():
         formula = vars(cls).get(kind)
         if formula is not None and formula.__doc__ is None:
@@ -134,7 +134,21 @@ def _type_of(cls: Any, name: str) -> str:
 
 @register("perceptron")
 class Plain(NamedTuple):
-    """The perceptron (Rosenblatt 1958): τ = 1 when m ≤ 0. A weight scales the step."""
+    """The perceptron (Rosenblatt 1958): τ = 1 when m ≤ 0. A weight scales the step.
+
+    Use it as ``rule="perceptron"``.
+
+    Examples
+    --------
+    A mistake makes a step, and so does a tie. A row on the right side makes none.
+
+    >>> from perceptrons.rules import Plain
+    >>> rule = Plain()
+    >>> rule.tau(margin=-3.0, sq_norm=2.0, weight=1.0), rule.tau(margin=0.0, sq_norm=2.0, weight=1.0)
+    (1.0, 1.0)
+    >>> rule.tau(margin=0.5, sq_norm=2.0, weight=1.0)
+    0.0
+    """
 
     target = 0.0  # type: ignore[misc]  # no field
 
@@ -144,12 +158,26 @@ class Plain(NamedTuple):
 
 @register("margin", beta="margin to reach")
 class Margin(NamedTuple):
-    """The perceptron with margin (Krauth & Mézard 1987): τ = 1 when m ≤ β. A weight scales the step."""
+    """The perceptron with margin (Krauth & Mézard 1987): τ = 1 when m ≤ β. A weight scales the step.
+
+    Use it as ``rule="margin"`` or ``rule=Margin(beta=5.0)``.
+
+    Examples
+    --------
+    A row on the right side still makes a step if its margin is at most β:
+
+    >>> from perceptrons.rules import Margin
+    >>> Margin(beta=1.0).tau(margin=0.5, sq_norm=2.0, weight=1.0)
+    1.0
+    >>> Margin(beta=0.1).tau(margin=0.5, sq_norm=2.0, weight=1.0)
+    0.0
+    """
 
     beta: float = 1.0
 
     @property
     def target(self) -> float:
+        """The margin above which a row makes no step: β."""
         return self.beta
 
     def tau(self, margin: float, sq_norm: float, weight: float) -> float:
@@ -163,7 +191,17 @@ class Margin(NamedTuple):
 class Uneven(NamedTuple):
     """The perceptron with uneven margins (Li et al. 2002): τ = 1 when m ≤ β₊ for y = +1, m ≤ β₋ for y = −1.
 
-    For classes of very different sizes: the rarer one gets the larger margin. A weight scales the step.
+    For two classes of very different sizes: give the rarer one the larger margin. A weight scales the step.
+    Use it as ``rule="uneven"`` or ``rule=Uneven(beta_positive=3.0)``.
+
+    Examples
+    --------
+    At the same margin, a row of the second class (y = +1) makes a step, and one of the first class does not:
+
+    >>> from perceptrons.rules import Uneven
+    >>> rule = Uneven(beta_positive=1.0, beta_negative=0.0)
+    >>> rule.tau(margin=0.5, sq_norm=2.0, weight=1.0, y=1.0), rule.tau(margin=0.5, sq_norm=2.0, weight=1.0, y=-1.0)
+    (1.0, 0.0)
     """
 
     beta_positive: float = 1.0
@@ -182,6 +220,15 @@ class PA(NamedTuple):
     """Passive-aggressive (Crammer et al. 2006, §3): τ = ℓ/‖x‖², the smallest change of w that brings ℓ to 0.
 
     It accepts no weights of examples: a scaled step would miss its target, and diverge if scaled by more than 2.
+    Use it as ``rule="pa"``.
+
+    Examples
+    --------
+    The step is as long as it takes to bring the margin to 1: −1 + 0.5·4 = 1.
+
+    >>> from perceptrons.rules import PA
+    >>> PA().tau(margin=-1.0, sq_norm=4.0, weight=1.0)
+    0.5
     """
 
     def tau(self, margin: float, sq_norm: float, weight: float) -> float:
@@ -193,7 +240,20 @@ class PA(NamedTuple):
 
 @register("pa1", C="aggressiveness, the largest step")
 class PA1(NamedTuple):
-    """PA-I (Crammer et al. 2006, §3): τ = min(C, ℓ/‖x‖²). A weight scales C."""
+    """PA-I (Crammer et al. 2006, §3): τ = min(C, ℓ/‖x‖²). A weight scales C.
+
+    Use it as ``rule="pa1"`` or ``rule=PA1(C=0.1)``.
+
+    Examples
+    --------
+    The step would have to be 0.5 to bring the margin to 1. A small C limits it:
+
+    >>> from perceptrons.rules import PA1
+    >>> PA1(C=1.0).tau(margin=-1.0, sq_norm=4.0, weight=1.0)
+    0.5
+    >>> PA1(C=0.1).tau(margin=-1.0, sq_norm=4.0, weight=1.0)
+    0.1
+    """
 
     C: float = 1.0
 
@@ -209,7 +269,18 @@ class PA1(NamedTuple):
 
 @register("pa2", C="aggressiveness, how soft the limit of a step is")
 class PA2(NamedTuple):
-    """PA-II (Crammer et al. 2006, §3): τ = ℓ/(‖x‖² + 1/(2C)). A weight scales C."""
+    """PA-II (Crammer et al. 2006, §3): τ = ℓ/(‖x‖² + 1/(2C)). A weight scales C.
+
+    Use it as ``rule="pa2"`` or ``rule=PA2(C=0.1)``.
+
+    Examples
+    --------
+    The step would have to be 0.5 to bring the margin to 1. A small C makes it shorter:
+
+    >>> from perceptrons.rules import PA2
+    >>> PA2(C=0.125).tau(margin=-1.0, sq_norm=4.0, weight=1.0)
+    0.25
+    """
 
     C: float = 1.0
 
@@ -231,7 +302,18 @@ class PA2(NamedTuple):
 class AROW(NamedTuple):
     """AROW, adaptive regularisation of weights (Crammer et al. 2009): α = (1 − m)/(v + r), c = 1/r when m < 1.
 
-    Noisy labels do little harm: variances shrink, but no step is forced. A weight divides r.
+    Noisy labels do little harm: variances shrink, but no step has to reach the margin 1. A weight divides r.
+    Use it as ``rule="arow"`` or ``rule=AROW(r=10.0)``.
+
+    Examples
+    --------
+    α is 2/(1 + 1), or 2/(1 + 4) with a larger r; c is 1/r:
+
+    >>> from perceptrons.rules import AROW
+    >>> AROW(r=1.0).metric(margin=-1.0, variance=1.0, weight=1.0)
+    (1.0, 1.0)
+    >>> AROW(r=4.0).metric(margin=-1.0, variance=1.0, weight=1.0)
+    (0.4, 0.25)
     """
 
     target = 1.0  # type: ignore[misc]  # no field
@@ -261,8 +343,19 @@ class CW(NamedTuple):
     φ = Φ⁻¹(η), ψ = 1 + φ²/2, ζ = 1 + φ². When m < φ√v: α = max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ))/(vζ)) and c = αφ/√u with
     √u = ½(−αvφ + √(α²v²φ² + 4v)).
 
-    A wrong row with a small v makes it about as small as v². If rows contradict each other, nothing is left to learn
-    with soon: on noisy data, SCW is better.
+    A mistake on a row whose v is small shrinks v to about v². If rows contradict each other, the variances soon vanish,
+    and nothing more can be learned: on noisy data, SCW is better. It accepts no weights of examples.
+    Use it as ``rule="cw"`` or ``rule=CW(eta=0.9)``.
+
+    Examples
+    --------
+    A right row of margin 0.5 makes no step if that is confident enough (φ√v = 0.25), and a step if not (φ√v = 1.28):
+
+    >>> from perceptrons.rules import CW
+    >>> CW(eta=0.6).metric(margin=0.5, variance=1.0, weight=1.0)
+    (0.0, 0.0)
+    >>> [round(value, 3) for value in CW(eta=0.9).metric(margin=0.5, variance=1.0, weight=1.0)]
+    [0.459, 0.786]
     """
 
     eta: float = 0.55
@@ -284,7 +377,20 @@ class CW(NamedTuple):
     covariance=COVARIANCE,
 )
 class SCW1(NamedTuple):
-    """SCW-I, soft confidence-weighted learning (Wang et al. 2012): CW with α = min(C, α of CW). A weight scales C."""
+    """SCW-I, soft confidence-weighted learning (Wang et al. 2012): CW with α = min(C, α of CW). A weight scales C.
+
+    Use it as ``rule="scw1"`` or ``rule=SCW1(C=0.1, eta=0.9)``.
+
+    Examples
+    --------
+    CW would make a step of α = 1.537. C limits it:
+
+    >>> from perceptrons.rules import CW, SCW1
+    >>> [round(value, 3) for value in CW(eta=0.9).metric(margin=-1.0, variance=1.0, weight=1.0)]
+    [1.537, 4.703]
+    >>> [round(value, 3) for value in SCW1(C=1.0, eta=0.9).metric(margin=-1.0, variance=1.0, weight=1.0)]
+    [1.0, 2.343]
+    """
 
     C: float = 0.3
     eta: float = 0.6
@@ -310,6 +416,15 @@ class SCW2(NamedTuple):
     """SCW-II (Wang et al. 2012): as CW, with another α. A weight scales C.
 
     When m < φ√v: α = max(0, (−(2mn + φ²mv) + φ√(φ²m²v² + 4nv(n + vφ²)))/(2(n² + nvφ²))), n = v + 1/(2C).
+    Use it as ``rule="scw2"`` or ``rule=SCW2(C=0.1, eta=0.9)``.
+
+    Examples
+    --------
+    CW would make a step of α = 1.537. C makes it shorter:
+
+    >>> from perceptrons.rules import SCW2
+    >>> [round(value, 3) for value in SCW2(C=1.0, eta=0.9).metric(margin=-1.0, variance=1.0, weight=1.0)]
+    [1.108, 2.749]
     """
 
     C: float = 0.3
@@ -334,7 +449,18 @@ class SCW2(NamedTuple):
 
 @register("nherd", C="aggressiveness: larger C, larger steps and faster shrinking variances", covariance=COVARIANCE)
 class NHERD(NamedTuple):
-    """Normal herd (Crammer & Lee 2010): α = (1 − m)/(v + 1/C), c = 2C + C²v when m < 1. A weight scales C."""
+    """Normal herd (Crammer & Lee 2010): α = (1 − m)/(v + 1/C), c = 2C + C²v when m < 1. A weight scales C.
+
+    Use it as ``rule="nherd"`` or ``rule=NHERD(C=0.1)``.
+
+    Examples
+    --------
+    The step is that of AROW with r = 1/C, but the variance shrinks faster: AROW's c is 1 here.
+
+    >>> from perceptrons.rules import NHERD
+    >>> NHERD(C=1.0).metric(margin=-1.0, variance=1.0, weight=1.0)
+    (1.0, 3.0)
+    """
 
     target = 1.0  # type: ignore[misc]  # no field
 
@@ -356,7 +482,17 @@ class SOP(NamedTuple):
     """The second-order perceptron (Cesa-Bianchi et al. 2005): α = (1 − m)/(1 + v), c = 1 when m ≤ 0.
 
     In terms of θ = Σ⁻¹w, which is the perceptron's own weight vector: θ += y·x and Σ⁻¹ += xxᵀ on a mistake. An example
-    of weight k is as good as k copies: θ += k·y·x and Σ⁻¹ += k·xxᵀ.
+    of weight k counts as k copies: θ += k·y·x and Σ⁻¹ += k·xxᵀ. Use it as ``rule="sop"`` or ``rule=SOP(a=10.0)``.
+
+    Examples
+    --------
+    As the perceptron, it makes a step on a mistake only. The larger the variance, the shorter the step:
+
+    >>> from perceptrons.rules import SOP
+    >>> SOP().metric(margin=0.5, variance=1.0, weight=1.0)
+    (0.0, 0.0)
+    >>> SOP().metric(margin=-1.0, variance=1.0, weight=1.0), SOP().metric(margin=-1.0, variance=3.0, weight=1.0)
+    ((1.0, 1.0), (0.5, 1.0))
     """
 
     target = 0.0  # type: ignore[misc]  # no field
@@ -426,10 +562,22 @@ def quantile(p: float) -> float:
 class ROMMA(NamedTuple):
     """ROMMA, the relaxed online maximum margin algorithm (Li & Long 2002).
 
-    When m ≤ 0, or m < 1 if aggressive: the shortest w that gives this example the margin 1 and has
-    ``w·w_old ≥ ‖w_old‖²``, which stands for all examples before it: s = (‖x‖²‖w‖² − m)/(‖x‖²‖w‖² − m²) and
-    τ = ‖w‖²(1 − m)/(‖x‖²‖w‖² − m²). If this is the first step, if the example alone asks for a longer w, or if x is
-    parallel to w, so that no such w exists: s = 0, τ = 1/‖x‖².
+    When m ≤ 0, or m < 1 if aggressive, w becomes the shortest vector that gives this example the margin 1 and has
+    ``w·w_old ≥ ‖w_old‖²``, a condition that stands for all earlier examples: s = (‖x‖²‖w‖² − m)/(‖x‖²‖w‖² − m²) and
+    τ = ‖w‖²(1 − m)/(‖x‖²‖w‖² − m²). There are three exceptions, where s = 0 and τ = 1/‖x‖²: the first step, an example
+    that alone asks for a longer w, and an x that is parallel to w, for which no such vector exists.
+
+    It accepts no weights of examples. Use it as ``rule="romma"`` or ``rule=ROMMA(aggressive=True)``.
+
+    Examples
+    --------
+    The first step makes the margin 1: 0.5·‖x‖² = 1. A later one scales w and adds x; 3·(−1) + 2·2 = 1.
+
+    >>> from perceptrons.rules import ROMMA
+    >>> ROMMA().scale(margin=0.0, sq_norm=2.0, sq_length=0.0, k=0.0, weight=1.0)
+    (0.0, 0.5)
+    >>> ROMMA().scale(margin=-1.0, sq_norm=2.0, sq_length=1.0, k=1.0, weight=1.0)
+    (3.0, 2.0)
     """
 
     aggressive: bool = False
@@ -452,10 +600,22 @@ class ROMMA(NamedTuple):
     alpha="share of the largest margin to give up, at most 1",
 )
 class ALMA(NamedTuple):
-    """ALMA for p = 2 (Gentile 2001), which approximates the largest margin γ of separable rows by (1 − α)·γ.
+    """ALMA for p = 2 (Gentile 2001): on separable rows, it approximates the largest margin γ by (1 − α)·γ.
 
     x̂ is the row at length 1. When y·w·x̂ ≤ (1 − α)·B/√k: w += C/√k·y·x̂, then w is divided by max(1, ‖w‖), and k += 1;
     B = √8/α, C = √2. So τ = s·C/(√k·‖x‖) with s = 1/max(1, ‖w + …‖). k is 1 at first.
+
+    It accepts no weights of examples. Use it as ``rule="alma"`` or ``rule=ALMA(alpha=0.5)``.
+
+    Examples
+    --------
+    The first step has the length √2, so w is scaled to the length 1. The eighth step is shorter, √2/√8 = 0.5:
+
+    >>> from perceptrons.rules import ALMA
+    >>> [round(value, 3) for value in ALMA().scale(margin=0.0, sq_norm=1.0, sq_length=0.0, k=0.0, weight=1.0)]
+    [0.707, 1.0]
+    >>> [round(value, 3) for value in ALMA().scale(margin=0.0, sq_norm=1.0, sq_length=0.5, k=7.0, weight=1.0)]
+    [1.0, 0.5]
     """
 
     alpha: float = 0.9
@@ -481,8 +641,20 @@ class ALMA(NamedTuple):
 class Shifting(NamedTuple):
     """The shifting perceptron (Cavallanti et al. 2007), for concepts that move: old examples fade.
 
-    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k). With λ = 1 it makes the predictions of the perceptron; with a
-    larger λ, recent steps count more than old ones, with a smaller one less.
+    When m ≤ 0: s = 1 − λ_k, τ = λ_k with λ_k = λ/(λ + k). With λ = 1 it makes the predictions of the perceptron. With a
+    larger λ, recent steps count more than old ones; with a smaller λ, they count less.
+
+    It accepts no weights of examples. Use it as ``rule="shifting"`` or ``rule=Shifting(lam=5.0)``.
+
+    Examples
+    --------
+    The third mistake takes half of the weights (2/(2 + 2)), the seventh a quarter:
+
+    >>> from perceptrons.rules import Shifting
+    >>> Shifting(lam=2.0).scale(margin=-1.0, sq_norm=2.0, sq_length=1.0, k=2.0, weight=1.0)
+    (0.5, 0.5)
+    >>> Shifting(lam=2.0).scale(margin=-1.0, sq_norm=2.0, sq_length=1.0, k=6.0, weight=1.0)
+    (0.75, 0.25)
     """
 
     lam: float = 2.0

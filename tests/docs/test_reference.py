@@ -96,7 +96,7 @@ def takes_parameters(kind):
     if inspect.isabstract(kind):
         return False
     made = [inspect.getattr_static(kind, name) for name in ("__init__", "__new__")]
-    return hasattr(kind, "_fields") or any(getattr(each, "__module__", "").startswith("perceptrons") for each in made)
+    return hasattr(kind, "_fields") or any((getattr(each, "__module__", None) or "").startswith("perceptrons") for each in made)
 
 
 def members(kind):

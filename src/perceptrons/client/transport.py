@@ -26,7 +26,36 @@ BLOCK = 1 << 16  # bytes that are sent or received at a time
 
 
 class ServerError(Exception):
-    """The server refused a call. `status` is the HTTP status; the message says what is wrong, and what to do."""
+    """The server refused a call. The message says what is wrong, and what to do.
+
+    Parameters
+    ----------
+    status : int
+        The HTTP status.
+    message : str
+        What the server answered.
+    retry_after : float, default=0.0
+        Seconds after which the server asks to try again.
+
+    Attributes
+    ----------
+    status : int
+        The HTTP status: 404 if something does not exist, 409 if it exists already, 422 if the content of the call is
+        wrong, 401 and 403 without the right token, 429 and 503 if the server is busy.
+    retry_after : float
+        Seconds after which the server asks to try again; 0.0 if it does not say.
+    after_loss : bool
+        Whether an earlier try of the same call lost its connection. That try may have been carried out.
+
+    Examples
+    --------
+    >>> from perceptrons.client import ServerError
+    >>> try:
+    ...     raise ServerError(404, "there is no model 'spam'")  # as Client().model("spam").state() does
+    ... except ServerError as error:
+    ...     print(error.status, error)
+    404 there is no model 'spam'
+    """
 
     def __init__(self, status: int, message: str, retry_after: float = 0.0) -> None:
         super().__init__(message)
@@ -35,7 +64,19 @@ class ServerError(Exception):
 
 
 class NoAnswer(ConnectionError):
-    """The connection failed before the answer was complete; the message names the address, and says what to do."""
+    """The connection failed before the answer was complete. The message names the address, and says what to do.
+
+    Examples
+    --------
+    Nothing listens at this address:
+
+    >>> from perceptrons.client import Client, NoAnswer
+    >>> try:
+    ...     Client("http://127.0.0.1:1", retries=0).models()
+    ... except NoAnswer as error:
+    ...     print(error)
+    no complete answer from http://127.0.0.1:1: ... Check the address, and that `perceptrons serve` is running there
+    """
 
 
 class Transport:

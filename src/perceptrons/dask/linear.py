@@ -106,6 +106,7 @@ class LinearOnCluster(OnCluster, Classifier):
         Parameters
         ----------
         X : Dask array or data frame, or whatever the local estimator takes
+            The rows.
 
         Returns
         -------
@@ -122,6 +123,7 @@ class LinearOnCluster(OnCluster, Classifier):
         Parameters
         ----------
         X : Dask array or data frame, or whatever the local estimator takes
+            The rows.
 
         Returns
         -------
@@ -143,6 +145,7 @@ class LinearOnCluster(OnCluster, Classifier):
         Returns
         -------
         float
+            From 0 to 1.
         """
         if not is_dask_collection(X):
             return float(super().score(X, y, sample_weight))

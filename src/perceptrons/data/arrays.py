@@ -23,7 +23,7 @@ OVERFLOW = "the squared length of the row overflows float64: rescale the feature
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows for a pass, dense or CSR.
+    """Rows for a pass over the data, dense or sparse (CSR). `as_rows` makes it.
 
     Parameters
     ----------
@@ -33,8 +33,19 @@ class Rows:
         Column numbers and row pointers as in CSR, unsigned; None if the rows are dense.
     n_features : int
         Number of columns.
-    sq_norm : ndarray of float64
+    sq_norm : ndarray of float64 of shape (n_rows,)
         Squared length of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from perceptrons.data import as_rows
+    >>> rows = as_rows(np.array([[1.0, 2.0], [3.0, 4.0], [0.0, 5.0]]))
+    >>> len(rows), rows.n_features, rows.sq_norm
+    (3, 2, array([ 5., 25., 25.]))
+    >>> rows.part(1, 3).matrix()
+    array([[3., 4.],
+           [0., 5.]])
     """
 
     values: Array
@@ -45,7 +56,7 @@ class Rows:
 
     @property
     def arrays(self) -> Arrays:
-        """The three arrays that compiled functions take."""
+        """The arrays `values`, `indices` and `indptr`, which compiled functions take."""
         return self.values, self.indices, self.indptr
 
     def __len__(self) -> int:
@@ -67,6 +78,7 @@ class Rows:
         Returns
         -------
         Rows
+            The rows in the given order.
         """
         if self.indptr is None:
             arrays: Arrays = readonly(self.values[where]), None, None
@@ -85,6 +97,7 @@ class Rows:
         Returns
         -------
         Rows
+            A view of these rows.
         """
         sq_norm = self.sq_norm[begin:end]
         if self.indices is None or self.indptr is None:
@@ -115,6 +128,7 @@ class Rows:
         Returns
         -------
         Rows
+            The same rows; their values are copied if they were float32.
         """
         return Rows(
             readonly(self.values.astype(np.float64, copy=False)), *self.arrays[1:], self.n_features, self.sq_norm
@@ -131,6 +145,7 @@ class Rows:
         Returns
         -------
         Rows
+            The wider rows.
         """
         return self if n_features == self.n_features else replace(self, n_features=n_features)
 
@@ -140,11 +155,12 @@ class Rows:
         Parameters
         ----------
         n_features : int
-            The new number of columns.
+            The new number of columns. If the rows have more already, nothing is appended.
 
         Returns
         -------
         Rows
+            The wider rows.
         """
         if self.indices is not None or self.n_features >= n_features:
             return self.wide(max(n_features, self.n_features))
@@ -163,6 +179,7 @@ class Rows:
         Returns
         -------
         Rows
+            The narrower rows, copied if they had entries in the other columns.
         """
         if self.n_features <= n_features or self.indices is None or self.indptr is None:
             return self
@@ -185,6 +202,7 @@ class Rows:
         Returns
         -------
         Rows
+            All rows, in order.
         """
         arrays: Arrays = readonly(np.concatenate([part.values for part in parts])), None, None
         if parts[0].indptr is not None:
@@ -213,7 +231,8 @@ class Rows:
 
         Returns
         -------
-        ndarray or scipy.sparse.csr_array
+        ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
+            Read-only.
         """
         if self.indices is None or self.indptr is None:
             return self.values
@@ -230,12 +249,14 @@ class Rows:
         Parameters
         ----------
         other : Rows
+            Rows with the same number of features.
         bias : float
             A constant added to each product.
 
         Returns
         -------
         ndarray of shape (len(self), len(other))
+            The inner product of each pair.
         """
         products = self.matrix() @ other.matrix().T.astype(np.float64)
         if hasattr(products, "toarray"):
@@ -248,7 +269,8 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *
 
     Parameters
     ----------
-    X : C-ordered array of float32 or float64, or CSR matrix
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+        Of float32 or float64; an array must be C-ordered.
     names : sequence, optional
         Names of the features, for error messages.
     input_name : str, default="X"
@@ -259,9 +281,20 @@ def as_rows(X: Any, names: Sequence[Any] | None = None, input_name: str = "X", *
     Returns
     -------
     Rows
+        The rows. They refer to X, unless a sparse row has an index twice.
+
+    Raises
+    ------
+    ValueError
+        If X has another type, a value is NaN or infinite, the squared length of a row overflows, or a CSR matrix is not
+        valid.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from perceptrons.data import as_rows
+    >>> as_rows(np.array([[1.0, 2.0], [3.0, 4.0]])).sq_norm
+    array([ 5., 25.])
     >>> as_rows(np.array([[1.0, 2.0], [3.0, np.nan]]))
     Traceback (most recent call last):
     ValueError: Input X contains NaN at row 1, column 1. Remove or impute such values first.

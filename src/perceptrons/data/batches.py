@@ -30,19 +30,39 @@ class Batch(NamedTuple):
     """Consecutive rows of a source, with their labels.
 
     Later batches may have more features: `rows.n_features` counts those found so far.
+
+    Attributes
+    ----------
+    rows : Rows
+        The rows.
+    y : ndarray of shape (n_rows,) or None
+        Their labels; None if the source has no labels.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from perceptrons.data import source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "and.svm"
+    ...     _ = path.write_text("-1 0:0 1:0\\n-1 0:1\\n-1 1:1\\n+1 0:1 1:1\\n")
+    ...     (batch,) = source(path).batches()
+    >>> len(batch.rows), batch.rows.n_features, batch.y.tolist()
+    (4, 2, [-1.0, -1.0, -1.0, 1.0])
     """
 
     rows: Rows
-    y: npt.NDArray[Any] | None  # None where the source has no labels
+    y: npt.NDArray[Any] | None
 
     @property
     def n_bytes(self) -> int:
-        """The memory that it takes."""
+        """The memory that it takes, in bytes."""
         return sum(array.nbytes for array in (*self.rows.arrays, self.rows.sq_norm, self.y) if array is not None)
 
 
 class Source(ABC):
-    """Examples that may be larger than memory.
+    """Examples in files, which may be larger than memory. `perceptrons.data.source` makes it.
+
+    Pass it to `fit`, `partial_fit`, `predict` or `score` in place of X, or read it yourself with `batches`.
 
     Attributes
     ----------
@@ -62,6 +82,19 @@ class Source(ABC):
         Whether training brings features to one scale. Rows are as they stand in the files in any case.
     spans : list of Span or None
         The part of each file that a shard reads; None if this is not a shard.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from perceptrons.data import source
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "rows.svm"
+    ...     _ = path.write_text("1 0:0.5 2:3\\n-1 1:4\\n")
+    ...     rows = source(path)
+    ...     X, y = rows.arrays()
+    >>> X.toarray(), y
+    (array([[0.5, 0. , 3. ],
+           [0. , 4. , 0. ]]), array([ 1., -1.]))
     """
 
     name: str
@@ -81,7 +114,13 @@ class Source(ABC):
         Yields
         ------
         Batch
-            Of bounded size.
+            Of bounded size: some megabytes, unless one row is longer.
+
+        Raises
+        ------
+        DataError
+            If a file cannot be read; the message names the place. Also if a stream, such as standard input, is read a
+            second time.
         """
 
     @abstractmethod
@@ -105,6 +144,7 @@ class Source(ABC):
         Returns
         -------
         Source
+            This source, or one with the same rows that keeps them.
         """
         if self.caching is False and not self.is_stream:
             return self
@@ -149,6 +189,7 @@ class Source(ABC):
         Returns
         -------
         Source
+            This source, or one of the same rows with these features.
         """
         return self
 
@@ -162,12 +203,26 @@ class Source(ABC):
         return any(map(files.is_stream, self.paths))
 
     def parts(self) -> Iterator[tuple[str, Span]]:
-        """Each file, and the part of it that is to be read."""
+        """List the files, each with the part of it that is to be read.
+
+        Yields
+        ------
+        path : str
+            The file.
+        span : Span
+            The part; of a source that is not a shard, the whole file.
+        """
         for k, path in enumerate(self.paths):
             yield path, Span(0, None, files.size(path)) if self.spans is None else self.spans[k]
 
     def begin(self) -> None:
-        """Note that reading begins; refuse to read a stream a second time."""
+        """Note that reading begins. Subclasses call this in `batches`.
+
+        Raises
+        ------
+        DataError
+            If the rows can be read only once, and reading has begun before.
+        """
         if self._begun and self.is_stream:
             raise files.DataError(f"{self.name} can be read only once: write it to a file to read it again")
         self._begun, self.bytes_done = True, 0
@@ -177,19 +232,35 @@ class Source(ABC):
 
         Returns
         -------
-        X : ndarray or scipy.sparse.csr_array
-        y : ndarray or None
+        X : ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
+            The rows.
+        y : ndarray of shape (n_rows,) or None
+            Their labels, if the source has any.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows.
+        DataError
+            As for `batches`. Also if the rows would take more memory than the machine has.
         """
         rows, y = self.joined()
         return rows.matrix(), y
 
     def joined(self) -> tuple[Rows, npt.NDArray[Any] | None]:
-        """Read everything into memory.
+        """Read everything into memory, as one `Rows`.
 
         Returns
         -------
         rows : Rows
-        y : ndarray or None
+            The rows.
+        y : ndarray of shape (n_rows,) or None
+            Their labels, if the source has any.
+
+        Raises
+        ------
+        ValueError, DataError
+            As for `arrays`.
         """
         batches, size = [], 0
         for batch in self.batches():

@@ -26,7 +26,22 @@ Data = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 class DataError(ValueError):
-    """Data cannot be read. The message names the file and the place."""
+    """Data cannot be read. The message names the file and the place.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong. Control characters in it are escaped, because it may quote a file.
+
+    Examples
+    --------
+    >>> from perceptrons.data import DataError, source
+    >>> try:
+    ...     source("nowhere.svm")
+    ... except DataError as error:
+    ...     print(error)
+    nowhere.svm: no such file
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(shown(message))  # it may quote the file

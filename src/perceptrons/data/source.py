@@ -45,7 +45,7 @@ def source(
         Files, or globs such as "part-*.svm.gz"; "-" is standard input. Files compressed by gzip, bzip2 or zstd are
         recognised by their content.
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
-        By default the format follows from the ending of the name, or from a first line that looks like svmlight.
+        By default the format follows from the ending of the name, or else from the first lines.
     cache : bool, str or path, default=True
         Whether training in several passes parses files only once. Up to 64 MB of parsed rows stay in memory. More rows
         are kept in a binary copy in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``); if you
@@ -72,6 +72,14 @@ def source(
     Source
         ``batches()`` reads batches of rows and labels, each time from the beginning; ``arrays()`` reads everything
         into memory.
+
+    Raises
+    ------
+    DataError
+        If no file matches, files have different formats, or the format is not clear. Errors inside of files are raised
+        when they are read, except that a table's first rows are read here.
+    TypeError
+        If the format has no such setting.
 
     Examples
     --------

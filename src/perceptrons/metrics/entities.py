@@ -33,7 +33,7 @@ class Entities(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of the entities of one type, or their average.
+    """Scores of the entities of one type, or their average. `EntityReport` has several of them.
 
     Attributes
     ----------
@@ -49,6 +49,14 @@ class Scores:
         Number of predicted entities.
     correct : int
         Number of predicted entities that are correct.
+
+    Examples
+    --------
+    >>> from perceptrons import SequenceTagger
+    >>> X, y = [["Eva", "Lang", "and", "Adam"]], [["B-PER", "I-PER", "O", "B-PER"]]
+    >>> tagger = SequenceTagger(features="ner-words").fit(X, y)
+    >>> tagger.report(X, y).micro
+    Scores(precision=1.0, recall=1.0, f1=1.0, support=2, predicted=2, correct=2)
     """
 
     precision: float
@@ -61,11 +69,12 @@ class Scores:
 
 @dataclass(frozen=True)
 class EntityReport:
-    """Scores by type and their averages; `print` shows them as a table.
+    """Scores of entities by type, and their averages. `SequenceTagger.report` returns it; print it to see a table.
 
     Attributes
     ----------
     types : dict of str to Scores
+        Scores of each type of entity, in alphabetical order.
     micro : Scores
         Scores of all entities together.
     macro : Scores
@@ -77,6 +86,25 @@ class EntityReport:
     sequence_accuracy : float
         Share of sequences whose labels are all correct.
     n_tokens, n_sequences : int
+        Number of tokens and of sequences.
+
+    Examples
+    --------
+    >>> from perceptrons import SequenceTagger
+    >>> X, y = [["Eva", "Lang", "and", "Adam"]], [["B-PER", "I-PER", "O", "B-PER"]]
+    >>> tagger = SequenceTagger(features="ner-words").fit(X, y)
+    >>> report = tagger.report(X, [["B-PER", "I-PER", "O", "O"]])  # other labels
+    >>> print(report)
+              precision  recall      f1  support  predicted  correct
+    PER          0.5000  1.0000  0.6667        1          2        1
+    <BLANKLINE>
+    micro        0.5000  1.0000  0.6667        1          2        1
+    macro        0.5000  1.0000  0.6667        1          2        1
+    weighted     0.5000  1.0000  0.6667        1          2        1
+    <BLANKLINE>
+    correct: 75.00% of 4 tokens, 0.00% of 1 sequences
+    >>> report.types["PER"].recall
+    1.0
     """
 
     types: dict[str, Scores]

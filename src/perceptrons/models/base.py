@@ -179,6 +179,7 @@ class Online(BaseEstimator):
         Returns
         -------
         dict
+            Parameters by name.
         """
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
@@ -200,6 +201,11 @@ class Online(BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If the estimator or its rule has no parameter of this name. Values are checked by the next `fit`.
         """
         own = {name: value for name, value in params.items() if not name.startswith("rule__")}
         super().set_params(**own)

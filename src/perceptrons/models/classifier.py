@@ -89,6 +89,14 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If X has another number of features than before, X or y has missing or infinite values, or a parameter
+            needs all rows in advance (``early_stopping``, ``class_weight="balanced"``).
+        AttributeError
+            If the model has no `partial_fit`: with the pocket readout or a precomputed kernel.
         """
         self._learn_once(X, y, classes, sample_weight, predict=False)
         return self
@@ -111,6 +119,11 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         -------
         ndarray of shape (n_samples,)
             The predicted labels.
+
+        Raises
+        ------
+        ValueError, AttributeError
+            As for `partial_fit`.
         """
         predictions = self._learn_once(X, y, classes, sample_weight, predict=True)
         assert predictions is not None
@@ -142,12 +155,20 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes, one number per row, positive for `classes_[1]`; otherwise one column per class. The voted
             readout returns shares of votes; for two classes, the share for `classes_[1]` minus the share against it.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the model is not fitted.
+        ValueError
+            If X has another number of features than the model, missing or infinite values, or no rows.
         """
         scores = self._scores(X)
         return np.asarray(scores[:, 0] if scores.shape[1] == 1 else scores)
@@ -159,11 +180,17 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Labels, with the type of `classes_`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            As for `decision_function`.
         """
         scores = self.decision_function(X)
         codes = self._learner.predict(scores.reshape(len(scores), -1))
@@ -176,13 +203,21 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            The rows.
         y : array-like of shape (n_samples,)
-            Labels; not needed for a source, which has its own.
+            Their true labels. A source has its own: leave `y` out.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; 1 by default.
 
         Returns
         -------
         float
+            From 0 to 1.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            As for `decision_function`. Also ValueError if `y` or `sample_weight` is given with a source.
         """
         if isinstance(X, Source):
             sources.refuse_labels(y, sample_weight)

@@ -196,6 +196,12 @@ class KernelPerceptron(Classifier):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, parameters do not combine, X or y has missing or infinite values, their
+            lengths differ, or y has only one class.
         """
         if self.warm_start and self.kernel == "precomputed" and hasattr(self, "_learner"):
             raise ValueError("warm_start cannot be combined with kernel='precomputed': a new matrix has other columns")
@@ -320,12 +326,21 @@ class KernelPerceptron(Classifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
         Y : array-like or sparse matrix of shape (n_others, n_features), optional
             The rows to pair with those of X; X itself by default.
 
         Returns
         -------
         ndarray of shape (n_samples, n_samples) or (n_samples, n_others)
+            The kernel value of each pair.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the model is not fitted.
+        ValueError
+            If the kernel is "precomputed", or a row does not fit the model.
         """
         learner = self._expansion
         support.refuse_precomputed(learner)
@@ -344,10 +359,12 @@ class KernelPerceptron(Classifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
 
         Returns
         -------
         float
+            No entry of the matrix is further from its exact value.
         """
         learner = self._expansion
         rows = learner.scaled(validation.features(self, X, reset=False))
@@ -360,6 +377,14 @@ class KernelPerceptron(Classifier):
         Returns
         -------
         float
+            0.0 if no step has been made.
+
+        Raises
+        ------
+        AttributeError
+            With the voted readout: many hypotheses vote.
+        ValueError
+            If the kernel is known not to be positive semi-definite, such as "sigmoid": w has no length.
         """
         return support.length(self._expansion, self.kernel)
 
@@ -371,6 +396,13 @@ class KernelPerceptron(Classifier):
         -------
         KernelPerceptron
             A copy that predicts the same.
+
+        Raises
+        ------
+        ValueError
+            If all coefficients are 0, so that there is no boundary, or if w has no length (see `feature_space_norm`).
+        AttributeError
+            With the voted readout: many hypotheses vote.
         """
         length = self.feature_space_norm()
         if length == 0.0:

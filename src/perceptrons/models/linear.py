@@ -96,6 +96,15 @@ def normalized(model: L) -> L:
     -------
     estimator
         A copy that predicts the same.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    ValueError
+        If all weights are 0, so that there is no boundary.
+    AttributeError
+        With the voted readout: many hypotheses vote.
     """
     check_is_fitted(model)
     coef, _ = per_unit(model)

@@ -109,6 +109,12 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None, cl
     -------
     self
 
+    Raises
+    ------
+    ValueError
+        If `x` has missing or infinite values, `y` is not one label, or a parameter needs all rows in advance
+        (``early_stopping``, ``class_weight="balanced"``).
+
     Examples
     --------
     >>> from perceptrons import Perceptron
@@ -217,6 +223,11 @@ def learn_many(model: Any, X: Any, y: Any, sample_weight: Any = None, classes: A
     Returns
     -------
     self
+
+    Raises
+    ------
+    ValueError
+        As for `learn_one`; the message has the number of the dict. Also if X and y have different lengths.
     """
     learn_batch(model, lambda: examples_of(model, dicts_of(X, "learn_one"), grows=True), y, sample_weight, classes)
     return model
@@ -270,6 +281,11 @@ def predict_one(model: Any, x: Any) -> Any:
     -------
     label
         As in `classes_`, or in regression a number. None if nothing has been learned yet.
+
+    Raises
+    ------
+    ValueError
+        If `x` is a row of another length than the model has features, or has missing or infinite values.
     """
     try:
         guard: Guard = model.__dict__["_locks"]
@@ -304,6 +320,11 @@ def predict_many(model: Any, X: Any) -> Any:
     -------
     ndarray
         Labels, with the type of `classes_`, or in regression numbers. Each is None if nothing has been learned yet.
+
+    Raises
+    ------
+    ValueError
+        If an example is not a dict, or has missing or infinite values. The message has its number.
 
     Examples
     --------
@@ -368,6 +389,11 @@ def score_one(model: Any, x: Any) -> Any:
     float or dict
         For two classes a number, positive for `classes_[1]`; for more, the score of each class by its label. In
         regression the predicted value. 0.0 if nothing has been learned yet.
+
+    Raises
+    ------
+    ValueError
+        As for `predict_one`.
     """
     if not hasattr(model, "_learner"):
         return 0.0

@@ -42,6 +42,7 @@ def onnx_parser(model: Any) -> Callable[..., Any]:
     Returns
     -------
     callable
+        A parser, as skl2onnx expects it.
     """
     register()  # so that it knows the options
     return lambda scope=None, inputs=None: _outputs(model)
@@ -53,6 +54,7 @@ def onnx_shape_calculator(model: Any) -> Callable[[Any], None]:
     Returns
     -------
     callable
+        A shape calculator, as skl2onnx expects it.
     """
     return shapes
 
@@ -63,6 +65,7 @@ def onnx_converter(model: Any) -> Callable[[Any, Any, Any], None]:
     Returns
     -------
     callable
+        A converter, as skl2onnx expects it.
     """
     return convert
 

@@ -119,6 +119,11 @@ class PassiveAggressiveClassifier(Classifier):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            As for `Perceptron.fit`.
         """
         return self._fit(X, y, sample_weight, X_val, y_val, self._start(coef_init, intercept_init))
 

@@ -144,6 +144,12 @@ class Perceptron(Classifier):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, parameters do not combine, X or y has missing or infinite values, their
+            lengths differ, or y has only one class.
         """
         return self._fit(X, y, sample_weight, X_val, y_val, self._start(coef_init, intercept_init))
 

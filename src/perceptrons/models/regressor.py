@@ -184,6 +184,12 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, parameters do not combine, X or y has missing or infinite values, or their
+            lengths differ.
         """
         return self._fit(X, y, sample_weight, X_val, y_val, linear.start(coef_init, intercept_init))
 
@@ -202,6 +208,11 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            As for `fit`. Also if X has another number of features than before, or with ``early_stopping=True``.
         """
         self._learn_once(X, y, None, sample_weight, predict=False)
         return self
@@ -221,6 +232,12 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         Returns
         -------
         ndarray of shape (n_samples,)
+            The predicted values.
+
+        Raises
+        ------
+        ValueError
+            As for `partial_fit`.
         """
         predictions = self._learn_once(X, y, None, sample_weight, predict=True)
         assert predictions is not None
@@ -237,6 +254,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         Returns
         -------
         dict
+            Parameters by name.
         """
         params = super().get_params(deep)
         named = isinstance(self.rule, str) and "rule__C" in params
@@ -287,10 +305,19 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            The rows.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            In the unit of the y that was learned.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the model is not fitted.
+        ValueError
+            If X has another number of features than the model, missing or infinite values, or no rows.
         """
         scores = self._scores(X)
         learner: ValueLearner = self._learner
@@ -303,13 +330,21 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+            The rows.
         y : array-like of shape (n_samples,)
-            Values; not needed for a source, which has its own.
+            Their true values. A source has its own: leave `y` out.
         sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; 1 by default.
 
         Returns
         -------
         float
+            At most 1. Always predicting the mean of y gives 0, and worse predictions give less than 0.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError
+            As for `predict`. Also ValueError if `y` or `sample_weight` is given with a source.
         """
         if not isinstance(X, Source):
             return float(super().score(X, y, sample_weight))

@@ -143,6 +143,13 @@ class StructuredPerceptron(Online):
         Returns
         -------
         self
+
+        Raises
+        ------
+        TypeError
+            If X or Y is not a sequence with one entry per example, or the problem lacks a method.
+        ValueError
+            If X and Y have different lengths or are empty, or the problem returns something that it should not.
         """
         pairs = Pairs(*examples(X, Y))
         with self._guard.learning:
@@ -168,6 +175,11 @@ class StructuredPerceptron(Online):
         Returns
         -------
         self
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `fit`.
         """
         pairs, settings = Pairs(*examples(X, Y)), self._settings()
 
@@ -189,10 +201,17 @@ class StructuredPerceptron(Online):
         Parameters
         ----------
         X : sequence
+            Inputs, in any form that the problem understands.
 
         Returns
         -------
         list of structures
+            One per input.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the model is not fitted.
         """
         check_is_fitted(self)
         return list(self._learner.predict(inputs(X, "X")))
@@ -208,6 +227,7 @@ class StructuredPerceptron(Online):
         Returns
         -------
         float
+            From 0 to 1.
         """
         return self._mean(X, Y, lambda checked: checked.same)
 
@@ -222,6 +242,7 @@ class StructuredPerceptron(Online):
         Returns
         -------
         float
+            0 if all predictions are correct.
         """
         return self._mean(X, Y, lambda checked: checked.loss)
 

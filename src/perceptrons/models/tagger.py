@@ -259,6 +259,12 @@ class SequenceTagger(Online):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, parameters do not combine, a sequence does not have one label per token, or
+            labels break the `scheme` that was given.
         """
         with self._guard.learning:
             tagger = self._fit(X, y, *held_out_of(X_val, y_val, X_dev, y_dev))
@@ -307,6 +313,12 @@ class SequenceTagger(Online):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            As for `fit`. Also if `order`, `readout`, `scheme` or `features` have changed since the first call, or with
+            ``early_stopping=True``.
         """
         warn_of(
             self._guard.change(lambda: self._learn_once(X, y, [] if classes is None else list(classes))), stacklevel=4
@@ -357,11 +369,17 @@ class SequenceTagger(Online):
         Parameters
         ----------
         X : list of sequences, or Tokens
+            The sequences, as for `fit`.
 
         Returns
         -------
         list of lists of labels
-            NumPy makes an array of it with one list per sequence, as `cross_val_predict` needs.
+            One label per token. NumPy makes an array of it with one list per sequence, as `cross_val_predict` needs.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the model is not fitted.
         """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))
@@ -373,10 +391,12 @@ class SequenceTagger(Online):
         Parameters
         ----------
         xseq : list of tokens
+            The sequence.
 
         Returns
         -------
         list of labels
+            One per token.
         """
         return self.predict([xseq])[0]
 
@@ -387,12 +407,21 @@ class SequenceTagger(Online):
         Parameters
         ----------
         X : list of sequences, or Tokens
+            The sequences, as for `fit`.
         k : int, default=5
+            Number of labellings per sequence.
 
         Returns
         -------
         list of lists of pairs (labels, score)
             Best first; fewer than `k` if a sequence has fewer labellings.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the model is not fitted.
+        ValueError
+            If `k` is not a whole number ≥ 1.
         """
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be a whole number >= 1, got {k!r}")
@@ -416,6 +445,14 @@ class SequenceTagger(Online):
         Returns
         -------
         float
+            From 0 to 1.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the model is not fitted.
+        ValueError
+            If there are no tokens, or a sequence does not have one label per token.
         """
         tagger = self._ready()
         codes, bounds = tagger.predict(self._given(tagger, X))

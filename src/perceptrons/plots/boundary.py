@@ -134,13 +134,27 @@ class BoundaryDisplay:
         estimator : fitted classifier
             It must have `decision_function`.
         X : array, sparse matrix or data frame of shape (n, n_features)
+            The rows.
         y : array of shape (n,)
+            Their labels.
         ax : matplotlib Axes, optional
-            By default a new figure is made.
+            Where to draw. By default a new figure is made.
 
         Returns
         -------
         BoundaryDisplay
+            What was drawn.
+
+        Raises
+        ------
+        TypeError
+            If the classifier has no `decision_function`.
+        sklearn.exceptions.NotFittedError
+            If the classifier is not fitted.
+        ValueError
+            If it was fitted to a kernel matrix, or a label is not one of its classes.
+        ImportError
+            If matplotlib is not installed.
         """
         if not hasattr(estimator, "decision_function"):
             raise TypeError(f"{type(estimator).__name__} has no decision_function: its boundary cannot be drawn")
@@ -222,6 +236,15 @@ class BoundaryDisplay:
         Returns
         -------
         matplotlib.animation.FuncAnimation
+            The animation. Keep a reference to it as long as it is shown.
+
+        Raises
+        ------
+        ValueError
+            If the rows do not have two features, the run made no updates, X is not what was traced, `frames` is below
+            1, or the ending of `path` is not one of these.
+        RuntimeError
+            If `path` ends in .mp4 and the program ffmpeg is not found.
         """
         X = np.asarray(X)
         animation.check(trace, X, frames, path)

@@ -66,16 +66,24 @@ class MarginsDisplay:
         ----------
         estimator : fitted classifier
             It must have `decision_function`.
-        X : array, sparse matrix or data frame
-        y : array
+        X : array, sparse matrix or data frame of shape (n, n_features)
+            The rows.
+        y : array of shape (n,)
+            Their labels.
         name : str, optional
             The name in the legend, by default that of the class.
         ax : matplotlib Axes, optional
-            By default a new figure is made.
+            Where to draw. By default a new figure is made.
 
         Returns
         -------
         MarginsDisplay
+            What was drawn.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, ValueError, ImportError
+            As for `from_estimators`.
         """
         return cls.from_estimators({name or type(estimator).__name__: estimator}, X, y, ax=ax)
 
@@ -87,14 +95,27 @@ class MarginsDisplay:
         ----------
         estimators : dict of str to fitted classifier
             Each must have `decision_function`.
-        X : array, sparse matrix or data frame
-        y : array
+        X : array, sparse matrix or data frame of shape (n, n_features)
+            The rows.
+        y : array of shape (n,)
+            Their labels.
         ax : matplotlib Axes, optional
-            By default a new figure is made.
+            Where to draw. By default a new figure is made.
 
         Returns
         -------
         MarginsDisplay
+            What was drawn.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If a classifier is not fitted.
+        ValueError
+            If there are no classifiers, the margins of some are distances and of others not, or a label is not one of
+            the classes.
+        ImportError
+            If matplotlib is not installed.
         """
         if not estimators:
             raise ValueError("estimators must contain at least one estimator, got none")
@@ -120,11 +141,12 @@ class MarginsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default a new figure is made.
+            Where to draw. By default a new figure is made.
 
         Returns
         -------
         MarginsDisplay
+            This object.
         """
         own, ax = ax is None, style.axes(ax, figsize=(7.5, 5.0))
         self.ax_, self.figure_ = ax, ax.figure

@@ -78,11 +78,21 @@ class MistakesDisplay:
         count : bool, default=False
             Whether to draw numbers of mistakes; otherwise shares of the rows.
         ax : matplotlib Axes, optional
-            By default a new figure is made.
+            Where to draw. By default a new figure is made.
 
         Returns
         -------
         MistakesDisplay
+            What was drawn.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If it has no `mistakes_`, or is a regressor.
+        ImportError
+            If matplotlib is not installed.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "mistakes_"):
@@ -106,13 +116,14 @@ class MistakesDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default a new figure is made.
+            Where to draw. By default a new figure is made.
         count : bool, default=False
             Whether to draw numbers of mistakes; otherwise shares of the rows.
 
         Returns
         -------
         MistakesDisplay
+            This object.
         """
         own, ax = ax is None, style.axes(ax, figsize=(7.5, 4.8))
         self.ax_, self.figure_ = ax, ax.figure

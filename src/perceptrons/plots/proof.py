@@ -37,6 +37,13 @@ class ProofDisplay:
     trace : Trace
         The run, from `perceptrons.theory.trace`.
 
+    Raises
+    ------
+    TypeError
+        If `trace` is something else.
+    ValueError
+        If the run made no updates, or has nothing to draw; the message says why.
+
     Attributes
     ----------
     ax_, axes_, figure_ : Axes, list of Axes, Figure
@@ -59,7 +66,7 @@ class ProofDisplay:
     >>> from sklearn.datasets import load_iris
     >>> from perceptrons import Perceptron
     >>> from perceptrons.plots import ProofDisplay
-    >>> from perceptrons.theory.trace import trace
+    >>> from perceptrons.theory import trace
     >>> X, y = load_iris(return_X_y=True)
     >>> len(ProofDisplay.from_trace(trace(Perceptron(), X, y == 0)).axes_)
     3
@@ -100,6 +107,12 @@ class ProofDisplay:
         Returns
         -------
         ProofDisplay
+            What was drawn.
+
+        Raises
+        ------
+        TypeError, ValueError, ImportError
+            As for the class and for `plot`.
         """
         return cls(trace).plot(ax)
 
@@ -114,6 +127,14 @@ class ProofDisplay:
         Returns
         -------
         ProofDisplay
+            This object.
+
+        Raises
+        ------
+        ValueError
+            If `ax` has another number of axes.
+        ImportError
+            If matplotlib is not installed.
         """
         parts = [self._plot_progress, self._plot_sq_norm, self._plot_cosine]
         parts = [self._plot_ratio] if self.trace.progress is None else parts

@@ -81,6 +81,21 @@ def load(path: str | os.PathLike[str], *, max_memory: float | None = None) -> An
     ------
     perceptrons.store.ModelFileError
         If the file is not a model file, is damaged, needs too much memory, or has content that does not fit together.
+    OSError
+        If the file does not exist or cannot be opened.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from perceptrons import Perceptron, load, save
+    >>> model = Perceptron(rule="pa1").partial_fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "spam.perceptron"))
+    ...     again = load(os.path.join(folder, "spam.perceptron"))
+    >>> again
+    Perceptron(rule='pa1')
+    >>> again.partial_fit([[1.0, 1.0]], ["ham"]).n_seen_
+    3
     """
     return restored(read(path, max_memory=max_memory), path)
 

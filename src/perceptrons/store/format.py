@@ -37,7 +37,25 @@ LONGEST = 1000  # characters of an error message
 
 
 class ModelFileError(ValueError):
-    """Raised if a file is not a model file, is damaged, or has content that does not fit together."""
+    """A file is not a model file, is damaged, or has content that does not fit together.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong. Control characters in it are escaped, because it may quote the file, and long ones are cut.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from perceptrons import load
+    >>> from perceptrons.store import ModelFileError
+    >>> with tempfile.NamedTemporaryFile(suffix=".perceptron") as file:
+    ...     try:
+    ...         load(file.name)
+    ...     except ModelFileError as error:
+    ...         print(error)
+    /.../....perceptron is not a perceptrons model: it is empty
+    """
 
     def __init__(self, message: str) -> None:
         text = shown(message)  # it may quote the file

@@ -46,6 +46,20 @@ def export_onnx(model: Supervised | Saved, path: str | os.PathLike[str]) -> None
         If the readout, the kernel or the classes cannot be exported, or the model is too large for ONNX.
     ImportError
         If the package onnx is not installed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import onnx
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.store import export_onnx
+    >>> model = Perceptron().fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "spam.onnx")
+    ...     export_onnx(model, path)
+    ...     graph = onnx.load(path).graph
+    >>> [each.name for each in graph.input], [each.name for each in graph.output]
+    (['X'], ['label', 'scores'])
     """
     from perceptrons.store.estimators import unchanged
 
@@ -67,6 +81,19 @@ def register_onnx() -> None:
     ------
     ImportError
         If the package skl2onnx is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.store import register_onnx
+    >>> X, y = np.array([[0, 1], [0, 2], [1, 0], [2, 0]], dtype=np.float32), [0, 0, 1, 1]
+    >>> search = GridSearchCV(Perceptron(), {"rule": ["perceptron", "pa"]}, cv=2).fit(X, y)
+    >>> register_onnx()
+    >>> [each.name for each in to_onnx(search, X[:1]).graph.output]
+    ['label', 'scores']
     """
     from perceptrons.models.onnx import register
 

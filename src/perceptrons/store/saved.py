@@ -37,10 +37,44 @@ TAGGER = "SequenceTagger"  # handled in `taggers`, which is imported when needed
 class Saved:
     """A model in the form that is saved: the estimator's name and parameters, and its trained learner.
 
-    In `params`, a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``. `report` describes the last fit:
-    n_iter, converged, mistakes, validation_errors, and n_rows, the number of rows in a pass. `encoding` says how
-    columns of files became features. `trained` has any other facts, ready for JSON. Models of values have no classes.
-    `names_of_dicts` tells that the names of features came with dicts: then scikit-learn does not ask for them.
+    `read` returns it, without importing scikit-learn.
+
+    Parameters
+    ----------
+    estimator : str
+        The class of the model: "Perceptron", "PassiveAggressiveClassifier", "PassiveAggressiveRegressor" or
+        "KernelPerceptron".
+    params : dict
+        Its parameters by name. A rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``.
+    learner : learner
+        The trained learner, with its weights.
+    classes : ndarray
+        The sorted class labels; empty for a regressor.
+    n_features : int
+        Number of features.
+    feature_names : list of str, optional
+        Names of the features, if they have names.
+    report : dict, optional
+        Facts about the last fit: n_iter, converged, mistakes, validation_errors, contradiction, and n_rows, the number
+        of rows in a pass.
+    encoding : Encoding, optional
+        How columns of tables became features, if the model was trained on tables.
+    trained : dict, optional
+        Any other facts about the training, ready for JSON.
+    names_of_dicts : bool, default=False
+        Whether the names of features came with dicts. If so, scikit-learn does not ask for them.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from perceptrons import Perceptron, save
+    >>> from perceptrons.store import read
+    >>> model = Perceptron(rule="arow").fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "spam.perceptron"))
+    ...     saved = read(os.path.join(folder, "spam.perceptron"))
+    >>> saved.estimator, saved.params["rule"], saved.classes.tolist(), saved.n_features
+    ('Perceptron', 'arow', ['ham', 'spam'], 2)
     """
 
     estimator: str
@@ -72,6 +106,25 @@ def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zero
     ------
     ValueError
         If a parameter, a class or a weight of the model cannot be saved.
+    OSError
+        If the file cannot be written. What was there before remains.
+
+    Examples
+    --------
+    Note in the file on what the model was trained:
+
+    >>> import os, tempfile
+    >>> from perceptrons import Perceptron, save
+    >>> from perceptrons.store import read, write
+    >>> model = Perceptron().fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "spam.perceptron")
+    ...     save(model, path)
+    ...     saved = read(path)
+    ...     saved.trained["data"] = "mails of May"
+    ...     write(saved, path)
+    ...     read(path).trained
+    {'data': 'mails of May'}
     """
     if isinstance(saved, Saved):
         content = _packed(saved, drop_zeros)
@@ -101,6 +154,20 @@ def read(path: str | os.PathLike[str], *, max_memory: float | None = None) -> Sa
     ------
     ModelFileError
         If the file is not a model file, is damaged, needs too much memory, or has content that does not fit together.
+    OSError
+        If the file does not exist or cannot be opened.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from perceptrons import Perceptron, save
+    >>> from perceptrons.store import read
+    >>> model = Perceptron(readout="averaged").fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "spam.perceptron"))
+    ...     saved = read(os.path.join(folder, "spam.perceptron"))
+    >>> saved.params["readout"], saved.report["converged"]
+    ('averaged', True)
     """
     limit = limit_of(max_memory)
     try:

@@ -38,11 +38,34 @@ class Reading(NamedTuple):
 
 @dataclass
 class SavedTagger:
-    """A tagger in the form that is saved, with the parameters of a `SequenceTagger`.
+    """A tagger in the form that is saved. `read` returns it for the file of a `SequenceTagger`.
 
-    In `params`, a rule is its name, or a dict such as ``{"rule": "pa1", "C": 0.1}``, and features are text. `report`
-    describes the last fit: n_iter, converged, mistakes, token_mistakes, validation_errors. `reading` is set if the
-    tagger was trained on files. `trained` has any other facts, ready for JSON.
+    Parameters
+    ----------
+    params : dict
+        The parameters of the SequenceTagger by name. A rule is its name, or a dict such as
+        ``{"rule": "pa1", "C": 0.1}``, and features are text.
+    tagger : Tagger
+        The trained tagger, with its labels, features and weights.
+    report : dict, optional
+        Facts about the last fit: converged, mistakes, token_mistakes, validation_errors, and n_tokens, the number of
+        tokens in a pass.
+    reading : Reading, optional
+        How tokens were read from files: columns, target, names, conllu and tabs. None if they were not.
+    trained : dict, optional
+        Any other facts about the training, ready for JSON.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from perceptrons import SequenceTagger, save
+    >>> from perceptrons.store import read
+    >>> model = SequenceTagger(features="pos").fit([["the", "cat"]], [["DET", "NOUN"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, os.path.join(folder, "pos.perceptron"))
+    ...     saved = read(os.path.join(folder, "pos.perceptron"))
+    >>> saved.estimator, saved.params["features"], saved.tagger.labels
+    ('SequenceTagger', 'pos', ['DET', 'NOUN'])
     """
 
     estimator: ClassVar[str] = "SequenceTagger"

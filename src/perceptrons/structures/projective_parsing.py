@@ -34,6 +34,11 @@ class ProjectiveParsing:
     n_features : int, default=2**22
         Number of features that arcs are hashed to; a power of two. Each takes 16 bytes of weights.
 
+    Raises
+    ------
+    ValueError
+        If `n_features` is not a power of two.
+
     References
     ----------
     Eisner 1996; McDonald, Crammer & Pereira 2005.
@@ -60,12 +65,19 @@ class ProjectiveParsing:
         Parameters
         ----------
         x : list of (word, tag)
+            The sentence.
         y : list of int
-            Heads.
+            Its heads.
 
         Returns
         -------
         csr_array of shape (1, n_features)
+            The counts.
+
+        Raises
+        ------
+        ValueError
+            If y is not a projective tree over the words of x.
         """
         words, tags = encoded(x)
         heads = as_heads(y)
@@ -85,12 +97,19 @@ class ProjectiveParsing:
         Parameters
         ----------
         x : list of (word, tag)
-        weights : ndarray of shape (n_features,)
+            The sentence.
+        weights : ndarray of float64 of shape (n_features,)
+            The weights.
 
         Returns
         -------
         list of int
             Heads.
+
+        Raises
+        ------
+        ValueError
+            If x is not a list of pairs of strings, or the weights have another type or shape.
         """
         return best_tree(self._scores(x, weights))
 
@@ -100,15 +119,23 @@ class ProjectiveParsing:
         Parameters
         ----------
         x : list of (word, tag)
-        weights : ndarray of shape (n_features,)
+            The sentence.
+        weights : ndarray of float64 of shape (n_features,)
+            The weights.
         y : list of int
             The correct heads.
         scale : float
+            How much a wrong head counts.
 
         Returns
         -------
         list of int
             Heads.
+
+        Raises
+        ------
+        ValueError
+            As for `argmax`. Also if y is not a tree.
         """
         scores = self._scores(x, weights) + scale
         scores[as_heads(y)[1:], np.arange(1, len(scores))] -= scale
@@ -125,6 +152,7 @@ class ProjectiveParsing:
         Returns
         -------
         float
+            From 0 to the number of words.
         """
         return float(np.count_nonzero(np.asarray(y) != np.asarray(y_hat)))
 
@@ -155,8 +183,17 @@ def best_tree(scores: Array) -> list[int]:
     list of int
         The head of each word.
 
+    Raises
+    ------
+    ValueError
+        If `scores` is not a square matrix of finite numbers.
+
     Examples
     --------
+    The root is above word 2, and word 2 above word 1: 5 + 2 is the largest sum.
+
+    >>> import numpy as np
+    >>> from perceptrons.structures import best_tree
     >>> best_tree(np.array([[0, 1, 5], [0, 0, 1], [0, 2, 0]], float))
     [2, 0]
     """
@@ -174,7 +211,7 @@ def best_tree(scores: Array) -> list[int]:
 
 
 def is_projective(heads: Any) -> bool:
-    """Whether no two arcs of a tree cross, drawn above the sentence with the root before the first word.
+    """Check that no two arcs of a tree cross, drawn above the sentence with the root before the first word.
 
     Parameters
     ----------
@@ -184,9 +221,18 @@ def is_projective(heads: Any) -> bool:
     Returns
     -------
     bool
+        Whether no two arcs cross.
+
+    Raises
+    ------
+    ValueError
+        If `heads` is not a tree with one root.
 
     Examples
     --------
+    In the second tree, the arc from word 4 to word 2 crosses the one from word 3 to word 1:
+
+    >>> from perceptrons.structures import is_projective
     >>> is_projective([2, 3, 0, 3]), is_projective([3, 4, 0, 3])
     (True, False)
     """

@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 class Ranking:
     """A problem for `StructuredPerceptron`: candidates and their order.
 
-    x is a matrix with one row a candidate. y is an order of the n candidates: row numbers, the best first. The score of
+    x is a matrix with one row per candidate. y is an order of the n candidates: row numbers, the best first. The score of
     a candidate is w·x_i. The score of an order is the mean of ``w·x_i − w·x_j`` over all pairs with i before j; it is
     largest when candidates are sorted by their scores. The loss is ``(1 − ρ)/2``, where ρ is Spearman's rank
     correlation: 0 for the same order, 1 for its reverse.
@@ -40,12 +40,19 @@ class Ranking:
         Parameters
         ----------
         x : array of shape (n, n_features)
+            The candidates.
         y : list of int
             An order of the n candidates.
 
         Returns
         -------
         ndarray of shape (n_features,)
+            φ(x, y); zeros if there is only one candidate.
+
+        Raises
+        ------
+        ValueError
+            If x is not a matrix with at least one row, or y does not have each number from 0 to n − 1 once.
         """
         rows = candidates(x)
         n = len(rows)
@@ -62,11 +69,14 @@ class Ranking:
         Parameters
         ----------
         x : array of shape (n, n_features)
+            The candidates.
         weights : ndarray of shape (n_features,)
+            The weights w.
 
         Returns
         -------
         list of int
+            Row numbers, the best first.
         """
         return by_score(candidates(x) @ weights)
 
@@ -79,14 +89,18 @@ class Ranking:
         Parameters
         ----------
         x : array of shape (n, n_features)
+            The candidates.
         weights : ndarray of shape (n_features,)
+            The weights w.
         y : list of int
             The correct order.
         scale : float
+            How much the loss counts.
 
         Returns
         -------
         list of int
+            Row numbers, the best first.
         """
         places = np.argsort(y)
         return by_score(candidates(x) @ weights + scale * 1.5 / (len(places) + 1) * places)
@@ -102,6 +116,7 @@ class Ranking:
         Returns
         -------
         float
+            From 0, the same order, to 1, the reverse.
         """
         n = len(y)
         return float(3 * np.sum((np.argsort(y) - np.argsort(y_hat)) ** 2) / max(1, n * (n * n - 1)))

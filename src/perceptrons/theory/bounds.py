@@ -66,6 +66,16 @@ class MistakeBound:
         The rule that the bound is about, with its parameters.
     log_det : float or None
         ln det(I + Σxxᵀ/r) for "arow" and ln det(I + Σxxᵀ/a) for "sop", rounded up.
+
+    Examples
+    --------
+    >>> from perceptrons.theory import mistake_bound
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> result = mistake_bound(X, y)
+    >>> result.theorem, round(result.bound, 6)
+    ('novikoff', 51.0)
+    >>> result.check(X, y)
+    True
     """
 
     bound: float
@@ -106,6 +116,8 @@ class MistakeBound:
         ------
         CertificateError
             If the bound is not proved for these rows. The message says what fails.
+        ValueError
+            If the rows or labels cannot be read, for instance because X has NaN.
         """
         rows, labels, _ = read_either(X, K, y, "check", self.K_error)
         if (self.coef if K is not None else self.dual_coef) is not None:
@@ -189,8 +201,15 @@ def mistake_bound(
     MistakeBound
         The bound, its theorem and the hypothesis.
 
+    Raises
+    ------
+    ValueError
+        If no bound is known for the rule, there are fewer than two classes, both or neither of X and K are given,
+        `coef` does not fit, or numbers are NaN or infinite.
+
     Examples
     --------
+    >>> from perceptrons.theory import mistake_bound
     >>> print(mistake_bound([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]))
     at most 51 mistakes in any number of passes (4 rows)
       Novikoff 1962: (R·‖w‖/γ)² updates, in any order and any number of passes

@@ -41,8 +41,15 @@ def margins(X: Any, y: Any, coef: Any, intercept: Any = 0.0) -> Floats:
     ndarray of shape (n_samples,)
         The margins.
 
+    Raises
+    ------
+    ValueError
+        If `coef` or `intercept` has the wrong shape, all weights are 0, numbers are NaN or infinite, or a model has no
+        single hypothesis, as with the voted readout.
+
     Examples
     --------
+    >>> from perceptrons.theory import margins
     >>> margins([[0, 0], [3, 4]], [0, 1], coef=[0.6, 0.8], intercept=-2.0)
     array([2., 3.])
     """
@@ -147,8 +154,14 @@ def augment(X: Any, value: float = 1.0) -> Any:
     ndarray or CSR matrix of shape (n_samples, n_features + 1)
         Dense or sparse like X.
 
+    Raises
+    ------
+    ValueError
+        If `value` is 0, NaN or infinite, or rounds to one of them in the type of X.
+
     Examples
     --------
+    >>> from perceptrons.theory import augment
     >>> augment([[2.0, 3.0]])
     array([[2., 3., 1.]])
     """

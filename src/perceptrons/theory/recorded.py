@@ -95,6 +95,18 @@ class Trace:
         The number of rows in each pass.
     rerun : Rerun
         What is needed to repeat the run: it refers to the rows, which must not change while the trace is in use.
+
+    Examples
+    --------
+    >>> from perceptrons import Perceptron
+    >>> from perceptrons.theory import trace
+    >>> run = trace(Perceptron(shuffle=False), [[2.0, 1.0], [-1.0, 1.0]], ["yes", "no"])
+    >>> len(run), run.row.tolist(), run.kind.tolist()
+    (2, [0, 1], ['false negative', 'false positive'])
+    >>> run.sq_norm.round(3), run.sq_norm_bound.round(3)
+    (array([6., 9.]), array([ 6., 12.]))
+    >>> run.n_updates, run.max_updates
+    (2, 3)
     """
 
     model: Perceptron | PassiveAggressiveClassifier
@@ -173,6 +185,13 @@ class Trace:
         pandas.DataFrame
             One row for each recorded update.
 
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            As for `hypotheses`.
+
         Examples
         --------
         >>> from perceptrons import Perceptron
@@ -199,9 +218,19 @@ class Trace:
         return pd.concat(parts, axis=1)
 
     def hypotheses(self) -> Floats:
-        """Return (w, b/c) after each recorded update, as in `weights`, from which they come if it is not None.
+        """Return the weights after each recorded update.
 
-        Otherwise the run is repeated, which fails if the rows have changed since.
+        They are those of `weights`. If that is None, the run is repeated.
+
+        Returns
+        -------
+        ndarray of shape (n_recorded, n_features + 1) or (n_recorded, n_features + 1, n_classes)
+            (w, b/c) after each update, where c is the constant of the bias, usually 1.
+
+        Raises
+        ------
+        ValueError
+            If the run has to be repeated, and the rows have changed since.
         """
         if self.weights is not None:
             return self.weights

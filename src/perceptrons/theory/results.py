@@ -109,6 +109,18 @@ class Separability(Verdict):
         where floats would not separate (as well).
     pairs : dict
         With ``pairwise=True``, one result for each pair of classes.
+
+    Examples
+    --------
+    >>> from perceptrons.theory import separability
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> result = separability(X, y)
+    >>> result.separable, round(result.margin, 4), result.support.tolist()
+    (True, 0.3536, [1, 2, 3])
+    >>> result.other  # without a bias
+    False
+    >>> result.check(X, y)
+    True
     """
 
     n_features: int
@@ -145,6 +157,8 @@ class Separability(Verdict):
         ------
         CertificateError
             If the certificate does not hold for these rows. The message says what fails.
+        ValueError
+            If X or y cannot be read, for instance because X has NaN.
         """
         rows, labels = read(X, y, "check", any_length=True)
         return self._verify(labels, check_rows, lambda at: rows if isinstance(at, slice) else rows.take(at))
@@ -211,6 +225,20 @@ class KernelSeparability(Verdict):
         finding them would take too long.
     pairs : dict
         With ``pairwise=True``, one result for each pair of classes.
+
+    Examples
+    --------
+    No line separates XOR, but the quadratic kernel ``(1 + x·x′)²`` does:
+
+    >>> import numpy as np
+    >>> from perceptrons.theory import separability
+    >>> X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), [0, 1, 1, 0]
+    >>> K = (1.0 + X @ X.T) ** 2
+    >>> result = separability(K=K, y=y)
+    >>> result.separable, round(result.margin, 4)
+    (True, 0.3062)
+    >>> result.check(K, y)
+    True
     """
 
     radius: float
@@ -244,6 +272,8 @@ class KernelSeparability(Verdict):
         ------
         CertificateError
             If the certificate does not hold for this K. The message says what fails.
+        ValueError
+            If K or y cannot be read, for instance because K is not symmetric.
         """
         table, labels, _ = read_kernel(K, y, "check", self.K_error)
 

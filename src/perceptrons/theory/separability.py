@@ -93,8 +93,15 @@ def separability(
     Separability or, with K, KernelSeparability
         The verdict with its certificate.
 
+    Raises
+    ------
+    ValueError
+        If both or neither of X and K are given, `y` is missing, numbers are NaN or infinite, K is not symmetric, or
+        `time_limit` is not positive.
+
     Examples
     --------
+    >>> from perceptrons.theory import separability
     >>> xor = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
     >>> print(xor)
     not separable with a bias, not separable without one (4 rows, 2 features, 2 classes)

@@ -52,10 +52,18 @@ def trace(
     Trace
         The updates, with the best separator and the lines of the proof where they apply.
 
+    Raises
+    ------
+    TypeError
+        If `model` is of another class.
+    ValueError
+        If the rule does not step along x, `limit` is below 1, or `fit` would raise it.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from perceptrons import Perceptron
+    >>> from perceptrons.theory import trace
     >>> X, y = load_iris(return_X_y=True)
     >>> print(trace(Perceptron(), X, y == 0))
     Trace of Perceptron:

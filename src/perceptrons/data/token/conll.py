@@ -62,7 +62,7 @@ def read_conll(
     conllu: bool | None = None,
     more: bool = False,
 ) -> Tokens:
-    """Read sentences from files with one token a line and blank lines between sentences.
+    """Read sentences from files with one token per line and blank lines between sentences.
 
     Lines that begin with -DOCSTART- are skipped.
 
@@ -86,7 +86,24 @@ def read_conll(
     Returns
     -------
     Tokens
-        Its `lines` hold the text itself.
+        The sentences. `lines` holds the text itself.
+
+    Raises
+    ------
+    DataError
+        If no file matches, a line has the wrong number of columns, a column of `only` does not exist, or the text is
+        not UTF-8. The message names the file and the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from perceptrons.data import read_conll
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+    ...     _ = file.write("the DT\\ncat NN\\n\\nthe DT\\n")
+    ...     file.flush()
+    ...     tokens = read_conll(file.name, ["word", "pos"])
+    >>> tokens, tokens[0]
+    (<2 sentences, 3 tokens, columns word, pos>, [('the', 'DT'), ('cat', 'NN')])
     """
     found = files.expand(paths)
     is_conllu = checked(found, columns, separator, conllu)

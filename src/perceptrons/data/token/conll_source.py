@@ -90,7 +90,7 @@ def conll_source(
     conllu: bool | None = None,
     rename: Mapping[str, str] | None = None,
 ) -> ConllSource:
-    """Describe files with one token a line and blank lines between sentences, for several processes to read.
+    """Describe files with one token per line and blank lines between sentences, for several processes to read.
 
     Parameters
     ----------
@@ -104,7 +104,12 @@ def conll_source(
     Returns
     -------
     ConllSource
-        It is small, and can be sent to other processes.
+        It is small, and can be sent to other processes. `read` reads all sentences into memory.
+
+    Raises
+    ------
+    DataError
+        If no file matches. Whether the files can be read shows when they are.
 
     Examples
     --------

@@ -176,6 +176,11 @@ class column:
     name : str
         Without blanks and without [, ] and &.
 
+    Raises
+    ------
+    DataError
+        If the name has such characters.
+
     Examples
     --------
     >>> word = column("word")
@@ -207,6 +212,12 @@ class column:
         Returns
         -------
         list of Template
+            ``self[first]``, …, ``self[last]``.
+
+        Raises
+        ------
+        DataError
+            If a distance is not a whole number, or too large.
         """
         return [self[offset] for offset in range(first, last + 1)]
 
@@ -223,6 +234,12 @@ class column:
         Returns
         -------
         list of Template
+            For n = 2: ``self[first] & self[first + 1]``, …, ``self[last - 1] & self[last]``.
+
+        Raises
+        ------
+        DataError
+            If n < 1, or a distance is not a whole number, or too large.
         """
         if n < 1:
             raise DataError(f"n must be >= 1, got {n}")

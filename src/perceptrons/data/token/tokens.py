@@ -39,8 +39,9 @@ class Tokens:
     Parameters
     ----------
     columns : dict of str to Column
-    bounds : ndarray
-        Sentence i has the tokens bounds[i] .. bounds[i + 1].
+        A pair (codes, types) by name: token i has the string ``types[codes[i]]``.
+    bounds : ndarray of uint64 of shape (n_sentences + 1,)
+        Sentence i has the tokens from number ``bounds[i]`` up to, but not including, ``bounds[i + 1]``.
     lines : Lines, optional
         The text that the tokens were read from.
 
@@ -59,7 +60,13 @@ class Tokens:
         self.columns, self.bounds, self.lines = dict(columns), bounds, lines
 
     def check(self) -> None:
-        """Refuse bounds and codes that do not fit together: compiled code trusts them."""
+        """Check that bounds and codes fit together, which compiled code relies on.
+
+        Raises
+        ------
+        DataError
+            If they do not.
+        """
         bounds = self.bounds
         if not isinstance(bounds, np.ndarray) or bounds.dtype != np.uint64 or bounds.ndim != 1 or not len(bounds):
             raise DataError("the bounds of tokens must be an array of uint64 with one axis")
@@ -100,6 +107,12 @@ class Tokens:
         Returns
         -------
         Tokens
+            The same sentences.
+
+        Raises
+        ------
+        DataError
+            If X is not a list of lists, a token does not have one string per name, or a name occurs twice.
         """
         check_names(names)
         if isinstance(X, str | bytes | Mapping):
@@ -124,10 +137,17 @@ class Tokens:
         Parameters
         ----------
         name : str
+            Its name.
 
         Returns
         -------
         Column
+            The pair (codes, types): token i has the string ``types[codes[i]]``.
+
+        Raises
+        ------
+        DataError
+            If there is no column of this name.
         """
         if name not in self.columns:
             raise DataError(f"there is no column {name!r}: the columns are {', '.join(self.columns)}")
@@ -139,10 +159,17 @@ class Tokens:
         Parameters
         ----------
         name : str
+            The name of the column.
 
         Returns
         -------
         list of list of str
+            One list per sentence.
+
+        Raises
+        ------
+        DataError
+            If there is no column of this name.
         """
         codes, types = self.column(name)
         flat, ends = [types[code] for code in codes.tolist()], self.bounds.tolist()
@@ -170,6 +197,7 @@ class Tokens:
         Returns
         -------
         Tokens
+            The sentences in the given order, without `lines`.
         """
         positions, bounds = spans(self.bounds, order)
         columns = {}
@@ -189,11 +217,17 @@ class Tokens:
         Parameters
         ----------
         names : dict of str to str
-            New names by old names.
+            New names by old names. Other columns keep their names.
 
         Returns
         -------
         Tokens
+            The same sentences.
+
+        Raises
+        ------
+        DataError
+            If there is no column of an old name, or two columns would have the same name.
         """
         for name in names:
             self.column(name)

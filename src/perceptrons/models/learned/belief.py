@@ -58,11 +58,21 @@ def predict_proba(model: Classifier, X: Any) -> Floats:
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+        The rows.
 
     Returns
     -------
     ndarray of shape (n_samples, n_classes)
         Probabilities, in the order of `classes_`. Each row sums to 1.
+
+    Raises
+    ------
+    AttributeError
+        If the rule keeps no covariance.
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    ValueError
+        If X has another number of features than the model, missing or infinite values, or no rows.
     """
     check_is_fitted(model)
     if not isinstance(X, Source):
@@ -81,11 +91,17 @@ def predict_log_proba(model: Classifier, X: Any) -> Floats:
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features), or Source
+        The rows.
 
     Returns
     -------
     ndarray of shape (n_samples, n_classes)
-        Logarithms of probabilities, in the order of `classes_`.
+        Natural logarithms of probabilities, in the order of `classes_`; −∞ for the probability 0.
+
+    Raises
+    ------
+    AttributeError, sklearn.exceptions.NotFittedError, ValueError
+        As for `predict_proba`.
     """
     with np.errstate(divide="ignore"):  # log 0 is −∞
         return np.asarray(np.log(predict_proba.fn(model, X)))
@@ -105,6 +121,11 @@ def predict_proba_one(model: Classifier, x: Any) -> dict[Any, float]:
     -------
     dict
         The probability of each class by its label. Empty if nothing has been learned yet.
+
+    Raises
+    ------
+    AttributeError
+        If the rule keeps no covariance.
     """
     if not hasattr(model, "_learner"):
         return {}

@@ -131,6 +131,15 @@ def explain_one(model: Any, x: Any, label: Any = None) -> Explanation:
         `score`, `intercept`, `label`, `against` and `unknown`. The contributions and the intercept add up to the score,
         which is that of `score_one`; in regression, to the predicted value.
 
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    AttributeError
+        With the voted readout: many hypotheses vote.
+    ValueError
+        If `label` is not one of the classes, or is given in regression.
+
     Examples
     --------
     >>> from perceptrons import Perceptron

@@ -85,6 +85,15 @@ def feature_weights(model: Any, feature_names: Any = None, top: int | None = Non
         share one weight vector: a positive weight speaks for the label in the table, ``classes_[1]``, a negative one
         for the other. In regression there are no labels: a weight is what one unit of the feature adds to the value.
 
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the model is not fitted.
+    AttributeError
+        With the voted readout: many hypotheses vote.
+    ValueError
+        If `feature_names` does not have one name per feature, or `top` is not a whole number ≥ 0.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

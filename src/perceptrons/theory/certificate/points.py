@@ -21,7 +21,19 @@ Multipliers = Sequence[tuple[int, int, Fraction]]  # row, the class that it is c
 
 
 class CertificateError(ValueError):
-    """A certificate does not hold for the rows that it was checked with."""
+    """A certificate does not hold for the rows that it was checked with. The message says what fails.
+
+    Examples
+    --------
+    >>> from perceptrons.theory import CertificateError, separability
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    >>> result = separability(X, [0, 0, 0, 1])
+    >>> try:
+    ...     result.check(X, [0, 1, 1, 0])  # other labels
+    ... except CertificateError as error:
+    ...     print(error)
+    row 1 does not exist, or is paired with its own class
+    """
 
 
 def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:

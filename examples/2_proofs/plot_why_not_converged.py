@@ -1,0 +1,92 @@
+"""
+Why did it not converge? Find wrong labels
+==========================================
+
+A few labels are wrong, so training cannot converge. You see how the proof of that leads to the wrong labels.
+"""
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+
+from perceptrons import Perceptron
+from perceptrons.theory import margins, separability
+
+# %%
+# Six wrong labels
+# ----------------
+# The rows are pictures of the digits 3 and 8, made smaller to 4 by 4 pixels. A hyperplane separates them. Then six
+# pictures get the other label.
+
+pictures, digits = load_digits(return_X_y=True)
+chosen = np.isin(digits, [3, 8])
+pictures, digits = pictures[chosen], digits[chosen]
+X = pictures.reshape(-1, 4, 2, 4, 2).mean(axis=(2, 4)).reshape(-1, 16)
+print(separability(X, digits))
+
+wrong = np.random.default_rng(0).choice(len(digits), 6, replace=False)
+y = digits.copy()
+y[wrong] = 11 - y[wrong]
+
+# %%
+# What the warning says
+# ---------------------
+# :class:`perceptrons.Perceptron` gives up when it has proved that it cannot succeed. The warning has the proof in short.
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always", ConvergenceWarning)
+    Perceptron().fit(X, y)
+print(caught[0].message)
+
+# %%
+# Rows that cannot be separated
+# -----------------------------
+# :func:`perceptrons.theory.separability` proves it with a few rows: these cannot be separated, and without any one of
+# them the others can. So at least one of them is on the wrong side of every hyperplane. The proof does not say which
+# one.
+
+proof = separability(X, y)
+print(proof)
+
+# %%
+# Remove the suspects
+# -------------------
+# Which one is it? A model that learns what most rows say has a suspicion: the row that is farthest on the wrong side
+# of its boundary. Averaged weights and early stopping keep it from learning the wrong labels, too. Remove the suspect
+# and ask again, until the rest is separable. This is a heuristic. It may remove right labels, or miss wrong ones that
+# stand in nobody's way.
+
+model = Perceptron(readout="averaged", early_stopping=True, tol=None).fit(X, y)
+print(f"training error {1 - model.score(X, y):.1%} on the labels as given, {1 - model.score(X, digits):.1%} on the true ones")
+left, suspects = np.arange(len(y)), []
+while not proof.separable:
+    few = left[proof.irreducible]
+    suspects.append(few[np.argmin(margins(X[few], y[few], model))])
+    left = np.setdiff1d(left, suspects)
+    proof = separability(X[left], y[left])
+print(f"{len(suspects)} rows removed; the others are separable with margin {proof.margin:.3f}")
+print(f"{np.isin(suspects, wrong).sum()} of the {len(suspects)} had a wrong label; there were {len(wrong)} wrong labels")
+
+# %%
+# These are the suspects, in the order in which they were found, with the labels that they had.
+
+figure, axes = plt.subplots(1, len(suspects), figsize=(9, 2.2), layout="constrained")
+for axis, row in zip(axes, suspects, strict=True):
+    axis.imshow(pictures[row].reshape(8, 8), cmap="gray_r")
+    axis.set(title=f"labelled {y[row]}", xticks=[], yticks=[])
+
+# %%
+# More features, fewer contradictions
+# -----------------------------------
+# With all 64 pixels, a hyperplane separates the same rows, wrong labels included. That training converges does not mean
+# that the labels are right.
+
+print("64 pixels:", separability(pictures, y))
+
+# %%
+# :doc:`/choose/warnings` explains each warning, and says what to do about it.
+
+plt.show()
