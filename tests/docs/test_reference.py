@@ -96,7 +96,8 @@ def takes_parameters(kind):
     if inspect.isabstract(kind):
         return False
     made = [inspect.getattr_static(kind, name) for name in ("__init__", "__new__")]
-    return hasattr(kind, "_fields") or any((getattr(each, "__module__", None) or "").startswith("perceptrons") for each in made)
+    modules = [getattr(each, "__module__", None) or "" for each in made]  # those of built-in types have none
+    return hasattr(kind, "_fields") or any(module.startswith("perceptrons") for module in modules)
 
 
 def members(kind):

@@ -48,13 +48,11 @@ def source(
         By default the format follows from the ending of the name, or else from the first lines.
     cache : bool, str or path, default=True
         Whether training in several passes parses files only once. Up to 64 MB of parsed rows stay in memory. More rows
-        are kept in a binary copy in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``); if you
-        name a folder, there is always a copy, in this folder. Only you can read it. If other users can write the
-        folder, the copy is kept in a folder of your own inside it. It is used as long as the files keep their sizes and
-        times, and can be deleted at any time. Copies are removed when a later one is made and their files have changed,
-        nobody has read them for 30 days, or all copies together take more than a tenth of the disk, or more than
-        ``$PERCEPTRONS_CACHE_LIMIT``, such as 20G; those that nobody has read for the longest time go first. If no copy
-        can be written, a warning says so, and files are parsed again in every pass, as with False.
+        are kept in a binary copy in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``), or
+        always in the folder that you name, readable by you alone. It is used as long as the files keep their sizes and
+        times, and can be deleted at any time. A later copy removes those whose files have changed, those unread for 30
+        days, and the longest unread while all take more than a tenth of the disk, or ``$PERCEPTRONS_CACHE_LIMIT``, such
+        as 20G. If no copy can be written, a warning says so, and every pass parses the files again, as with False.
     scale : {"auto", "standard", "none"}, default="auto"
         Whether training brings numbers to one scale, by statistics of the training rows; the model remembers them and
         takes rows as they are. "auto": columns of tables are centred and divided by their standard deviation; features
@@ -70,14 +68,12 @@ def source(
     Returns
     -------
     Source
-        ``batches()`` reads batches of rows and labels, each time from the beginning; ``arrays()`` reads everything
-        into memory.
+        ``batches()`` reads batches of rows and labels; ``arrays()`` reads everything into memory.
 
     Raises
     ------
     DataError
-        If no file matches, files have different formats, or the format is not clear. Errors inside of files are raised
-        when they are read, except that a table's first rows are read here.
+        If no file matches, or the format is not clear. Later rows of a file are checked when they are read.
     TypeError
         If the format has no such setting.
 
@@ -86,13 +82,11 @@ def source(
     >>> import tempfile, pathlib
     >>> from perceptrons import Perceptron
     >>> from perceptrons.data import source
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name) / "and.svm"
-    >>> _ = path.write_text("-1 1:0 2:0\\n-1 1:1\\n-1 2:1\\n+1 1:1 2:1\\n")
-    >>> model = Perceptron().fit(source(path))
-    >>> model.converged_, model.predict(source(path))
-    (True, array([-1., -1., -1.,  1.]))
-    >>> folder.cleanup()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "and.svm"
+    ...     _ = path.write_text("-1 1:0 2:0\\n-1 1:1\\n-1 2:1\\n+1 1:1 2:1\\n")
+    ...     Perceptron().fit(source(path)).predict(source(path))
+    array([-1., -1., -1.,  1.])
     """
     paths = files.expand(data)
     formats = {format or detect_format(path) for path in paths}

@@ -13,9 +13,9 @@ Array = npt.NDArray[Any]
 class Ranking:
     """A problem for `StructuredPerceptron`: candidates and their order.
 
-    x is a matrix with one row per candidate. y is an order of the n candidates: row numbers, the best first. The score of
-    a candidate is w·x_i. The score of an order is the mean of ``w·x_i − w·x_j`` over all pairs with i before j; it is
-    largest when candidates are sorted by their scores. The loss is ``(1 − ρ)/2``, where ρ is Spearman's rank
+    x is a matrix with one row per candidate. y is an order of the n candidates: row numbers, the best first. The score
+    of a candidate is w·x_i. The score of an order is the mean of ``w·x_i − w·x_j`` over all pairs with i before j; it
+    is largest when candidates are sorted by their scores. The loss is ``(1 − ρ)/2``, where ρ is Spearman's rank
     correlation: 0 for the same order, 1 for its reverse.
 
     The score and this loss are both sums over candidates, of a number times the candidate's place. So the rule

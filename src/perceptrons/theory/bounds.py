@@ -175,8 +175,8 @@ def mistake_bound(
     pa1, pa2, alma, arow and sop; with romma it is the number of rows. The proofs for arow and sop need two classes and
     the full covariance. For cw, scw1, scw2, nherd, shifting and rules of your own no bound is known.
 
-    All bounds hold for models with eta0=1 that start from zeros, for examples without weights, in any order of the
-    rows, with either setting of `tie`. Arithmetic is supposed to be exact.
+    All bounds hold for exact arithmetic and models with eta0=1 that start from zeros, for examples without weights, in
+    any order of the rows, with either setting of `tie`.
 
     Parameters
     ----------
@@ -185,8 +185,7 @@ def mistake_bound(
     y : array-like of shape (n_samples,)
         Labels of at least two classes.
     K : array-like of shape (n_samples, n_samples), optional
-        The kernel matrix of the rows, instead of X, for a bound on the mistakes of the kernel perceptron. The bound
-        supposes that K, or with K_error the true kernel matrix, is positive semi-definite.
+        The kernel matrix of the rows, instead of X, for the kernel perceptron: positive semi-definite up to K_error.
     K_error : float, default=0.0
         A bound on the error of each entry of K, which the proof allows for.
     fit_intercept : bool, default=True
@@ -199,13 +198,12 @@ def mistake_bound(
     Returns
     -------
     MistakeBound
-        The bound, its theorem and the hypothesis.
+        The bound, its theorem and the hypothesis that proves it.
 
     Raises
     ------
     ValueError
-        If no bound is known for the rule, there are fewer than two classes, both or neither of X and K are given,
-        `coef` does not fit, or numbers are NaN or infinite.
+        If no bound is known for the rule, there is only one class, `coef` does not fit, or not one of X and K is given.
 
     Examples
     --------
@@ -214,8 +212,6 @@ def mistake_bound(
     at most 51 mistakes in any number of passes (4 rows)
       Novikoff 1962: (R·‖w‖/γ)² updates, in any order and any number of passes
       R = 1.73206, γ = 0.242535 (including the constant 1 of the bias)
-    >>> mistake_bound([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1], rule="pa1")
-    <MistakeBound: 51 of PA1(C=1.0) by pa-separable, 4 rows>
     """
     rule = rules.resolve(rule)
     if coef is None and intercept is not None:

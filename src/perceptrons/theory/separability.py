@@ -61,9 +61,7 @@ def separability(
 
     The verdict is that of exact arithmetic on the given floats, for any finite input: touching hulls (margin 0) are not
     separable, a margin of 1e-300 is. Floats find the answer on a small working set of rows, and rational arithmetic
-    proves it. If the proof would take too long, the verdict is None.
-
-    With a kernel matrix K instead of X, everything is about the points of the kernel's feature space.
+    proves it. With a kernel matrix K instead of X, everything is about the points of the kernel's feature space.
 
     Parameters
     ----------
@@ -72,10 +70,9 @@ def separability(
     y : array-like of shape (n_samples,)
         Labels. Several classes are one problem: each row must score highest for its own class.
     K : array-like of shape (n_samples, n_samples), optional
-        Inner products of all pairs of points, instead of X: symmetric and positive semi-definite up to rounding. If
-        entries differ by rounding, those above the diagonal count. Copies of a row are recognised only if their
-        inner products are equal to the last bit. 1,000 points with a Gaussian kernel take some seconds and 2,000 half a
-        minute; several classes take a multiple of that.
+        Inner products of all pairs of points, instead of X: symmetric and positive semi-definite up to rounding, where
+        entries above the diagonal count. Copies of a row are recognised only if their inner products are equal to the
+        last bit. 1,000 points with a Gaussian kernel take some seconds, 2,000 half a minute, several classes longer.
     K_error : float, default=0.0
         A bound on the error of each entry of K. With 0, the verdict is exact for the floats of K, even if only their
         rounding decides it. Otherwise it is about the true kernel matrix, which is positive semi-definite and within
@@ -85,31 +82,27 @@ def separability(
     pairwise : bool, default=False
         Whether to decide each pair of classes as well, as `result.pairs[a, b]`.
     time_limit : float, optional
-        Stop after about this many seconds; one step of exact arithmetic can take a few more. What is not proved by then
-        stays open: the verdict is None, or bounds are wide. Without a limit, no result depends on the clock.
+        Stop after about this many seconds. What is not proved by then stays open: the verdict is None, or bounds are
+        wide. Without a limit, no result depends on the clock.
 
     Returns
     -------
     Separability or, with K, KernelSeparability
-        The verdict with its certificate.
+        The verdict with its certificate. The verdict is None if the proof would take too long.
 
     Raises
     ------
     ValueError
-        If both or neither of X and K are given, `y` is missing, numbers are NaN or infinite, K is not symmetric, or
-        `time_limit` is not positive.
+        If numbers are NaN or infinite, K is not symmetric, `time_limit` is not positive, or not one of X and K is given.
 
     Examples
     --------
     >>> from perceptrons.theory import separability
-    >>> xor = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
-    >>> print(xor)
+    >>> print(separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]))
     not separable with a bias, not separable without one (4 rows, 2 features, 2 classes)
       irreducible       4 rows: 0, 1, 2, 3 cannot be separated; without any one of them they can
       both hulls meet   at [0.5 0.5]
       proof             exact multipliers of 4 rows combine them to 0
-    >>> xor.check([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
-    True
     """
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
         raise ValueError(f"time_limit must be a number of seconds > 0 or None, got {time_limit!r}")

@@ -40,8 +40,7 @@ def trace(
     Parameters
     ----------
     model : Perceptron or PassiveAggressiveClassifier
-        The model, which does not change; the fitted clone is the `model` of the trace. Its rule must step along x:
-        rules that keep a covariance or scale the weights are refused.
+        The model, which does not change; the fitted clone is the `model` of the trace. Its rule must step along x.
     X, y, sample_weight, X_val, y_val, coef_init, intercept_init
         The same as for `fit`.
     limit : int, default=100_000
@@ -54,10 +53,8 @@ def trace(
 
     Raises
     ------
-    TypeError
-        If `model` is of another class.
-    ValueError
-        If the rule does not step along x, `limit` is below 1, or `fit` would raise it.
+    TypeError, ValueError
+        If `model` is of another class, its rule does not step along x, `limit` is below 1, or `fit` fails.
 
     Examples
     --------
