@@ -60,44 +60,45 @@ for name, setting in settings.items():
 # proportion to its variance. Then it shrinks the variances of the words in the text.
 
 rule, w, variance = AROW(), np.zeros(N_WORDS), np.ones(N_WORDS)
-reached = np.zeros(N_WORDS)  # how far each weight has moved, all its steps added
+moved, steps = np.zeros(N_WORDS), np.zeros(N_WORDS)  # of each weight: how far all its steps went, and their number
 for x, label in zip(X, y, strict=True):
     alpha, c = rule.metric(label * (w @ x), x @ (variance * x), 1.0)
     step = alpha * label * variance * x
     w += step
     variance = 1 / (1 / variance + c * x**2)
-    reached += np.abs(step)
+    moved, steps = moved + np.abs(step), steps + (step != 0)
 print("the same weights as the library:", np.allclose(w, models["arow, last"].coef_[0]))
 
 # %%
-# Left: a word that was never seen has the variance 1. Each text with the word makes it smaller. Right: the size of a
-# typical step. A step of the perceptron moves each weight in the text by 1, whether the word is rare or not. AROW moves
-# rare words much further than frequent ones, whose weights are already well known.
+# Left: a word that was never seen has the variance 1, and each text with the word makes it smaller. Right: the mean size
+# of a step, compared with the most frequent word. A step of the perceptron moves the weights of all words in the text by
+# the same amount. AROW moves rare words a hundred times as far as the most frequent ones, whose weights are already
+# well known.
 
-counts = X.sum(axis=0)
-seen = counts > 0
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained")
+counts, size = X.sum(axis=0), moved / np.maximum(steps, 1)
+seen = steps > 0
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained", sharex=True)
 left.loglog(counts[seen], variance[seen], ".", color="#0072B2", alpha=0.5)
 left.set(xlabel="texts with the word", ylabel="variance of its weight at the end")
-right.loglog(counts[seen], reached[seen] / counts[seen], ".", color="#0072B2", alpha=0.5, label="arow")
-right.axhline(1, color="#D55E00", linestyle="--", label="perceptron: each step of a mistake")
-right.set(xlabel="texts with the word", ylabel="mean change of the weight by a text with the word")
+right.loglog(counts[seen], size[seen] / size[0], ".", color="#0072B2", alpha=0.5, label="arow")
+right.axhline(1, color="#D55E00", linestyle="--", label="perceptron")
+right.set(xlabel="texts with the word", ylabel="mean step (most frequent word = 1)")
 right.legend()
 
 # %%
-# Is the belief right? The picture compares the weights that were learned with the hidden ones, at the best common scale.
-# The weights of frequent words are close to the line. Rare words have weights that are too small: there was too
-# little to learn from.
+# What the variance knows
+# -----------------------
+# A variance says how well a weight is known. Here the program knows the hidden weights, so you can check that. The
+# weights of frequent words, with small variances, are close to the line. Those of rare words are scattered around it.
 
-frequent = counts >= np.quantile(counts, 0.9)
-scale = (w[frequent] @ hidden[frequent]) / (hidden[frequent] @ hidden[frequent])
-figure, axis = plt.subplots(figsize=(5.5, 5), layout="constrained")
-axis.scatter(hidden[~frequent], w[~frequent] / scale, s=8, color="#999999", label="rarer words")
-axis.scatter(hidden[frequent], w[frequent] / scale, s=16, color="#0072B2", label="the most frequent tenth")
-axis.plot([-3, 3], [-3, 3], color="#222222", linewidth=1)
-axis.set(xlabel="hidden weight", ylabel="learned weight, scaled", aspect="equal")
-axis.legend()
-print()
+order = np.argsort(variance)
+figure, axes = plt.subplots(1, 3, figsize=(9.5, 3.6), layout="constrained", sharex=True, sharey=True)
+parts = {"smallest variances": order[:100], "in between": order[450:550], "largest variances": order[-100:]}
+for axis, (name, words) in zip(axes, parts.items(), strict=True):
+    axis.plot(hidden[words], w[words], ".", color="#0072B2")
+    axis.set(title=f"100 words, {name}", xlabel="hidden weight")
+    print(f"{name:19} correlation of learned and hidden weights {np.corrcoef(hidden[words], w[words])[0, 1]:.2f}")
+axes[0].set_ylabel("learned weight")
 
 # %%
 # :doc:`/choose/rules` says when such rules are worth it, and :doc:`/learn/10-after` where they come from.

@@ -61,7 +61,7 @@ for k, axis in zip(range(len(run)), axes.flat, strict=False):
 
 with tempfile.TemporaryDirectory() as folder:
     film = Path(folder) / "updates.gif"
-    BoundaryDisplay.animate(run, X, y, film, frames=3)
+    BoundaryDisplay.animate(run, X, y, film, frames=3, fps=1)
     plt.close()
     print(f"{film.name}: {film.stat().st_size / 1000:.0f} kB")
 

@@ -42,28 +42,26 @@ def source(
     Parameters
     ----------
     data : str, path, or list of them
-        Files, or globs such as "part-*.svm.gz"; "-" is standard input. Files compressed by gzip, bzip2 or zstd are
-        recognised by their content.
+        Files, or globs such as "part-*.svm.gz", plain or compressed by gzip, bzip2 or zstd; "-" is standard input.
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
         By default the format follows from the ending of the name, or else from the first lines.
     cache : bool, str or path, default=True
         Whether training in several passes parses files only once. Up to 64 MB of parsed rows stay in memory. More rows
         are kept in a binary copy in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``), or
-        always in the folder that you name, readable by you alone. It is used as long as the files keep their sizes and
-        times, and can be deleted at any time. A later copy removes those whose files have changed, those unread for 30
-        days, and the longest unread while all take more than a tenth of the disk, or ``$PERCEPTRONS_CACHE_LIMIT``, such
-        as 20G. If no copy can be written, a warning says so, and every pass parses the files again, as with False.
+        always in the folder that you name. Only you can read it. It is used as long as the files keep their sizes and
+        times, and can be deleted at any time. Copies are removed if their files have changed or nobody reads them for
+        30 days, and the oldest if all take more than a tenth of the disk, or ``$PERCEPTRONS_CACHE_LIMIT``, such as 20G.
+        If no copy can be written, a warning says so, and every pass parses the files again, as with False.
     scale : {"auto", "standard", "none"}, default="auto"
-        Whether training brings numbers to one scale, by statistics of the training rows; the model remembers them and
-        takes rows as they are. "auto": columns of tables are centred and divided by their standard deviation; features
-        of svmlight and NumPy files are scaled if the largest has more than 100 times the size of the smallest, and
-        always for regressors, which also bring the values to predict to one scale.
-        "standard": all numbers are scaled. Sparse features keep their zeros; categories and words are never scaled.
+        Whether training brings numbers to one scale. The model remembers the scale, and takes rows as they are.
+        "auto": columns of tables are centred and divided by their standard deviation; features of svmlight and NumPy
+        files are scaled if the largest has over 100 times the size of the smallest, and always for regressors, which
+        also scale y. "standard": all numbers are scaled. Sparse features keep their zeros; text is never scaled.
     **settings
         Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
         `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`,
-        `header`, `quotes`, `decimal`, `encoding`, `na`, `regression`, `like`. What is not given is guessed from the
-        beginning of the first file. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        `header`, `quotes`, `decimal`, `encoding`, `na`, `regression`, `like`; what is not given is guessed from the
+        first rows. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
 
     Returns
     -------
@@ -73,7 +71,7 @@ def source(
     Raises
     ------
     DataError
-        If no file matches, or the format is not clear. Later rows of a file are checked when they are read.
+        If no file matches, or the format is not clear.
     TypeError
         If the format has no such setting.
 

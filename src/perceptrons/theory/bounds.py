@@ -76,6 +76,8 @@ class MistakeBound:
     ('novikoff', 51.0)
     >>> result.check(X, y)
     True
+    >>> mistake_bound(X, y, rule="pa1")
+    <MistakeBound: 51 of PA1(C=1.0) by pa-separable, 4 rows>
     """
 
     bound: float
@@ -170,13 +172,12 @@ def mistake_bound(
     Gentile's bounds, which hold for one pass. They use the best hypothesis that a short optimisation finds, or the
     given one at its best scale. With several classes, a step changes two weight vectors at once, which doubles R².
 
-    Other rules have theorems of their own, or none. Separable rows have a bound for any number of passes with the
-    rules margin, uneven, pa, pa1, pa2, romma, alma and sop. One pass over any rows has a bound with margin, uneven, pa,
-    pa1, pa2, alma, arow and sop; with romma it is the number of rows. The proofs for arow and sop need two classes and
-    the full covariance. For cw, scw1, scw2, nherd, shifting and rules of your own no bound is known.
+    Other rules have theorems of their own, or none. Separable rows have a bound for any number of passes with margin,
+    uneven, pa, pa1, pa2, romma, alma and sop. One pass over any rows has a bound with margin, uneven, pa, pa1, pa2,
+    alma, arow and sop; with romma it is the number of rows. For arow and sop, you need two classes and the full
+    covariance. For cw, scw1, scw2, nherd, shifting and rules of your own no bound is known.
 
-    All bounds hold for exact arithmetic and models with eta0=1 that start from zeros, for examples without weights, in
-    any order of the rows, with either setting of `tie`.
+    All bounds suppose exact arithmetic, eta0=1, zeros at the start and no weights. They hold for any order and `tie`.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def mistake_bound(
     y : array-like of shape (n_samples,)
         Labels of at least two classes.
     K : array-like of shape (n_samples, n_samples), optional
-        The kernel matrix of the rows, instead of X, for the kernel perceptron: positive semi-definite up to K_error.
+        The kernel matrix of the rows, instead of X, for the kernel perceptron. The true matrix must be semi-definite.
     K_error : float, default=0.0
         A bound on the error of each entry of K, which the proof allows for.
     fit_intercept : bool, default=True
@@ -203,11 +204,10 @@ def mistake_bound(
     Raises
     ------
     ValueError
-        If no bound is known for the rule, there is only one class, `coef` does not fit, or not one of X and K is given.
+        If no bound is known for the rule, there is only one class, `coef` does not fit, or both X and K are given.
 
     Examples
     --------
-    >>> from perceptrons.theory import mistake_bound
     >>> print(mistake_bound([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]))
     at most 51 mistakes in any number of passes (4 rows)
       Novikoff 1962: (R·‖w‖/γ)² updates, in any order and any number of passes

@@ -93,7 +93,7 @@ def separability(
     Raises
     ------
     ValueError
-        If numbers are NaN or infinite, K is not symmetric, `time_limit` is not positive, or not one of X and K is given.
+        If numbers are NaN or infinite, K is not symmetric, `time_limit` is not positive, or both X and K are given.
 
     Examples
     --------
