@@ -37,7 +37,11 @@ class Page(HTMLParser):
         if tag == "img" and not (given.get("alt") or "").strip():
             self.faults.append(f"a picture without a description: {given.get('src')}")
         for name, value in attrs:
-            if (tag, name) in LOADED and value and not (tag == "link" and given.get("rel") in ("canonical", "next", "prev")):
+            if (
+                (tag, name) in LOADED
+                and value
+                and not (tag == "link" and given.get("rel") in ("canonical", "next", "prev"))
+            ):
                 self.loads.append(value)
 
 
@@ -63,7 +67,11 @@ def faults(site: Path, pages: dict[Path, Page]) -> list[str]:
     for path, page in pages.items():
         name = path.relative_to(site)
         found += [f"{name}: {fault}" for fault in page.faults]
-        found += [f"{name}: loaded from a network: {load}" for load in page.loads if target(path, load) is None and not load.startswith("data:")]
+        found += [
+            f"{name}: loaded from a network: {load}"
+            for load in page.loads
+            if target(path, load) is None and not load.startswith("data:")
+        ]
         for link in (*page.links, *page.loads):
             leads = target(path, link)
             if leads is None:
@@ -97,7 +105,11 @@ def main(site: Path) -> int:
     n_questions = text.count("<h2>")
     if n_questions < FEWEST:
         found.append(f"{QUESTIONS}: {n_questions} questions, expected at least {FEWEST}")
-    found += [f"{path.relative_to(site)}: no link leads here" for path in pages if path not in clicks and path.name not in ("genindex.html", "search.html")]
+    found += [
+        f"{path.relative_to(site)}: no link leads here"
+        for path in pages
+        if path not in clicks and path.name not in ("genindex.html", "search.html")
+    ]
     if clicks.get(site / QUESTIONS, 9) >= CLICKS:
         found.append(f"{QUESTIONS} is {clicks.get(site / QUESTIONS)} clicks from the start page")
     print("\n".join(found) or f"{len(pages)} pages, {sum(len(page.links) for page in pages.values())} links: no fault")

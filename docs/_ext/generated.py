@@ -79,7 +79,9 @@ class Rules(Made):
 
 def escaped(app: Sphinx, context: Any, lines: list[str]) -> None:
     """Texts of the command line are plain: `*.csv` is a pattern, and emphasises nothing."""
-    lines[:] = [re.sub(r"([*|`])", r"\\\1", line) if not line.lstrip().startswith((".. ", ":")) else line for line in lines]
+    lines[:] = [
+        re.sub(r"([*|`])", r"\\\1", line) if not line.lstrip().startswith((".. ", ":")) else line for line in lines
+    ]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

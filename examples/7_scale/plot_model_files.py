@@ -69,8 +69,7 @@ models = {
     "arow": Perceptron(rule="arow"),
     "arow, averaged": Perceptron(rule="arow", readout="averaged"),
     "voted": Perceptron(readout="voted"),
-    "kernel": KernelPerceptron(gamma=0.001),
-    "kernel, 100 rows": KernelPerceptron(gamma=0.001, budget=100),
+    "kernel, voted": KernelPerceptron(gamma=0.001, readout="voted"),
 }
 sizes = {}
 for name, model in models.items():
@@ -84,9 +83,9 @@ figure, axis = plt.subplots(figsize=(7, 3.8), layout="constrained")
 bars = axis.barh(list(sizes), list(sizes.values()), color="#0072B2")
 axis.bar_label(bars, fmt=" {:.0f} kB")
 axis.axvline(X.nbytes / 1024, color="#D55E00", linestyle="--", label="the training rows")
-axis.set(xlabel="size of the model file (kB)", xscale="log", xlim=(1, 3000))
+axis.set(xlabel="size of the model file (kB)", xlim=(0, 750))
 axis.invert_yaxis()
-axis.legend()
+axis.legend(loc="upper center")
 folder.cleanup()
 
 # %%

@@ -25,7 +25,9 @@ PUBLIC = {
 }
 PUBLIC["perceptrons.rules"] = [kind.__name__ for kind in rules.RULES.values()]
 PUBLIC["perceptrons.metrics.entities"] = ["EntityReport", "Scores"]  # what `SequenceTagger.report` returns
-THINGS = {f"{module}.{name}": getattr(importlib.import_module(module), name) for module in PUBLIC for name in PUBLIC[module]}
+THINGS = {
+    f"{module}.{name}": getattr(importlib.import_module(module), name) for module in PUBLIC for name in PUBLIC[module]
+}
 FUNCTIONS = [path for path, thing in THINGS.items() if inspect.isfunction(thing)]
 CLASSES = [path for path, thing in THINGS.items() if inspect.isclass(thing)]
 

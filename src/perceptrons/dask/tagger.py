@@ -167,6 +167,7 @@ class DaskSequenceTagger(OnCluster, SequenceTagger):
         Parameters
         ----------
         X : Dask bag of sequences, or whatever `SequenceTagger` takes
+            The sequences.
 
         Returns
         -------

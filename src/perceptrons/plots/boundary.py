@@ -266,11 +266,12 @@ class BoundaryDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default a new figure is made.
+            Where to draw. By default a new figure is made.
 
         Returns
         -------
         BoundaryDisplay
+            This object.
         """
         width = 8.0 if len(self.classes) < layers.MOST_LISTED // 2 else 9.5  # the legend may have two columns
         own, ax = ax is None, style.axes(ax, figsize=(width, 5.0))

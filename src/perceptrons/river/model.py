@@ -138,8 +138,9 @@ class Model:
 
         Returns
         -------
-        For two classes a number, positive for the second; for more, the score of each class by its label. In regression
-        the predicted value. 0.0 if nothing has been learned yet.
+        float or dict
+            For two classes a number, positive for the second; for more, the score of each class by its label. In
+            regression the predicted value. 0.0 if nothing has been learned yet.
         """
         return self.estimator.score_one(x)
 
@@ -175,7 +176,8 @@ class Model:
 
         Returns
         -------
-        A series of the same library, with the index of X.
+        series
+            Of the same library, with the index of X.
         """
         frame = dataframe.into_frame(X)
         found = [self.predict_one(x) for x in frame.iter_rows(named=True)]  # type: ignore[attr-defined]
@@ -203,7 +205,8 @@ class Classifier(Model, base.MiniBatchClassifier):
 
         Returns
         -------
-        The label, or None if nothing has been learned yet.
+        label
+            The label, or None if nothing has been learned yet.
         """
         return self.estimator.predict_one(x)
 
@@ -222,7 +225,8 @@ class Classifier(Model, base.MiniBatchClassifier):
 
         Returns
         -------
-        The number of each label; empty if nothing has been learned yet.
+        dict
+            The number of each label; empty if nothing has been learned yet.
         """
         estimator = self.estimator
         if hasattr(estimator, "predict_proba_one"):
@@ -243,7 +247,8 @@ class Classifier(Model, base.MiniBatchClassifier):
 
         Returns
         -------
-        A data frame of the same library, with one column per label and the index of X.
+        data frame
+            Of the same library, with one column per label and the index of X.
         """
         frame = dataframe.into_frame(X)
         found = [self.predict_proba_one(x) for x in frame.iter_rows(named=True)]
@@ -264,7 +269,8 @@ class Regressor(Model, base.MiniBatchRegressor):
 
         Returns
         -------
-        The value; 0.0 if nothing has been learned yet.
+        float
+            The value; 0.0 if nothing has been learned yet.
         """
         found: float = self.estimator.score_one(x)
         return found

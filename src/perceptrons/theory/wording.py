@@ -47,8 +47,13 @@ def report(result: Any, where: str, point: str, meeting: Sequence[str] = (), abo
         ]
     elif result.separable is False:
         if result.irreducible is not None:
-            rows = some(result.irreducible)
-            lines.append(f"  irreducible       {rows} cannot be separated; without any one of them they can")
+            rows, alone = some(result.irreducible), len(result.irreducible) == 1  # a row of zeros, without a bias
+            how = (
+                "is all zeros, and lies on every hyperplane through the origin"
+                if alone
+                else "cannot be separated; without any one of them they can"
+            )
+            lines.append(f"  irreducible       {rows} {how}")
         lines += meeting
     lines += [f"  proof             {result.reason}", *about]
     for (a, b), pair in result.pairs.items():

@@ -116,7 +116,7 @@ def _check(result: Any, points: RowPoints, separators: Sequence[tuple[Any, int, 
         least, where = min((margin, i) for i, margin in enumerate(points.margins(lines, biases)))
         squares = points.sq_length(lines) + (sum(bias**2 for (bias,) in biases) if name != "margin" else 0)
         if least <= 0 or squares <= 0:
-            raise CertificateError(f"row {where} is not on its side of the separator, or K is not semi-definite")
+            raise CertificateError(f"row {where} is not on its side of the separator: {points.OTHERWISE}")
         if least**2 < Fraction(bound) ** 2 * squares:
             raise CertificateError(f"the {name} of row {where} is below {float(bound)}")
     return multipliers
@@ -133,7 +133,9 @@ def _multipliers(result: Any, codes: Sequence[int]) -> Multipliers:
         raise CertificateError("the multipliers are not ≥ 0 with sum 1")
     for row, rival in zip(rows, rivals, strict=True):
         if not 0 <= row < len(codes) or rival in (-1, codes[row]):
-            raise CertificateError(f"row {row} does not exist, or is paired with its own class")
+            raise CertificateError(
+                f"row {row} does not exist, or is paired with its own class: the certificate is of other rows or labels"
+            )
     return list(zip(rows, rivals, weights, strict=True))
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ class CertificateError(ValueError):
     ...     result.check(X, [0, 1, 1, 0])  # other labels
     ... except CertificateError as error:
     ...     print(error)
-    row 1 does not exist, or is paired with its own class
+    row 1 does not exist, or is paired with its own class...
     """
 
 
@@ -72,6 +72,8 @@ class RowPoints:
     A constraint adds a point to the block of its class and subtracts it from that of its rival; with one block, it adds
     or subtracts the point.
     """
+
+    OTHERWISE: ClassVar[str] = "the certificate is of other rows or labels"
 
     rows: Rows
     codes: Sequence[int]
@@ -153,6 +155,8 @@ class KernelPoints(RowPoints):
     Margins are those of the rows of K as features, and lengths come from αᵀKα. With an error ε of the entries of K,
     margins are less by ε‖α‖₁ (several classes: ε‖α_y − α_r‖₁), and squared lengths are more by ε‖α‖₁² for each class.
     """
+
+    OTHERWISE = f"{RowPoints.OTHERWISE}, or K is not semi-definite"
 
     def sq_radius(self) -> Fraction:
         """The squared length of the longest point, or an upper bound on it."""
