@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ class Made(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Parse the content as if it stood in the page."""
         page = self.state.document
-        document = new_document(self.env.doc2path(self.env.docname), page.settings)
+        document = new_document(os.fspath(self.env.doc2path(self.env.docname)), page.settings)
         document["_plot_counter"] = page.get("_plot_counter", 0)  # pictures of a page are numbered
         Parser().parse("\n".join(self.lines()), document)
         page["_plot_counter"] = document["_plot_counter"]

@@ -40,9 +40,9 @@ print(model.feature_weights(top=8))
 # %%
 # One row
 # -------
-# The model misses a few malignant tumours. Why? :meth:`perceptrons.Perceptron.explain_one` multiplies each weight by the
-# value in the row. These contributions and the bias add up to the score, and its sign is the prediction. Here is the
-# malignant tumour that looks most benign.
+# The model misses a few malignant tumours. Why? :meth:`perceptrons.Perceptron.explain_one` multiplies each weight by
+# the value in the row. These contributions and the bias add up to the score, and its sign is the prediction. Here is
+# the malignant tumour that looks most benign.
 
 scores = model.decision_function(X_test)
 missed = np.argmin(np.where(y_test == "malignant", scores, np.inf))

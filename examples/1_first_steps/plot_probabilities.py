@@ -64,7 +64,9 @@ figure, (above, below) = plt.subplots(
 for (name, model), colour, mark in zip(models.items(), ["#D55E00", "#0072B2", "#009E73"], "so^", strict=True):
     look = {"color": colour, "marker": mark, "ax": above, "name": name}
     CalibrationDisplay.from_estimator(model, X_test, y_test, n_bins=10, strategy="quantile", **look)
-    below.hist(model.predict_proba(X_test)[:, 1], bins=np.linspace(0, 1, 21), histtype="step", color=colour, linewidth=1.5)
+    below.hist(
+        model.predict_proba(X_test)[:, 1], bins=np.linspace(0, 1, 21), histtype="step", color=colour, linewidth=1.5
+    )
 above.set(xlabel="", ylabel="share of rows in class 1")
 above.legend(loc="upper left")
 below.set(xlabel="stated probability of class 1", ylabel="held-out rows")

@@ -36,8 +36,8 @@ print(f"{y_test.sum()} of {len(y_test):,} held-out rows are rare; never saying s
 # -----------
 # With ``class_weight``, the steps of rare rows are longer. ``"balanced"`` gives both classes the same total weight,
 # which is about 50 to 1 here. The rule :class:`perceptrons.rules.Uneven` asks the rare class for a larger margin, so a
-# rare row also makes a step when it is right by less than that. Each model makes ten passes. Rows that overlap cannot be
-# separated, so the program ignores the warning that :class:`perceptrons.Perceptron` has not converged.
+# rare row also makes a step when it is right by less than that. Each model makes ten passes. Rows that overlap cannot
+# be separated, so the program ignores the warning that :class:`perceptrons.Perceptron` has not converged.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 settings = {
@@ -66,7 +66,9 @@ for name, setting in settings.items():
 
 figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
 look = {"color": "#222222", "linewidth": 1.0, "drawstyle": "default"}
-PrecisionRecallDisplay.from_estimator(models["plain"], X_test, y_test, ax=axes, name="plain, any threshold", curve_kwargs=look)
+PrecisionRecallDisplay.from_estimator(
+    models["plain"], X_test, y_test, ax=axes, name="plain, any threshold", curve_kwargs=look
+)
 colours = ["#222222", "#0072B2", "#56B4E9", "#D55E00", "#E69F00"]
 for (name, place), colour, mark in zip(found.items(), colours, "osD^v", strict=True):
     axes.plot(*place, mark, color=colour, markersize=9, label=name)

@@ -58,7 +58,9 @@ for name, model in models.items():
 # held-out rows tell a different story.
 
 for name in ("ridge", "passive-aggressive"):
-    print(f"{name:20} R² {models[name].score(X, y):5.2f} in training, {models[name].score(X_test, y_test):5.2f} held out")
+    print(
+        f"{name:20} R² {models[name].score(X, y):5.2f} in training, {models[name].score(X_test, y_test):5.2f} held out"
+    )
 
 # %%
 # The lines

@@ -16,8 +16,8 @@ from perceptrons import Perceptron
 # %%
 # Messages
 # --------
-# The program writes its own messages. Some words belong to one topic, and others occur in both. A message such as "hello,
-# the order was late today" can be about either topic, so no model can be right every time.
+# The program writes its own messages. Some words belong to one topic, and others occur in both. A message such as
+# "hello, the order was late today" can be about either topic, so no model can be right every time.
 
 THINGS = {"meal": ["soup", "pizza", "wine", "table", "order"], "parcel": ["box", "courier", "label", "door", "order"]}
 STATES = {

@@ -37,8 +37,8 @@ print(f"made in 20 random orders: {min(made)} to {max(made)}")
 # %%
 # A smaller margin
 # ----------------
-# The bound grows with the square of 1/γ. Training makes far fewer mistakes, and their number grows more slowly. The bound
-# must hold for the worst order of the worst rows with this margin. Random rows are not the worst.
+# The bound grows with the square of 1/γ. Training makes far fewer mistakes, and their number grows more slowly. The
+# bound must hold for the worst order of the worst rows with this margin. Random rows are not the worst.
 
 margins, allowed, counts = [], [], []
 for wanted in np.geomspace(0.3, 0.003, 9):

@@ -30,8 +30,9 @@ print(verdicts[1])
 # Check them
 # ----------
 # You need not trust the solver. :meth:`perceptrons.theory.Separability.check` verifies the certificate with independent
-# code, and raises an error if a certificate does not hold for the rows. You can also verify it yourself. The multipliers
-# are fractions. For each class they sum to ½, and the rows of both classes combine to the same point, exactly.
+# code, and raises an error if a certificate does not hold for the rows. You can also verify it yourself. The
+# multipliers are fractions. For each class they sum to ½, and the rows of both classes combine to the same point,
+# exactly.
 
 print("checked:", verdicts[0].check(apart, y), verdicts[1].check(mixed, y))
 no = verdicts[1]

@@ -34,7 +34,8 @@ y[wrong] = 11 - y[wrong]
 # %%
 # What the warning says
 # ---------------------
-# :class:`perceptrons.Perceptron` gives up when it has proved that it cannot succeed. The warning has the proof in short.
+# :class:`perceptrons.Perceptron` gives up when it has proved that it cannot succeed. The warning has the proof in
+# short.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
@@ -60,7 +61,7 @@ print(proof)
 # stand in nobody's way.
 
 model = Perceptron(readout="averaged", early_stopping=True, tol=None).fit(X, y)
-print(f"training error {1 - model.score(X, y):.1%} on the labels as given, {1 - model.score(X, digits):.1%} on the true ones")
+print(f"error {1 - model.score(X, y):.1%} on the labels as given, {1 - model.score(X, digits):.1%} on the true ones")
 left, suspects = np.arange(len(y)), []
 while not proof.separable:
     few = left[proof.irreducible]
@@ -68,7 +69,9 @@ while not proof.separable:
     left = np.setdiff1d(left, suspects)
     proof = separability(X[left], y[left])
 print(f"{len(suspects)} rows removed; the others are separable with margin {proof.margin:.3f}")
-print(f"{np.isin(suspects, wrong).sum()} of the {len(suspects)} had a wrong label; there were {len(wrong)} wrong labels")
+print(
+    f"{np.isin(suspects, wrong).sum()} of the {len(suspects)} had a wrong label; there were {len(wrong)} wrong labels"
+)
 
 # %%
 # These are the suspects, in the order in which they were found, with the labels that they had.

@@ -15,8 +15,8 @@ from perceptrons.rules import AROW
 # %%
 # Words
 # -----
-# The program makes short texts. As in real texts, a few words occur all the time and most of them rarely. Every word has
-# a hidden weight, and the sum of these weights decides the label.
+# The program makes short texts. As in real texts, a few words occur all the time and most of them rarely. Every word
+# has a hidden weight, and the sum of these weights decides the label.
 
 N_WORDS = 1000
 rng = np.random.default_rng(0)
@@ -33,13 +33,14 @@ def texts(n):
 
 X, y = texts(4000)
 X_test, y_test = texts(2000)
-print(f"the most frequent word is in {X[:, 0].sum():.0f} of 4,000 texts, the median word in {np.median(X.sum(axis=0)):.0f}")
+counts = X.sum(axis=0)
+print(f"the most frequent word is in {counts.max():.0f} of 4,000 texts, the median word in {np.median(counts):.0f}")
 
 # %%
 # One pass
 # --------
-# Rare words are the problem: the model meets each of them only a few times, and must learn from that. ``"arow"`` does so
-# without averaging.
+# Rare words are the problem: the model meets each of them only a few times, and must learn from that. ``"arow"`` does
+# so without averaging.
 
 settings = {
     "perceptron, last": {},
@@ -51,13 +52,15 @@ models = {}
 print(f"baseline (always the larger class): held-out error {min(np.mean(y_test > 0), np.mean(y_test < 0)):.1%}")
 for name, setting in settings.items():
     model = models[name] = Perceptron(fit_intercept=False, **setting).partial_fit(X, y, classes=[-1, 1])
-    print(f"{name:22} training error {1 - model.score(X, y):5.1%}, held-out error {1 - model.score(X_test, y_test):5.1%}")
+    print(
+        f"{name:22} training error {1 - model.score(X, y):5.1%}, held-out error {1 - model.score(X_test, y_test):5.1%}"
+    )
 
 # %%
 # The rule in five lines
 # ----------------------
-# Here is the same rule in plain Python, with the formula of :class:`perceptrons.rules.AROW`. A step moves each weight in
-# proportion to its variance. Then it shrinks the variances of the words in the text.
+# Here is the same rule in plain Python, with the formula of :class:`perceptrons.rules.AROW`. A step moves each weight
+# in proportion to its variance. Then it shrinks the variances of the words in the text.
 
 rule, w, variance = AROW(), np.zeros(N_WORDS), np.ones(N_WORDS)
 moved, steps = np.zeros(N_WORDS), np.zeros(N_WORDS)  # of each weight: how far all its steps went, and their number
@@ -70,12 +73,12 @@ for x, label in zip(X, y, strict=True):
 print("the same weights as the library:", np.allclose(w, models["arow, last"].coef_[0]))
 
 # %%
-# Left: a word that was never seen has the variance 1, and each text with the word makes it smaller. Right: the mean size
-# of a step, compared with the most frequent word. A step of the perceptron moves the weights of all words in the text by
-# the same amount. AROW moves rare words a hundred times as far as the most frequent ones, whose weights are already
-# well known.
+# Left: a word that was never seen has the variance 1, and each text with the word makes it smaller. Right: the mean
+# size of a step, compared with the most frequent word. A step of the perceptron moves the weights of all words in the
+# text by the same amount. AROW moves many rare words a hundred times as far as the most frequent ones, whose weights
+# are already well known.
 
-counts, size = X.sum(axis=0), moved / np.maximum(steps, 1)
+size = moved / np.maximum(steps, 1)
 seen = steps > 0
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained", sharex=True)
 left.loglog(counts[seen], variance[seen], ".", color="#0072B2", alpha=0.5)

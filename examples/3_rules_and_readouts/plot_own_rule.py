@@ -60,7 +60,9 @@ X, X_test = scaler.transform(X), scaler.transform(X_test)
 print(f"baseline (the larger class): held-out error {min(y_test.mean(), 1 - y_test.mean()):.1%}")
 for rule in (Plain(), PA1(0.01), Logistic()):
     model = Perceptron(rule=rule, readout="averaged", early_stopping=True, tol=None).fit(X, y)
-    print(f"{rule!s:20} training error {1 - model.score(X, y):.1%}, held-out error {1 - model.score(X_test, y_test):.1%}")
+    print(
+        f"{rule!s:20} training error {1 - model.score(X, y):.1%}, held-out error {1 - model.score(X_test, y_test):.1%}"
+    )
 
 # %%
 # Search its parameter

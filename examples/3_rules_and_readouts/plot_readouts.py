@@ -20,8 +20,8 @@ from perceptrons.plots import MarginsDisplay
 # %%
 # Two data sets
 # -------------
-# The two classes of the first set overlap, and a tenth of its labels are random. The second set has ten classes, pictures
-# of digits, and can be separated.
+# The two classes of the first set overlap, and a tenth of its labels are random. The second set has ten classes,
+# pictures of digits, and can be separated.
 
 noisy = train_test_split(
     *make_classification(4000, 30, n_informative=10, class_sep=0.8, flip_y=0.1, random_state=0),

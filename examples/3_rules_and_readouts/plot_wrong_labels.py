@@ -30,8 +30,8 @@ def rows(n, flipped, rng):
 # Rules
 # -----
 # Each model sees 2,000 rows once. ``"pa"`` moves until the row is right with margin 1, even if its label is wrong. A
-# small C in :class:`perceptrons.rules.PA1` limits each step. ``"arow"`` moves less and less as its variances shrink. The
-# averaged readout lets single steps cancel out.
+# small C in :class:`perceptrons.rules.PA1` limits each step. ``"arow"`` moves less and less as its variances shrink.
+# The averaged readout lets single steps cancel out.
 
 models = {
     "perceptron, last": {"rule": "perceptron"},
@@ -64,7 +64,14 @@ for name, i in zip(models, range(len(models)), strict=True):
 # %%
 # The lines are means of five data sets.
 
-looks = [("#222222", "o-"), ("#D55E00", "s-"), ("#E69F00", "D-"), ("#0072B2", "^-"), ("#222222", "o:"), ("#D55E00", "s:")]
+looks = [
+    ("#222222", "o-"),
+    ("#D55E00", "s-"),
+    ("#E69F00", "D-"),
+    ("#0072B2", "^-"),
+    ("#222222", "o:"),
+    ("#D55E00", "s:"),
+]
 figure, axis = plt.subplots(figsize=(7.5, 4.6), layout="constrained")
 for name, errors, (colour, look) in zip(models, clean.mean(axis=2), looks, strict=True):
     axis.plot(100 * np.array(shares), 100 * errors, look, color=colour, label=name)

@@ -3,7 +3,7 @@ A kernel on a budget
 ====================
 
 A kernel perceptron keeps every row on which it makes a mistake, so a noisy stream makes it grow without end. You see
-how 20 rows do the work of hundreds.
+how a budget of 20 rows does the work of hundreds.
 """
 
 import matplotlib.pyplot as plt
@@ -41,7 +41,8 @@ for name, setting in settings.items():
 
 # %%
 # The last column is the error of the final model on other rows. The moons overlap, so no model has a much smaller error
-# than the best here. Always saying the same class is wrong half of the time.
+# than the best here. Always saying the same class is wrong half of the time. A model that throws rows away changes all
+# the time, so that its error at the end of the stream is a matter of luck.
 
 print(f"{'':14}rows kept  mistakes in the stream  held-out error")
 for name, model in models.items():
@@ -78,7 +79,7 @@ for axis, name in zip(axes, ("no budget", "projectron++"), strict=True):
     for label, colour, mark in ((0, "#D55E00", "o"), (1, "#0072B2", "^")):
         axis.scatter(*X[y == label][:500].T, s=4, color=colour, alpha=0.3)
         mine = model.support_vectors_[y[model.support_] == label]
-        axis.scatter(*mine.T, s=45, color=colour, marker=mark, edgecolors="white")
+        axis.scatter(*mine.T, s=60, color=colour, marker=mark, edgecolors="#222222")
     axis.set(title=f"{name}: {len(model.support_)} rows")
 
 # %%

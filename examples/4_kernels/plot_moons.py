@@ -47,8 +47,8 @@ for axis, (name, settings) in zip(axes.flat, kernels.items(), strict=True):
 # %%
 # How wide should the kernel be?
 # ------------------------------
-# The parameter γ of the Gaussian kernel says how soon two rows stop being similar. With a large γ, a row knows only about
-# itself. The training error falls to 0, and the model learns the rows by heart. Held-out rows show where to stop.
+# The parameter γ of the Gaussian kernel says how soon two rows stop being similar. With a large γ, a row knows only
+# about itself. The training error falls to 0, and the model learns the rows by heart. Held-out rows show where to stop.
 
 gammas = np.logspace(-2, 4, 19)
 trained, held_out, support = [], [], []
@@ -71,7 +71,8 @@ right.set(xscale="log", xlabel="γ", ylabel="support rows", ylim=(0, None))
 right.legend()
 
 # %%
-# (The smallest held-out error in this picture is a little too good, because the same rows chose γ. A fair estimate needs
-# a third set of rows.) :doc:`/choose/kernels` says how to choose a kernel, and :doc:`/learn/07-kernels` explains them.
+# (The smallest held-out error in this picture is a little too good, because the same rows chose γ. A fair estimate
+# needs a third set of rows.) :doc:`/choose/kernels` says how to choose a kernel, and :doc:`/learn/07-kernels` explains
+# them.
 
 plt.show()

@@ -20,8 +20,9 @@ from perceptrons import KernelPerceptron
 # Degrees
 # -------
 # The kernel (1 + x·x′)^p has as features all products of at most p pixels. Freund & Schapire (1999) used it to read
-# larger pictures of digits. A run keeps every weight vector, and they vote. Each has as many votes as the number of rows
-# that it lasted. Some runs end after one or ten passes before they have converged, so the program ignores the warning.
+# larger pictures of digits. A run keeps every weight vector, and they vote. Each has as many votes as the number of
+# rows that it lasted. Some runs end after one or ten passes before they have converged, so the program ignores the
+# warning.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 digits = load_digits()
@@ -63,8 +64,8 @@ axis.legend()
 # %%
 # What a kernel model knows
 # -------------------------
-# A kernel model has no weights for pixels. It has rows that it learned from, and how much they count. These are the rows
-# with the largest coefficients for their own digit: the hardest pictures of the training set.
+# A kernel model has no weights for pixels. It has rows that it learned from, and how much they count. These are the
+# rows with the largest coefficients for their own digit: the hardest pictures of the training set.
 
 model = KernelPerceptron(kernel="poly", degree=4, gamma=1.0, coef0=1.0).fit(X, y)
 print(f"converged: {model.converged_}, {len(model.support_)} of {len(y)} rows are support rows")

@@ -2,8 +2,8 @@
 Labels that must not follow each other
 ======================================
 
-Names in sentences are labelled B (first word), I (a further word) and O (no name). You see which steps from one label to
-the next the scheme forbids, which weights are learned for the others, and what the scheme saves on new sentences.
+Names in sentences are labelled B (first word), I (a further word) and O (no name). You see which steps from one label
+to the next the scheme forbids, which weights are learned for the others, and what the scheme saves on new sentences.
 """
 
 from itertools import pairwise
@@ -30,7 +30,11 @@ def name(kind):
     """Make a name: one or two random words, at times with a word that is typical of its kind."""
     found = ["".join(rng.choice(list(part)) for part in ("BDGKLMNR", "aeiou", "bdglmnrst", "aeio")) for _ in range(2)]
     found = found[: rng.integers(1, 3)]
-    return [str(rng.choice(first[kind]))] * (rng.random() < 0.4) + found + [str(rng.choice(last[kind]))] * (rng.random() < 0.4)
+    return (
+        [str(rng.choice(first[kind]))] * (rng.random() < 0.4)
+        + found
+        + [str(rng.choice(last[kind]))] * (rng.random() < 0.4)
+    )
 
 
 def corpus(n):

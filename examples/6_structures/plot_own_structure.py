@@ -2,8 +2,8 @@
 A structure of your own: who works with whom
 ============================================
 
-Predict a matching: which helper takes which task, one each. You write how a matching is described and how the best one is
-found, and the perceptron learns the rest. You see the matchings that it predicts for new groups.
+Predict a matching: which helper takes which task, one each. You write how a matching is described and how the best one
+is found, and the perceptron learns the rest. You see the matchings that it predicts for new groups.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +15,8 @@ from perceptrons import StructuredPerceptron
 # %%
 # The data
 # --------
-# There are six helpers and six tasks. ``x[i, j]`` has four numbers about helper i and task j: skill, distance, cost, and
-# one that does not matter. A manager has assigned them by a taste that we do not know. We only see the result:
+# There are six helpers and six tasks. ``x[i, j]`` has four numbers about helper i and task j: skill, distance, cost,
+# and one that does not matter. A manager has assigned them by a taste that we do not know. We only see the result:
 # ``y[i]`` is the task of helper i.
 
 rng = np.random.default_rng(0)
@@ -38,9 +38,9 @@ print(X.shape, Y[0])
 # The problem
 # -----------
 # A problem for :class:`perceptrons.StructuredPerceptron` is an object with a few methods. ``features`` describes a
-# matching by numbers, and its score is the product of these numbers with the weights. ``argmax`` finds the matching with
-# the highest score: here SciPy does that, among all 720. ``loss`` says how wrong a matching is. ``augmented`` is only for
-# the rule ``"margin"``: it finds the highest score plus loss.
+# matching by numbers, and its score is the product of these numbers with the weights. ``argmax`` finds the matching
+# with the highest score: here SciPy does that, among all 720. ``loss`` says how wrong a matching is. ``augmented`` is
+# only for the rule ``"margin"``: it finds the highest score plus loss.
 
 
 class Matching:

@@ -2,8 +2,8 @@
 Trees over sentences
 ====================
 
-A dependency parser finds for each word the word that it belongs to. You see how many heads it gets right in new sentences,
-and the trees that it draws over them.
+A dependency parser finds for each word the word that it belongs to. You see how many heads it gets right in new
+sentences, and the trees that it draws over them.
 """
 
 import matplotlib.pyplot as plt
@@ -16,10 +16,10 @@ from perceptrons.structures import ProjectiveParsing
 # %%
 # Sentences and trees
 # -------------------
-# Subject, verb and object, with adjectives, adverbs and prepositional phrases. Where does the phrase belong? "of" belongs
-# to the noun before it, and "with" to the verb. "in" belongs to verbs of placing, such as "hid", and otherwise to the
-# noun. The parser must learn that from the trees. A tree is a list of heads: the number of the word that each word
-# depends on, counted from 1, and 0 for the verb.
+# Subject, verb and object, with adjectives, adverbs and prepositional phrases. Where does the phrase belong? "of"
+# belongs to the noun before it, and "with" to the verb. "in" belongs to verbs of placing, such as "hid", and otherwise
+# to the noun. The parser must learn that from the trees. A tree is a list of heads: the number of the word that each
+# word depends on, counted from 1, and 0 for the verb.
 
 rng = np.random.default_rng(0)
 nouns = ["dog", "garden", "house", "scarf", "friend", "girl", "tree", "hat", "hammer", "box", "park", "boat"]
@@ -82,8 +82,8 @@ print(f"always the next word: {wrong_heads(next_word, Y_test):.1%}")
 # %%
 # The trees
 # ---------
-# The parser that learned from ten sentences, and the last one, on the same new sentence. Arcs go from a head to the words
-# that depend on it. The vertical line marks the word that depends on none. A wrong arc is orange.
+# The parser that learned from ten sentences, and the last one, on the same new sentence. Arcs go from a head to the
+# words that depend on it. The vertical line marks the word that depends on none. A wrong arc is orange.
 
 
 def draw(axis, x, heads, right, title):

@@ -37,10 +37,10 @@ print("the first guest's order:", Y[0])
 # %%
 # Train
 # -----
-# :class:`perceptrons.structures.Ranking` describes the problem: how to score an order, and how to find the best one. For
-# :class:`perceptrons.StructuredPerceptron`, a mistake is an order that is not exactly the guest's. With
-# :class:`perceptrons.rules.Margin`, worse orders must also score lower by a wider gap. The loss of an order is (1 − ρ)/2,
-# where ρ is the rank correlation: 0 for the same order, 1 for its reverse, and 0.5 on average for a random one.
+# :class:`perceptrons.structures.Ranking` describes the problem: how to score an order, and how to find the best one.
+# For :class:`perceptrons.StructuredPerceptron`, a mistake is an order that is not exactly the guest's. With
+# :class:`perceptrons.rules.Margin`, worse orders must also score lower by a wider gap. The loss of an order is (1 −
+# ρ)/2, where ρ is the rank correlation: 0 for the same order, 1 for its reverse, and 0.5 on average for a random one.
 
 problem = Ranking()
 
@@ -68,8 +68,8 @@ for name, order in dull.items():
 # %%
 # What matters to guests
 # ----------------------
-# Only the direction of the weights decides the order, so all are shown at length 1. On the right, each line is a hotel of
-# one new list: from its place in the predicted order to its place in the guest's.
+# Only the direction of the weights decides the order, so all are shown at length 1. On the right, each line is a hotel
+# of one new list: from its place in the predicted order to its place in the guest's.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", width_ratios=[3, 2])
 bars = {"hidden": hidden, **{name: model.weights_ for name, model in models.items()}}

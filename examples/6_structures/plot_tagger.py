@@ -66,7 +66,7 @@ print(f"training error {1 - tagger.score(X, y):.1%}, held-out error {1 - tagger.
 counts = {}
 for token, tag in zip(np.concatenate(X), np.concatenate(y), strict=True):
     counts.setdefault(token, []).append(tag)
-usual = {token: max(set(tags), key=tags.count) for token, tags in counts.items()}
+usual = {token: max(sorted(set(tags)), key=tags.count) for token, tags in counts.items()}
 tokens, truth = np.concatenate(X_test), np.concatenate(y_test)
 unknown = np.array([token not in counts for token in tokens])
 guesses = {

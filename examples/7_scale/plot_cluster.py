@@ -18,8 +18,8 @@ from perceptrons.dask import DaskPerceptron
 # Rows on a cluster
 # -----------------
 # A Dask array consists of blocks, which lie on the workers of a cluster. Here the cluster is this process, with two
-# threads. With ``Client("tcp://scheduler:8786")`` it would be a real one, and nothing else would change. The rows can be
-# separated: a hyperplane labels them, and rows close to it are left out.
+# threads. With ``Client("tcp://scheduler:8786")`` it would be a real one, and nothing else would change. The rows can
+# be separated: a hyperplane labels them, and rows close to it are left out.
 
 rng = np.random.default_rng(0)
 hidden = rng.normal(size=50)
@@ -34,8 +34,8 @@ print(blocks)
 # Train
 # -----
 # In each epoch, every shard makes one pass from the same weights, and then the weights of all shards are mixed.
-# :class:`perceptrons.dask.DaskPerceptron` has the parameters of :class:`perceptrons.Perceptron`, and ``n_shards``. Training
-# ends after an epoch without a mistake.
+# :class:`perceptrons.dask.DaskPerceptron` has the parameters of :class:`perceptrons.Perceptron`, and ``n_shards``.
+# Training ends after an epoch without a mistake.
 
 models = {"one machine": Perceptron(random_state=0).fit(X, y)}
 with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"):
@@ -52,8 +52,8 @@ print("one shard learned what one machine learned:", (models["1 shard"].coef_ ==
 # What shards cost
 # ----------------
 # The shards of an epoch run at the same time. But none of them sees what the others learn in it, so that together they
-# make more mistakes. The theorem allows S shards S times as many as one machine. When the last mistake comes is a matter
-# of luck. ``shard_mistakes_`` counts mistakes by epoch and shard.
+# make more mistakes. The theorem allows S shards S times as many as one machine. When the last mistake comes is a
+# matter of luck. ``shard_mistakes_`` counts mistakes by epoch and shard.
 
 print("mistakes of the 8 shards in the first three epochs:")
 print(models["8 shards"].shard_mistakes_[:3])

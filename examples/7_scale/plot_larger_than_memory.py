@@ -2,8 +2,8 @@
 Files larger than memory
 ========================
 
-Learn from files batch by batch, and beside it from the same rows in one array. You see that memory grows with the array,
-but not with the files.
+Learn from files batch by batch, and beside it from the same rows in one array. You see that memory grows with the
+array, but not with the files.
 """
 
 import tempfile
@@ -46,8 +46,8 @@ print(f"read in {len(sizes)} batches of {max(sizes):.1f} MB at most")
 # %%
 # One pass, measured
 # ------------------
-# :func:`perceptrons.data.source` opens files, and estimators take it in place of X and y. While a function runs, a thread
-# looks at the memory of the process every two milliseconds.
+# :func:`perceptrons.data.source` opens files, and estimators take it in place of X and y. While a function runs, a
+# thread looks at the memory of the process every two milliseconds.
 
 
 def peak(work, *args):
@@ -93,6 +93,10 @@ axis.set(xlabel="size of the files (MB)", ylabel="growth of memory (MB)", xlim=(
 axis.legend()
 
 # %%
+# Only a few batches are in memory at the same time. The array needs twice the size of the files at its peak, because it is
+# put together from batches.
+
+# %%
 # The same model
 # --------------
 # Both ways learn from the same rows in the same order. Here both models are equal to the last bit.
@@ -104,8 +108,8 @@ print(f"after one pass over {model.n_seen_:,} rows: training error {training:.1%
 folder.cleanup()
 
 # %%
-# Several passes with ``fit`` take a source, too. With the default ``cache=True``, they parse files only once: up to 64 MB
-# of rows stay in memory, and more are kept in a binary copy on the disk.
+# Several passes with ``fit`` take a source, too. With the default ``cache=True``, they parse files only once: up to 64
+# MB of rows stay in memory, and more are kept in a binary copy on the disk.
 #
 # More: :doc:`/guides/files`.
 

@@ -24,9 +24,9 @@ X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_st
 # %%
 # Save, load, learn on
 # --------------------
-# :func:`perceptrons.save` writes one file: weights, counts, classes and parameters, and no code. :func:`perceptrons.load`
-# reads it and executes nothing. Here a model is saved in the middle of a stream. The loaded model and the original then
-# both learn the rest.
+# :func:`perceptrons.save` writes one file: weights, counts, classes and parameters, and no code.
+# :func:`perceptrons.load` reads it and executes nothing. Here a model is saved in the middle of a stream. The loaded
+# model and the original then both learn the rest.
 
 original = Perceptron(rule="arow", readout="averaged").partial_fit(X[:700], y[:700])
 save(original, path / "digits.perceptron")
@@ -60,8 +60,8 @@ print("for instance:", message.replace(str(path), ""))
 # %%
 # What a file holds
 # -----------------
-# The size of a file depends on what a model needs to learn on. AROW keeps a variance for each weight, the mean needs a sum
-# for each weight, and votes need all updates. A kernel perceptron keeps rows.
+# The size of a file depends on what a model needs to learn on. AROW keeps a variance for each weight, the mean needs a
+# sum for each weight, and votes need all updates. A kernel perceptron keeps rows.
 
 models = {
     "last": Perceptron(),

@@ -42,8 +42,8 @@ differ = np.abs(scores - model.decision_function(X_test)).max()
 print(f"the same labels: {(labels == model.predict(X_test)).all()}, largest difference of scores {differ:.0e}")
 
 # %%
-# Each dot is a score of one class for one held-out row: ten for each. The pictures are the first held-out rows, with the
-# labels from ONNX Runtime.
+# Each dot is a score of one class for one held-out row: ten for each. The pictures are the first held-out rows, with
+# the labels from ONNX Runtime.
 
 figure = plt.figure(figsize=(9, 4), layout="constrained")
 left, right = figure.subfigures(1, 2)
@@ -58,8 +58,8 @@ for axis, row, label in zip(right.subplots(3, 5).flat, X_test, labels, strict=Fa
 # %%
 # A table
 # -------
-# A model of a table takes its columns as they are: numbers, and categories as text. Scaling and encoding are part of the
-# graph. Each column is an input of its own, with one value in a row.
+# A model of a table takes its columns as they are: numbers, and categories as text. Scaling and encoding are part of
+# the graph. Each column is an input of its own, with one value in a row.
 
 rng = np.random.default_rng(0)
 age, town = rng.integers(18, 80, 1000), rng.choice(["Leeds", "York", "Hull"], 1000)

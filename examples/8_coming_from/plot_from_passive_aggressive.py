@@ -9,9 +9,10 @@ program. You see when both learn the same weights, and how errors compare when t
 # %%
 # Change the import
 # -----------------
-# ``from sklearn.linear_model import PassiveAggressiveClassifier`` becomes
-# ``from perceptrons import PassiveAggressiveClassifier``. The parameters of :class:`perceptrons.PassiveAggressiveClassifier`
-# and :class:`perceptrons.PassiveAggressiveRegressor` are those of scikit-learn's. Here both run side by side.
+# Replace ``from sklearn.linear_model import PassiveAggressiveClassifier`` by
+# ``from perceptrons import PassiveAggressiveClassifier``. The parameters of
+# :class:`perceptrons.PassiveAggressiveClassifier` and :class:`perceptrons.PassiveAggressiveRegressor` are those of
+# scikit-learn's. Here both run side by side.
 
 import warnings
 
@@ -35,9 +36,9 @@ def theirs(ours, **settings):
 # %%
 # The same weights
 # ----------------
-# Without a bias, and with rows in their order, two classes get the same weights, up to rounding. With a bias, steps differ:
-# the bias is the weight of a constant feature 1, which counts here in the length of a row. scikit-learn leaves it out, so
-# that its steps overshoot a little.
+# Without a bias, and with rows in their order, two classes get the same weights, up to rounding. With a bias, steps
+# differ: the bias is the weight of a constant feature 1, which counts here in the length of a row. scikit-learn leaves
+# it out, so that its steps overshoot a little.
 
 X, y = load_breast_cancer(return_X_y=True)
 X, X_test, y, y_test = train_test_split(scale(X), y, random_state=0)
@@ -50,13 +51,14 @@ for axis, bias in zip(axes, (False, True), strict=True):
     print(f"fit_intercept={bias!s:6} passes: {other.n_iter_} and {ours.n_iter_}; same held-out predictions: {same:.1%}")
     axis.axline((0, 0), slope=1, color="#222222", linewidth=0.8)
     axis.plot(other.coef_[0], ours.coef_[0], "o", color="#0072B2")
-    axis.set(title=f"fit_intercept={bias}", xlabel="weights in scikit-learn", ylabel="weights here", aspect="equal")
+    axis.set(title=f"fit_intercept={bias}", xlabel="weights in scikit-learn", ylabel="weights here")
+    axis.set(xlim=(-2.4, 2.4), ylim=(-2.4, 2.4), aspect="equal")
 
 # %%
 # Default settings
 # ----------------
-# With shuffled rows and several classes, the weights are no longer the same, but errors are close. scikit-learn learns
-# one class against the rest, ten times for digits. Here all classes are learned together.
+# With shuffled rows and several classes, the weights are no longer the same, but errors are close. For digits,
+# scikit-learn trains ten models, one class against the rest. Here all classes are learned together.
 
 
 def compare(name, model, X, y, measure, **settings):

@@ -2,8 +2,8 @@
 Coming from River
 =================
 
-Feed the same examples to River's models and to those of :mod:`perceptrons.river`. Two pairs learn the same weights. Then
-you see what differs: several classes, text in examples, and more rules.
+Feed the same examples to River's models and to those of :mod:`perceptrons.river`. Two pairs learn the same weights.
+Then you see what differs: several classes, text in examples, and more rules.
 """
 
 import matplotlib.pyplot as plt
@@ -77,30 +77,35 @@ axis.legend()
 # %%
 # Text, new classes, and what was learned
 # ---------------------------------------
-# Text in an example is a category, so there is no need for an encoder. A class may be new at any time. Outside of River,
-# :class:`perceptrons.Perceptron` has the same methods, and its ``learn_one`` returns the model.
+# Text in an example is a category, so there is no need for an encoder. A class may be new at any time. Outside of
+# River, :class:`perceptrons.Perceptron` has the same methods, and its ``learn_one`` returns the model.
 
 model = perceptrons.Perceptron()
-mail = [({"links": 3, "from": "bank"}, "spam"), ({"links": 0, "from": "Eva"}, "ham"), ({"links": 1, "from": "shop"}, "ads")]
+mail = [
+    ({"links": 3, "from": "bank"}, "spam"),
+    ({"links": 0, "from": "Eva"}, "ham"),
+    ({"links": 1, "from": "shop"}, "ads"),
+]
 for x, label in mail * 5:
     model.learn_one(x, label)
 print(model.classes_, model.n_mistakes_, "mistakes")
 print(model.explain_one({"links": 2, "from": "bank"}))
 
 # %%
-# ===========================================  =========================================================================
-# River                                        here
-# ===========================================  =========================================================================
-# ``linear_model.Perceptron()``                ``perceptrons.river.Perceptron()``
-# ``linear_model.PAClassifier(C, mode=1)``     ``PassiveAggressiveClassifier(C)``; ``mode=2`` is ``loss="squared_hinge"``
-# ``linear_model.PARegressor(C, mode, eps)``   ``PassiveAggressiveRegressor(C, loss, epsilon)``
-# ``learn_intercept``                          ``fit_intercept``
-# ``OneVsRestClassifier(model)``               nothing to set
-# ``StandardScaler() | model``                 the same, or ``scale="online"``
-# ``model.weights``, ``model.intercept``       ``model.estimator.coef_``, ``model.estimator.intercept_``
-# ``pickle.dump``                              ``save(model.estimator, path)``, which stores no code
-# a prediction before the first example        None; River's models say False
-# ===========================================  =========================================================================
+# ============================================  =========================================================
+# River                                         here
+# ============================================  =========================================================
+# ``linear_model.Perceptron()``                 ``perceptrons.river.Perceptron()``
+# ``linear_model.PAClassifier(C, mode=1)``      ``PassiveAggressiveClassifier(C)``
+# ``linear_model.PAClassifier(C, mode=2)``      ``PassiveAggressiveClassifier(C, loss="squared_hinge")``
+# ``linear_model.PARegressor(C, mode=1, eps)``  ``PassiveAggressiveRegressor(C, epsilon)``
+# ``learn_intercept``                           ``fit_intercept``
+# ``OneVsRestClassifier(model)``                nothing to set
+# ``StandardScaler() | model``                  the same, or ``scale="online"``
+# ``model.weights``, ``model.intercept``        ``model.estimator.coef_``, ``model.estimator.intercept_``
+# ``pickle.dump``                               ``save(model.estimator, path)``, which stores no code
+# the first prediction is False                 the first prediction is None
+# ============================================  =========================================================
 #
 # More: :doc:`/guides/streams`.
 

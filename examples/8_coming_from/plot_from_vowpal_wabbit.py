@@ -56,8 +56,8 @@ def ours(model):
 # Vowpal Wabbit's hinge loss takes a step when the margin is below 1. With ``--sgd -l 1 --power_t 0``, the step is the
 # row itself. That is the rule :class:`perceptrons.rules.Margin`, which takes a step when the margin is at most
 # ``beta``. Word counts give whole numbers as margins, so a ``beta`` just below 1 is the same test. Vowpal Wabbit hashes
-# words: with ``-b 24``, no two of them share a weight here. The option ``--max_prediction`` keeps it from cutting scores
-# off.
+# words: with ``-b 24``, no two of them share a weight here. The option ``--max_prediction`` keeps it from cutting
+# scores off.
 
 plain = "--loss_function hinge --sgd -l 1 --power_t 0 -b 24 --min_prediction=-1000 --max_prediction 1000"
 runs = {

@@ -1,4 +1,4 @@
-"""The reference has every public name, and docstrings tell users what they need: parameters, results, errors, examples."""
+"""The reference has every public name, and docstrings have what users need: parameters, results, errors, examples."""
 
 import ast
 import importlib

@@ -47,7 +47,7 @@ class OnCluster(Online):
 
     Attributes
     ----------
-    shard_mistakes_ : ndarray of shape (n_iter_, n_shards)
+    shard_mistakes_ : ndarray of shape (`n_iter_`, n_shards)
         Number of mistakes in each epoch, by shard.
     """
 

@@ -29,7 +29,7 @@ class Online(BaseEstimator):
         When to step and how far:
         {rules},
         or an object such as ``perceptrons.rules.PA1(C=0.1)``. A grid search reaches its parameters as ``rule__C``.
-        `perceptrons.rules` has their formulas. What a rule does not combine with, an error says.
+        `perceptrons.rules` has their formulas. An error says what a rule does not combine with.
     readout : {"last", "averaged", "voted", "pocket"}, default="last"
         Which weight vector makes predictions: the final one; the mean over all examples processed; all of them by vote,
         each weighted by the number of examples that it lasted; or the one with the fewest training mistakes. The
@@ -98,7 +98,7 @@ class Online(BaseEstimator):
         Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
     n_iter_ : int
         Number of passes of the last `fit`.
-    mistakes_ : ndarray of shape (n_iter_,)
+    mistakes_ : ndarray of shape (`n_iter_`,)
         Number of mistakes in each pass.
     validation_errors_ : ndarray
         Error on held-out examples after each pass; empty if none were held out.
@@ -112,7 +112,7 @@ class Online(BaseEstimator):
         for rules that keep a covariance, which prove none.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if X had feature names that are all strings.
     encoding_ : perceptrons.data.table.encoding.Encoding
         How the columns of a table became features, if the model was fitted on a table. To read another table in the

@@ -91,7 +91,7 @@ class PassiveAggressiveRegressor(RegressorMixin, Supervised):
     converged_ : bool
         Whether `fit` ended with a pass in which no value was off by more than `epsilon`.
     {shared: n_iter_}
-    mistakes_ : ndarray of shape (n_iter_,)
+    mistakes_ : ndarray of shape (`n_iter_`,)
         Number of values in each pass that were off by more than `epsilon` when their row was visited.
     validation_errors_ : ndarray
         Mean absolute error on held-out rows after each pass; empty if none were held out.

@@ -121,7 +121,7 @@ class SequenceTagger(Online):
     start_features_, end_features_ : dict
         Non-zero weights of the first and of the last label of a sequence, by label.
     {shared: n_iter_ converged_}
-    mistakes_, token_mistakes_ : ndarray of shape (n_iter_,)
+    mistakes_, token_mistakes_ : ndarray of shape (`n_iter_`,)
         Number of sequences, and of tokens, labelled wrong in each pass.
     validation_errors_ : ndarray
         Share of held-out tokens labelled wrong after each pass; empty if none were held out.

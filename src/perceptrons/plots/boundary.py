@@ -228,7 +228,7 @@ class BoundaryDisplay:
         frames : int, default=100
             The most updates to show. They are evenly spaced, and include the first and the last.
         fps : int, default=4
-            Frames a second.
+            Frames per second.
         ax : matplotlib Axes or pair of Axes, optional
             Where to draw the rows, and the vectors. Without the second, there are no vectors. By default a new figure
             is made.

@@ -175,7 +175,7 @@ def with_labels(lines: Lines, labels: Sequence[str], column: int | None = None) 
     lines : Lines
         The text, as in `Tokens.lines`.
     labels : sequence of str
-        One label a token.
+        One label per token.
     column : int, optional
         The column to replace, counted from 0. By default labels are appended as a last column.
 

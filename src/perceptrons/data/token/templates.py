@@ -113,7 +113,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Template:
-    """One feature a token: the values of one or several parts together.
+    """One feature per token: the values of one or several parts together.
 
     `a & b` has the parts of both. These functions change a template with a single part:
 

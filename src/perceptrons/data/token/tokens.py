@@ -17,7 +17,7 @@ from perceptrons.data.token.sequences import Ends, Numbers, spans
 
 
 class Column(NamedTuple):
-    """One string a token: token i has `types[codes[i]]`. Types are in the order of first occurrence."""
+    """One string per token: token i has `types[codes[i]]`. Types are in the order of first occurrence."""
 
     codes: Numbers
     types: list[str]
@@ -34,7 +34,7 @@ class Lines(NamedTuple):
 class Tokens:
     """Sentences of tokens with one or several columns, such as word and pos.
 
-    `len` of it is the number of sentences; an index gives one sentence, a slice gives `Tokens`.
+    ``len(tokens)`` is the number of sentences; an index gives one sentence, a slice gives `Tokens`.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Tokens:
         Parameters
         ----------
         X : list of list of tokens
-            One list of tokens a sentence. A token is a string, or a tuple or list with a string for each name.
+            One list of tokens per sentence. A token is a string, or a tuple or list with a string for each name.
         names : list of str
             Names of the columns.
 

@@ -114,7 +114,7 @@ class Explanation:
 
 @reading
 def explain_one(model: Any, x: Any, label: Any = None) -> Explanation:
-    """List what each feature contributes to the score of one example, the largest |contribution| first.
+    """List what each feature contributes to the score of one example, the largest first, whatever its sign.
 
     Parameters
     ----------
