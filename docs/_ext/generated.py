@@ -85,11 +85,17 @@ def escaped(app: Sphinx, context: Any, lines: list[str]) -> None:
     ]
 
 
+def trimmed(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Doctests end with an empty line; readers need not see it."""
+    source[0] = re.sub(r"\n\s*\n( *```)\n", r"\n\1\n", source[0])
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("picture", Picture)
     app.add_directive("routes", Routes)
     app.add_directive("rules", Rules)
+    app.connect("source-read", trimmed)
     for part in ("description", "options", "epilog"):
         app.connect(f"sphinx-click-process-{part}", escaped)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

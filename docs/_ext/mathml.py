@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 
+# A minus after a bracket, a comma or a relation belongs to the number that follows: no space between them.
+BEFORE = "|".join(f"&#x0{code};" for code in ("0028", "005B", "002C", "003D", "003C", "003E", "2264", "2265", "2190"))
+SIGN = re.compile(rf"(<mo[^>]*>(?:{BEFORE})</mo>(?:<mspace[^>]*/>)?)<mo>&#x02212;</mo>")
+
+
+def made(text: str, display: str = "inline") -> str:
+    """Convert LaTeX to MathML."""
+    return SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', convert(text, display=display))
+
 
 def inline(writer: Any, node: nodes.Element) -> None:
     """Write a formula within a line."""
-    writer.body.append(convert(node.astext()))
+    writer.body.append(made(node.astext()))
     raise nodes.SkipNode
 
 
@@ -20,7 +30,7 @@ def block(writer: Any, node: nodes.Element) -> None:
     text = node.astext()
     if "\\\\" in text and "\\begin" not in text:
         text = rf"\begin{{aligned}}{text}\end{{aligned}}"
-    writer.body.append(f'<div class="formula">{convert(text, display="block")}</div>\n')
+    writer.body.append(f'<div class="formula">{made(text, "block")}</div>\n')
     raise nodes.SkipNode
 
 

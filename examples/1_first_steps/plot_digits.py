@@ -49,4 +49,8 @@ for axis, row in zip(axes.flat, wrong, strict=False):
     axis.imshow(X_test[row].reshape(8, 8), cmap="gray_r")
     axis.set(title=f"a {y_test[row]}, read as {predicted[row]}", xticks=[], yticks=[])
     axis.title.set_fontsize(10)
+
+# %%
+# :doc:`/start/first-model` takes the same steps more slowly, and :doc:`/choose/readouts` compares the readouts.
+
 plt.show()

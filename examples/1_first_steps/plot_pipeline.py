@@ -66,4 +66,8 @@ figure, axes = plt.subplots(figsize=(7.5, 5), layout="constrained")
 axes.errorbar(100 * error, range(len(order)), xerr=100 * table["std_test_score"][order], fmt="o", color="#0072B2")
 axes.set(xlabel="error in cross-validation (%)", yticks=range(len(order)), yticklabels=[names[i] for i in order])
 axes.grid(axis="x", alpha=0.3)
+
+# %%
+# :doc:`/choose/tuning` says which parameters are worth a search.
+
 plt.show()

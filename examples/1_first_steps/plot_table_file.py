@@ -77,4 +77,8 @@ axes.barh(names, values, color=["#D55E00" if value < 0 else "#0072B2" for value 
 axes.axvline(0, color="#222222", linewidth=1)
 axes.set(xlabel="added to the score (left: leaves, right: stays)")
 folder.cleanup()
+
+# %%
+# :doc:`/guides/files` has the other formats, and the options for reading them.
+
 plt.show()

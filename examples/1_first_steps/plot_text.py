@@ -64,4 +64,8 @@ figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
 axes.barh(names, values, color=["#D55E00" if value < 0 else "#0072B2" for value in values])
 axes.axvline(0, color="#222222", linewidth=1)
 axes.set(xlabel="weight (left: for meal, right: for parcel)", title="the 14 words with the largest weights")
+
+# %%
+# :doc:`/choose/scaling` says more about the length of rows and the constant of the bias.
+
 plt.show()

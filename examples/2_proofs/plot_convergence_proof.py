@@ -39,9 +39,9 @@ print(run.to_frame()[columns].head(8).round(3).to_string(index=False))
 # The two halves of the proof
 # ---------------------------
 # Let w* be a separator of length 1 with margin γ, and R the length of the longest row. Each update moves w along w* by
-# at least γ. It adds at most R² to the squared length of w. The first grows like k and the second like √k, so they can
-# hold together for (R/γ)² updates at most. :class:`perceptrons.plots.ProofDisplay` draws what was measured beside what
-# is proved.
+# at least γ, so after k updates w has come k·γ far. But each update adds at most R² to the squared length of w, so w
+# is no longer than √k·R. Both can hold for (R/γ)² updates at most. :class:`perceptrons.plots.ProofDisplay` draws what
+# was measured beside what is proved.
 
 ProofDisplay.from_trace(run)
 

@@ -80,7 +80,6 @@ axis.grid(alpha=0.3)
 axis.legend()
 
 # %%
-# :doc:`/choose/rules` has errors on public data sets, and :doc:`/gallery/2_proofs/plot_why_not_converged` looks for the
-# wrong labels themselves.
+# :doc:`/choose/rules` has errors on public data sets, with and without wrong labels.
 
 plt.show()

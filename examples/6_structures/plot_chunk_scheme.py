@@ -51,8 +51,9 @@ def corpus(n):
     return X, y
 
 
-X, y = corpus(80)
+corpora = [corpus(80) for _ in range(10)]
 X_test, y_test = corpus(1000)
+X, y = corpora[0]
 for word, label in zip(X[1], y[1], strict=True):
     print(f"{word:10} {label}")
 
@@ -61,7 +62,8 @@ for word, label in zip(X[1], y[1], strict=True):
 # ---------------------------
 # :class:`perceptrons.SequenceTagger` finds out that the labels obey BIO, and then never predicts what BIO forbids.
 # ``scheme=None`` turns that off. With ``order=0``, a label does not depend on the one before, so that nothing but the
-# scheme keeps labels in order. A name counts as found if both its ends and its kind are right.
+# scheme keeps labels in order. A name counts as found if both its ends and its kind are right. The
+# numbers are means over ten sets of 80 training sentences, and ± is the standard deviation between them.
 
 templates = ["word[0]", "word[-1]", "word[1]", "word[0].shape()", "word[-1].shape()"]
 
@@ -73,18 +75,29 @@ def forbidden(labellings):
 
 
 taggers = {}
-print(f"{'':21}{'training error':>15}{'held-out error':>16}{'F1 of names':>13}{'forbidden steps':>17}")
+print(f"{'':21}{'training error':>15}{'held-out error':>16}{'F1 of names':>16}{'forbidden steps':>17}")
 for order in (0, 1):
     for scheme in (None, "BIO"):
-        tagger = taggers[order, scheme] = SequenceTagger(templates, order=order, scheme=scheme).fit(X, y)
-        report, training = tagger.report(X_test, y_test), 1 - tagger.score(X, y)
-        numbers = f"{training:15.1%}{1 - report.token_accuracy:16.1%}{report.micro.f1:13.3f}"
-        print(f"order={order}, scheme={scheme or 'None':5}{numbers}{forbidden(tagger.predict(X_test)):17}")
+        found = []
+        for X_train, y_train in corpora:
+            tagger = SequenceTagger(templates, order=order, scheme=scheme).fit(X_train, y_train)
+            report, steps = tagger.report(X_test, y_test), forbidden(tagger.predict(X_test))
+            found.append((1 - tagger.score(X_train, y_train), 1 - report.token_accuracy, report.micro.f1, steps))
+            taggers.setdefault((order, scheme), tagger)
+        (training, held_out, f1, steps), spread = np.mean(found, axis=0), np.std(found, axis=0)[2]
+        numbers = f"{training:15.1%}{held_out:16.1%}{f1:8.3f} ± {spread:.3f}{steps:17.0f}"
+        print(f"order={order}, scheme={scheme or 'None':5}{numbers}")
 print(f"always O: held-out error {np.mean(np.concatenate(y_test) != 'O'):.1%}, F1 of names 0")
+
+# %%
+# With ``order=0``, the scheme is worth a lot. With ``order=1``, the weights of steps do most of its work, and F1 is
+# about the same with it and without it. But only the scheme makes sure that no forbidden step is left, which a program
+# that reads the labels may rely on.
 
 # %%
 # By kind of name
 # ---------------
+# The tagger of the first set, with the scheme:
 
 print(taggers[1, "BIO"].report(X_test, y_test))
 

@@ -1,6 +1,6 @@
 """
-A structure of your own: who works with whom
-============================================
+A structure of your own: who takes which task
+=============================================
 
 Predict a matching: which helper takes which task, one each. You write how a matching is described and how the best one
 is found, and the perceptron learns the rest. You see the matchings that it predicts for new groups.
@@ -69,7 +69,7 @@ class Matching:
 # Train
 # -----
 # There are no labels for pairs, and none are needed: when the predicted matching is wrong, the weights move towards the
-# features of the right matching and away from those of the predicted one.
+# features of the right matching and away from those of the predicted one. Weights are printed at length 1.
 
 
 def wrong(found, right):
@@ -78,7 +78,7 @@ def wrong(found, right):
 
 
 models = {rule: StructuredPerceptron(Matching(), rule=rule, max_iter=20).fit(X, Y) for rule in ("perceptron", "margin")}
-print(f"{'':22}{'training error':>15}{'held-out error':>16}   weights at length 1")
+print(f"{'':22}{'training error':>15}{'held-out error':>16}   weights of {', '.join(names)}")
 for rule, model in models.items():
     errors = f"{wrong(model.predict(X), Y):15.1%}{wrong(model.predict(X_test), Y_test):16.1%}"
     print(f"{rule:22}{errors}   {(model.weights_ / np.linalg.norm(model.weights_)).round(2)}")

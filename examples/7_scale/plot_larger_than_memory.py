@@ -93,8 +93,8 @@ axis.set(xlabel="size of the files (MB)", ylabel="growth of memory (MB)", xlim=(
 axis.legend()
 
 # %%
-# Only a few batches are in memory at the same time. The array needs twice the size of the files at its peak, because it is
-# put together from batches.
+# Only a few batches are in memory at the same time. The array needs twice the size of the files at its peak, because it
+# is put together from batches.
 
 # %%
 # The same model

@@ -113,7 +113,7 @@ for title, make in makers.items():
             found.append((f1(model.predict(X[:n]), y[:n]), f1(model.predict(X_test), y_test), took))
         scores[title].append(np.mean(found, axis=0))
     training, held_out, seconds = scores[title][-1]
-    print(f"{title:16}{training:12.3f}{held_out:13.3f}{seconds:9.2f}")
+    print(f"{title:16}{training:12.3f}{held_out:13.3f}{seconds:9.3f}")
 
 # %%
 # With few sentences, the CRF is ahead on these data. With more, the difference becomes small. The seconds are those of
@@ -142,6 +142,7 @@ print(tagger.report(words_test, y_test))
 training, held_out = 1 - tagger.score(words, y), 1 - tagger.score(words_test, y_test)
 print(f"tokens with a wrong label: training error {training:.1%}, held-out error {held_out:.1%}")
 tagger.partial_fit([["Zed", "slept", "in", "Zurich"]], [["B-PER", "O", "O", "B-LOC"]])
+print(tagger.predict([["Zed", "works", "in", "Zurich"]])[0])
 
 # %%
 # ===================================  =============================================================

@@ -127,3 +127,9 @@ def test_reading_and_writing_import_nothing_heavy(small, path):
     )
     run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_write_takes_what_read_returns(tmp_path):
+    with pytest.raises(TypeError, match=r"saved must be what `read` returns, got Perceptron; use `save`"):
+        store.write(Perceptron(), tmp_path / "model")
+    assert not (tmp_path / "model").exists()

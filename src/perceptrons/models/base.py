@@ -32,8 +32,9 @@ class Online(BaseEstimator):
         `perceptrons.rules` has their formulas. An error says what a rule does not combine with.
     readout : {"last", "averaged", "voted", "pocket"}, default="last"
         Which weight vector makes predictions: the final one; the mean over all examples processed; all of them by vote,
-        each weighted by the number of examples that it lasted; or the one with the fewest training mistakes. The
-        convergence theorem is about "last"; "averaged" usually predicts better if the data cannot be separated.
+        each weighted by the number of examples that it lasted; or, of those that were tried on all training rows
+        because their run of right answers was the longest so far, the one with the fewest mistakes. The convergence
+        theorem is about "last"; "averaged" usually predicts better if the data cannot be separated.
     fit_intercept : bool, default=True
         Whether to learn a bias b, the weight of a constant feature 1.
     intercept_scaling : float, default=1.0

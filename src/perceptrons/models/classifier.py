@@ -105,10 +105,11 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
     def predict_then_learn(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Array:
         """Learn like `partial_fit`, and return the label predicted for each row before learning from it.
 
-        The current hypothesis makes these predictions, whatever the readout; `n_mistakes_` counts its mistakes. A class
-        that was not passed in `classes` is not predicted before its first example. The very first row of a stream
-        without `classes` gets its own label, because no class is known yet. With ``scale="online"``, a row is put on
-        the scale of the rows so far, itself included, before its label is predicted.
+        The current hypothesis makes these predictions, whatever the readout. `n_mistakes_` counts its mistakes, and
+        with ``tie="mistake"`` also scores of 0 whose prediction happens to be right. A class that was not passed in
+        `classes` is not predicted before its first example. The very first row of a stream without `classes` gets its
+        own label, because no class is known yet. With ``scale="online"``, a row is put on the scale of the rows so far,
+        itself included, before its label is predicted.
 
         Parameters
         ----------

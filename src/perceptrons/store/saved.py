@@ -104,6 +104,8 @@ def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zero
 
     Raises
     ------
+    TypeError
+        If `saved` is not a Saved or a SavedTagger.
     ValueError
         If a parameter, a class or a weight of the model cannot be saved.
     OSError
@@ -131,6 +133,8 @@ def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zero
     else:
         from perceptrons.store import taggers
 
+        if not isinstance(saved, taggers.SavedTagger):
+            raise TypeError(f"saved must be what `read` returns, got {type(saved).__name__}; use `save` for estimators")
         content = taggers.packed(saved, drop_zeros)
     write_file(path, *content)
 
