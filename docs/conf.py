@@ -32,6 +32,7 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/
 templates_path = ["_templates"]
 default_role = "literal"
 nitpicky = False
+smartquotes = False  # options begin with --
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 4
@@ -83,9 +84,11 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "min_reported_time": 1e9,
+    "write_computation_times": False,
     "show_signature": False,
     "copyfile_regex": r".*\.(csv|txt)$",
     "matplotlib_animations": False,
+    "capture_repr": (),
     "nested_sections": True,
     "within_subsection_order": "FileNameSortKey",
 }

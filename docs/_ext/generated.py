@@ -78,11 +78,19 @@ class Rules(Made):
         return rows
 
 
-def escaped(app: Sphinx, context: Any, lines: list[str]) -> None:
-    """Texts of the command line are plain: `*.csv` is a pattern, and emphasises nothing."""
-    lines[:] = [
-        re.sub(r"([*|`])", r"\\\1", line) if not line.lstrip().startswith((".. ", ":")) else line for line in lines
-    ]
+def plainly(app: Sphinx, context: Any, lines: list[str]) -> None:
+    """Texts of the command line are plain: `*.csv` is a pattern, and emphasises nothing. Indented lines are commands."""
+    found: list[str] = []
+    for line in lines:
+        if command := re.match(r"\| +(.*)", line):
+            if not found or not found[-1].startswith("   "):
+                found += [".. code-block:: sh", ""]
+            found.append(f"   {command[1]}")
+        elif re.match(r"\s*(\.\. |:)", line):
+            found.append(line)
+        else:
+            found.append(re.sub(r"([*|`])", r"\\\1", line))
+    lines[:] = found
 
 
 def trimmed(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -97,5 +105,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("rules", Rules)
     app.connect("source-read", trimmed)
     for part in ("description", "options", "epilog"):
-        app.connect(f"sphinx-click-process-{part}", escaped)
+        app.connect(f"sphinx-click-process-{part}", plainly)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

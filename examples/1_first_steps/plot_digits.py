@@ -16,7 +16,7 @@ from perceptrons import Perceptron
 # %%
 # Train and test
 # --------------
-# Each row has the 64 pixels of one picture. :class:`perceptrons.Perceptron` learns all ten classes together. The
+# Each row has the 64 pixels of one picture. :class:`~perceptrons.Perceptron` learns all ten classes together. The
 # averaged readout predicts with the mean of all weight vectors of the run.
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)

@@ -32,7 +32,7 @@ print(f"baseline (always 'benign') {(y_test != 'benign').mean():.1%}")
 # %%
 # In general
 # ----------
-# :meth:`perceptrons.Perceptron.feature_weights` lists the weights by name, the largest first. With two classes there is
+# :meth:`~perceptrons.Perceptron.feature_weights` lists the weights by name, the largest first. With two classes there is
 # one weight for each feature. A positive weight speaks for ``malignant``, and a negative one for ``benign``.
 
 print(model.feature_weights(top=8))
@@ -40,7 +40,7 @@ print(model.feature_weights(top=8))
 # %%
 # One row
 # -------
-# The model misses a few malignant tumours. Why? :meth:`perceptrons.Perceptron.explain_one` multiplies each weight by
+# The model misses a few malignant tumours. Why? :meth:`~perceptrons.Perceptron.explain_one` multiplies each weight by
 # the value in the row. These contributions and the bias add up to the score, and its sign is the prediction. Here is
 # the malignant tumour that looks most benign.
 

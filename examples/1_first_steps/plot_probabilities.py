@@ -19,7 +19,7 @@ from perceptrons import Perceptron
 # Three models
 # ------------
 # The rule ``"arow"`` learns a mean and a variance of each weight. From them,
-# :meth:`perceptrons.Perceptron.predict_proba` computes how sure the model is that a score is positive. This is a belief
+# :meth:`~perceptrons.Perceptron.predict_proba` computes how sure the model is that a score is positive. This is a belief
 # about the weights. It does not know how noisy the labels are.
 #
 # ``CalibratedClassifierCV`` uses only the scores. It trains five models, each on four fifths of the rows, and fits a

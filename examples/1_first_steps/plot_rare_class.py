@@ -35,9 +35,9 @@ print(f"{y_test.sum()} of {len(y_test):,} held-out rows are rare; never saying s
 # Five models
 # -----------
 # With ``class_weight``, the steps of rare rows are longer. ``"balanced"`` gives both classes the same total weight,
-# which is about 50 to 1 here. The rule :class:`perceptrons.rules.Uneven` asks the rare class for a larger margin, so a
+# which is about 50 to 1 here. The rule :class:`~perceptrons.rules.Uneven` asks the rare class for a larger margin, so a
 # rare row also makes a step when it is right by less than that. Each model makes ten passes. Rows that overlap cannot
-# be separated, so the program ignores the warning that :class:`perceptrons.Perceptron` has not converged.
+# be separated, so the program ignores the warning that :class:`~perceptrons.Perceptron` has not converged.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 settings = {

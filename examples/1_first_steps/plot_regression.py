@@ -37,7 +37,7 @@ X_test, y_test, _ = rows(2000, share_wild=0.0)
 # %%
 # Two models and a dull one
 # -------------------------
-# :class:`perceptrons.PassiveAggressiveRegressor` moves its line just as far as one row asks, but never further than
+# :class:`~perceptrons.PassiveAggressiveRegressor` moves its line just as far as one row asks, but never further than
 # ``C``. A small ``C`` therefore limits what a wild value can do: it pulls no harder than any other value. Ridge
 # regression minimises squared errors, so the wild values pull hardest. The third model always predicts the median of
 # the training values.

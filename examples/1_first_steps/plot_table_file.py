@@ -46,7 +46,7 @@ print(*(path / "customers.csv").read_text().splitlines()[:6], sep="\n")
 # %%
 # Train, save, load
 # -----------------
-# :func:`perceptrons.data.source` finds out which columns are numbers and which are categories. For training, numbers
+# :func:`~perceptrons.data.source` finds out which columns are numbers and which are categories. For training, numbers
 # are centred and divided by their standard deviation. A missing number counts as the mean of its column, and a feature
 # of its own marks it. A missing category is a category. Training ends when the error on a tenth of the rows, which is
 # set aside, has stopped falling.

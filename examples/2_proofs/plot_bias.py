@@ -17,7 +17,7 @@ from perceptrons.theory import mistake_bound, separability
 # %%
 # With and without a bias
 # -----------------------
-# Without a bias, a boundary goes through the origin. :func:`perceptrons.theory.separability` decides both cases. Here
+# Without a bias, a boundary goes through the origin. :func:`~perceptrons.theory.separability` decides both cases. Here
 # they differ. The lengths and widths of petals are positive, so both classes lie in the same direction from the origin.
 
 X, y = load_iris(return_X_y=True)
@@ -44,7 +44,7 @@ for name, rows in (("as measured", X), ("centred", centred), ("centred and scale
 # -------------------
 # Now the centred rows move away from the origin, by the same amount in both features. The gap between the classes does
 # not change. But beside rows as long as these the constant 1 is short, and the bias learns in steps that are too small.
-# A larger constant, the parameter ``intercept_scaling`` of :class:`perceptrons.Perceptron`, helps a little. Centring
+# A larger constant, the parameter ``intercept_scaling`` of :class:`~perceptrons.Perceptron`, helps a little. Centring
 # undoes the move. (The mean is a good place for the origin, but not the best one. Moved by 1, the rows have the origin
 # in the gap between the classes.)
 

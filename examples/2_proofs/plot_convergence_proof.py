@@ -19,7 +19,7 @@ from perceptrons.theory import trace
 # %%
 # Record a run
 # ------------
-# :func:`perceptrons.theory.trace` trains as ``fit`` does, and notes every update. The rows lie on both sides of a line
+# :func:`~perceptrons.theory.trace` trains as ``fit`` does, and notes every update. The rows lie on both sides of a line
 # through the origin, so that no bias is needed. Rows that are closer to it than 0.05 are left out.
 
 rng = np.random.default_rng(0)
@@ -40,7 +40,7 @@ print(run.to_frame()[columns].head(8).round(3).to_string(index=False))
 # ---------------------------
 # Let w* be a separator of length 1 with margin γ, and R the length of the longest row. Each update moves w along w* by
 # at least γ, so after k updates w has come k·γ far. But each update adds at most R² to the squared length of w, so w
-# is no longer than √k·R. Both can hold for (R/γ)² updates at most. :class:`perceptrons.plots.ProofDisplay` draws what
+# is no longer than √k·R. Both can hold for (R/γ)² updates at most. :class:`~perceptrons.plots.ProofDisplay` draws what
 # was measured beside what is proved.
 
 ProofDisplay.from_trace(run)

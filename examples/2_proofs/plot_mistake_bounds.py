@@ -16,7 +16,7 @@ from perceptrons.theory import mistake_bound, separability
 # One data set
 # ------------
 # All rows have the length 1. A hyperplane labels them, and every row is at least as far from it as the wanted margin.
-# :func:`perceptrons.theory.mistake_bound` computes Novikoff's bound from the largest margin that the rows allow. The
+# :func:`~perceptrons.theory.mistake_bound` computes Novikoff's bound from the largest margin that the rows allow. The
 # bound holds for any order of the rows and any number of passes.
 
 

@@ -15,7 +15,7 @@ from perceptrons.theory import separability
 # Two verdicts
 # ------------
 # The rows on the left are two clouds. On the right, the blue cloud has moved closer to the other one.
-# :func:`perceptrons.theory.separability` decides each case in exact arithmetic, and says what proves the verdict.
+# :func:`~perceptrons.theory.separability` decides each case in exact arithmetic, and says what proves the verdict.
 
 rng = np.random.default_rng(283)
 y = np.repeat([-1, 1], 25)
@@ -29,7 +29,7 @@ print(verdicts[1])
 # %%
 # Check them
 # ----------
-# You need not trust the solver. :meth:`perceptrons.theory.Separability.check` verifies the certificate with independent
+# You need not trust the solver. :meth:`~perceptrons.theory.Separability.check` verifies the certificate with independent
 # code, and raises an error if a certificate does not hold for the rows. You can also verify it yourself. The
 # multipliers are fractions. For each class they sum to ½, and the rows of both classes combine to the same point,
 # exactly.

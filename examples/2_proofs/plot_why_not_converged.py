@@ -34,7 +34,7 @@ y[wrong] = 11 - y[wrong]
 # %%
 # What the warning says
 # ---------------------
-# :class:`perceptrons.Perceptron` gives up when it has proved that it cannot succeed. The warning has the proof in
+# :class:`~perceptrons.Perceptron` gives up when it has proved that it cannot succeed. The warning has the proof in
 # short.
 
 with warnings.catch_warnings(record=True) as caught:
@@ -45,7 +45,7 @@ print(caught[0].message)
 # %%
 # Rows that cannot be separated
 # -----------------------------
-# :func:`perceptrons.theory.separability` proves it with a few rows: these cannot be separated, and without any one of
+# :func:`~perceptrons.theory.separability` proves it with a few rows: these cannot be separated, and without any one of
 # them the others can. So at least one of them is on the wrong side of every hyperplane. The proof does not say which
 # one.
 

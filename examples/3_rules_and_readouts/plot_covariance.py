@@ -59,7 +59,7 @@ for name, setting in settings.items():
 # %%
 # The rule in five lines
 # ----------------------
-# Here is the same rule in plain Python, with the formula of :class:`perceptrons.rules.AROW`. A step moves each weight
+# Here is the same rule in plain Python, with the formula of :class:`~perceptrons.rules.AROW`. A step moves each weight
 # in proportion to its variance. Then it shrinks the variances of the words in the text.
 
 rule, w, variance = AROW(), np.zeros(N_WORDS), np.ones(N_WORDS)

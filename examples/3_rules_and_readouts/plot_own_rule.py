@@ -68,7 +68,7 @@ for rule in (Plain(), PA1(0.01), Logistic()):
 # Search its parameter
 # --------------------
 # A grid search reaches the parameter as ``rule__rate``, as it would reach ``rule__C`` of
-# :class:`perceptrons.rules.PA1`.
+# :class:`~perceptrons.rules.PA1`.
 
 model = Perceptron(rule=Logistic(), readout="averaged", early_stopping=True, tol=None)
 search = GridSearchCV(model, {"rule__rate": [0.001, 0.01, 0.1, 1.0]}, cv=5).fit(X, y)

@@ -40,7 +40,7 @@ digits = train_test_split(*load_digits(return_X_y=True), test_size=0.5, random_s
 # * ``"voted"``: all weight vectors vote, each with the number of examples that it lasted;
 # * ``"pocket"``: the weights with the fewest training mistakes so far.
 #
-# :meth:`perceptrons.Perceptron.fit` measures the error on ``X_val`` after each pass. The rows of ``X_val`` do not
+# :meth:`~perceptrons.Perceptron.fit` measures the error on ``X_val`` after each pass. The rows of ``X_val`` do not
 # change the model here. Twenty passes are not meant to converge, so the program ignores the warning about it.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
@@ -70,7 +70,7 @@ axes[1].legend()
 # Why the mean is better
 # ----------------------
 # The margins of the held-out rows show it: under the mean, fewer rows are far on the wrong side.
-# :class:`perceptrons.plots.MarginsDisplay` draws the distances from both boundaries.
+# :class:`~perceptrons.plots.MarginsDisplay` draws the distances from both boundaries.
 
 X, X_test, y, y_test = noisy
 shown = {readout: models["overlapping classes", readout] for readout in ("last", "averaged")}

@@ -18,13 +18,13 @@ from perceptrons.rules import AROW, PA, PA1, PA2, Margin, Plain
 # The margin m of a row is y·(w·x + b): positive if the row is right, and large if it is right by far. A step is
 # τ·y·x. A rule is an object with one formula, and you can call it. All curves are for a row of length 1.
 #
-# * :class:`perceptrons.rules.Plain` steps after a mistake, always with τ = 1.
-# * :class:`perceptrons.rules.Margin` also steps if the row is right, but by less than β.
-# * :class:`perceptrons.rules.PA` goes just far enough for a margin of 1.
-# * :class:`perceptrons.rules.PA1` does so, too, but never further than C.
-# * :class:`perceptrons.rules.PA2` goes a fixed part of that way, which depends on C and on the length of the row.
+# * :class:`~perceptrons.rules.Plain` steps after a mistake, always with τ = 1.
+# * :class:`~perceptrons.rules.Margin` also steps if the row is right, but by less than β.
+# * :class:`~perceptrons.rules.PA` goes just far enough for a margin of 1.
+# * :class:`~perceptrons.rules.PA1` does so, too, but never further than C.
+# * :class:`~perceptrons.rules.PA2` goes a fixed part of that way, which depends on C and on the length of the row.
 #
-# :class:`perceptrons.rules.AROW` is different. It keeps a variance of each weight, which shrinks as a feature is seen.
+# :class:`~perceptrons.rules.AROW` is different. It keeps a variance of each weight, which shrinks as a feature is seen.
 # Its step depends on the variance v of the score: a row whose features are well known moves the weights less.
 
 m = np.linspace(-2, 2, 401)
@@ -83,6 +83,6 @@ for axis, (name, rule) in zip(axes, rules.items(), strict=True):
     axis.set(title=f"{name}\n{held_out:.1%} held out", aspect="equal", xlim=(-4, 4), ylim=(-4, 4))
 
 # %%
-# :doc:`/choose/rules` says which rule to take, and :class:`perceptrons.Perceptron` lists them all.
+# :doc:`/choose/rules` says which rule to take, and :class:`~perceptrons.Perceptron` lists them all.
 
 plt.show()

@@ -19,7 +19,7 @@ from perceptrons.theory import trace
 # A small run
 # -----------
 # There are twenty rows in two classes. Without a bias, the boundary goes through the origin and is at right angles to
-# w. :func:`perceptrons.theory.trace` trains as ``fit`` does, and records each update.
+# w. :func:`~perceptrons.theory.trace` trains as ``fit`` does, and records each update.
 
 rng = np.random.default_rng(216)
 X = rng.normal(0, 0.8, size=(20, 2)) + np.repeat([[-1.0, -0.6], [1.0, 0.6]], 10, axis=0)
@@ -56,7 +56,7 @@ for k, axis in zip(range(len(run)), axes.flat, strict=False):
 # %%
 # The same as a film
 # ------------------
-# :meth:`perceptrons.plots.BoundaryDisplay.animate` draws each update of a trace as one frame, with the sum of vectors
+# :meth:`~perceptrons.plots.BoundaryDisplay.animate` draws each update of a trace as one frame, with the sum of vectors
 # beside it, and writes a GIF, a video or a page with buttons. With ``frames=3`` it shows three of the updates.
 
 with tempfile.TemporaryDirectory() as folder:

@@ -30,7 +30,7 @@ def rows(n, flipped, rng):
 # Rules
 # -----
 # Each model sees 2,000 rows once. ``"pa"`` moves until the row is right with margin 1, even if its label is wrong. A
-# small C in :class:`perceptrons.rules.PA1` limits each step. ``"arow"`` moves less and less as its variances shrink.
+# small C in :class:`~perceptrons.rules.PA1` limits each step. ``"arow"`` moves less and less as its variances shrink.
 # The averaged readout lets single steps cancel out.
 
 models = {

@@ -16,7 +16,7 @@ from perceptrons import KernelPerceptron
 # A stream
 # --------
 # The rows arrive one after another. The model predicts each one before it learns from it, so every mistake is a mistake
-# on a new row. :meth:`perceptrons.KernelPerceptron.predict_then_learn` does both. The policy says what happens when the
+# on a new row. :meth:`~perceptrons.KernelPerceptron.predict_then_learn` does both. The policy says what happens when the
 # budget is full: ``"random"`` removes a random old row, ``"forgetron"`` shrinks all coefficients and removes the oldest
 # row. The two projectrons remove nothing. They express a step by the rows that are already there.
 

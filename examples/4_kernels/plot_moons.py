@@ -19,7 +19,7 @@ from perceptrons.plots import BoundaryDisplay
 # %%
 # Six kernels
 # -----------
-# :class:`perceptrons.KernelPerceptron` runs the perceptron in the feature space of a kernel. The kernels have the names
+# :class:`~perceptrons.KernelPerceptron` runs the perceptron in the feature space of a kernel. The kernels have the names
 # and parameters of scikit-learn's ``SVC``. Each model makes at most 100 passes, and keeps the weights with the fewest
 # training mistakes. Some of them cannot separate the rows, so the program ignores the warning that says so.
 

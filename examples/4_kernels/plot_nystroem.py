@@ -37,8 +37,8 @@ def report(name, model):
 # %%
 # The kernel and the line
 # -----------------------
-# :class:`perceptrons.KernelPerceptron` keeps each row on which it made a mistake, and compares every new row with all
-# of them. :class:`perceptrons.Perceptron` keeps one weight per feature and class. Both make one pass here, and predict
+# :class:`~perceptrons.KernelPerceptron` keeps each row on which it made a mistake, and compares every new row with all
+# of them. :class:`~perceptrons.Perceptron` keeps one weight per feature and class. Both make one pass here, and predict
 # with the mean of their weights.
 
 print(f"baseline: held-out error {1 - np.bincount(y_test).max() / len(y_test):.1%}")

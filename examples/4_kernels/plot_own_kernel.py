@@ -97,7 +97,7 @@ for label in (0, 1):
 
 # %%
 # Two words are similar if they share pieces of k letters. With ``kernel="precomputed"``,
-# :meth:`perceptrons.KernelPerceptron.fit` takes the matrix of all similarities instead of rows. ``predict`` takes the
+# :meth:`~perceptrons.KernelPerceptron.fit` takes the matrix of all similarities instead of rows. ``predict`` takes the
 # similarities of new words with the training words. So any objects will do. The kernel must be an inner product of
 # something. Here these are counts of pieces, at length 1, so each word has the similarity 1 with itself.
 

@@ -30,7 +30,7 @@ y = truth ^ (rng.random(n) < 0.05)
 # Five models
 # -----------
 # Each example is predicted before it is learned. The last weights and their mean (``averaged``) come from the plain
-# perceptron. :class:`perceptrons.rules.Shifting` lets old steps fade. :class:`perceptrons.rules.PA2` makes the smallest
+# perceptron. :class:`~perceptrons.rules.Shifting` lets old steps fade. :class:`~perceptrons.rules.PA2` makes the smallest
 # step that corrects an example. The rule ``"arow"`` becomes surer of its weights with each example, for good.
 
 models = {

@@ -44,7 +44,7 @@ def ticket(i):
 # %%
 # Learn
 # -----
-# Nothing is declared beforehand. :meth:`perceptrons.Perceptron.learn_one` makes room for a feature or a class when it
+# Nothing is declared beforehand. :meth:`~perceptrons.Perceptron.learn_one` makes room for a feature or a class when it
 # first appears.
 
 model = Perceptron(rule="arow")
@@ -78,7 +78,7 @@ for axis in (above, below):
 # %%
 # Why this class?
 # ---------------
-# :meth:`perceptrons.Perceptron.explain_one` lists what each feature adds to the score. With three classes, it compares
+# :meth:`~perceptrons.Perceptron.explain_one` lists what each feature adds to the score. With three classes, it compares
 # the predicted one with the runner-up. Features that the model has never seen add nothing.
 
 late = {"crash": 1, "password": 1, "please": 1, "plan": "free", "minutes in the app": 4.0, "holograms": 1}

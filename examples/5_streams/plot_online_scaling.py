@@ -29,7 +29,7 @@ for column in np.argsort(spread)[[0, 10, 20, 29]]:
 # %%
 # Raw, online, in advance
 # -----------------------
-# With ``scale="online"``, :class:`perceptrons.Perceptron` keeps the mean and the variance of each column so far, and
+# With ``scale="online"``, :class:`~perceptrons.Perceptron` keeps the mean and the variance of each column so far, and
 # puts each row on that scale before it learns. Scaling in advance needs all rows, so a stream cannot have it. It serves
 # here as a yardstick.
 

@@ -65,10 +65,10 @@ def server(folder):
 # Predict now, label later
 # ------------------------
 # The server first learns 400 parcels of the past, 20 in a request. Then parcels are predicted as they come.
-# :meth:`perceptrons.client.Model.predict` with an ``id`` lets the server keep the example, and
-# :meth:`perceptrons.client.Model.label` sends its label, here 10 parcels later. From parcel 440 on, a faulty program
+# :meth:`~perceptrons.client.Model.predict` with an ``id`` lets the server keep the example, and
+# :meth:`~perceptrons.client.Model.label` sends its label, here 10 parcels later. From parcel 440 on, a faulty program
 # reports the opposite of the truth. The server watches the rate of mistakes. When it reports a drift, we stop, and go
-# back to the last position of the log with a true label (:meth:`perceptrons.client.Model.rollback`).
+# back to the last position of the log with a true label (:meth:`~perceptrons.client.Model.rollback`).
 
 opposite = {"late": "on time", "on time": "late"}
 wrong = []  # of each 20 parcels

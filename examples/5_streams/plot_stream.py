@@ -16,7 +16,7 @@ from perceptrons import Perceptron
 # %%
 # The loop
 # --------
-# :meth:`perceptrons.Perceptron.predict_one` and :meth:`perceptrons.Perceptron.learn_one` take one example. Before the
+# :meth:`~perceptrons.Perceptron.predict_one` and :meth:`~perceptrons.Perceptron.learn_one` take one example. Before the
 # first one, nothing is known, and the prediction is None. Some rows are set aside to test the model at the end.
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), test_size=400, random_state=0)
@@ -64,7 +64,7 @@ axis.legend()
 # %%
 # Rows in chunks
 # --------------
-# :meth:`perceptrons.Perceptron.predict_then_learn` takes many rows in one call, which costs much less for each of them.
+# :meth:`~perceptrons.Perceptron.predict_then_learn` takes many rows in one call, which costs much less for each of them.
 # It learns the same weights as the loop, bit for bit.
 
 model, wrong = Perceptron(), []

@@ -60,7 +60,7 @@ for word, label in zip(X[1], y[1], strict=True):
 # %%
 # With the scheme and without
 # ---------------------------
-# :class:`perceptrons.SequenceTagger` finds out that the labels obey BIO, and then never predicts what BIO forbids.
+# :class:`~perceptrons.SequenceTagger` finds out that the labels obey BIO, and then never predicts what BIO forbids.
 # ``scheme=None`` turns that off. With ``order=0``, a label does not depend on the one before, so that nothing but the
 # scheme keeps labels in order. A name counts as found if both its ends and its kind are right. The
 # numbers are means over ten sets of 80 training sentences, and ± is the standard deviation between them.

@@ -37,7 +37,7 @@ print(X.shape, Y[0])
 # %%
 # The problem
 # -----------
-# A problem for :class:`perceptrons.StructuredPerceptron` is an object with a few methods. ``features`` describes a
+# A problem for :class:`~perceptrons.StructuredPerceptron` is an object with a few methods. ``features`` describes a
 # matching by numbers, and its score is the product of these numbers with the weights. ``argmax`` finds the matching
 # with the highest score: here SciPy does that, among all 720. ``loss`` says how wrong a matching is. ``augmented`` is
 # only for the rule ``"margin"``: it finds the highest score plus loss.

@@ -61,8 +61,8 @@ print(Y[2])
 # %%
 # Train
 # -----
-# :class:`perceptrons.structures.ProjectiveParsing` scores a tree by its arcs, and searches all trees without crossing
-# arcs. :class:`perceptrons.StructuredPerceptron` learns the weights: when the best tree is not the right one, it steps
+# :class:`~perceptrons.structures.ProjectiveParsing` scores a tree by its arcs, and searches all trees without crossing
+# arcs. :class:`~perceptrons.StructuredPerceptron` learns the weights: when the best tree is not the right one, it steps
 # from the wrong tree towards the right one.
 
 

@@ -37,9 +37,9 @@ print("the first guest's order:", Y[0])
 # %%
 # Train
 # -----
-# :class:`perceptrons.structures.Ranking` describes the problem: how to score an order, and how to find the best one.
-# For :class:`perceptrons.StructuredPerceptron`, a mistake is an order that is not exactly the guest's. With
-# :class:`perceptrons.rules.Margin`, worse orders must also score lower by a wider gap. The loss of an order is
+# :class:`~perceptrons.structures.Ranking` describes the problem: how to score an order, and how to find the best one.
+# For :class:`~perceptrons.StructuredPerceptron`, a mistake is an order that is not exactly the guest's. With
+# :class:`~perceptrons.rules.Margin`, worse orders must also score lower by a wider gap. The loss of an order is
 # (1 − ρ)/2, where ρ is the rank correlation: 0 for the same order, 1 for its reverse, 0.5 on average for a random one.
 
 problem = Ranking()

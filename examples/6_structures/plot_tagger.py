@@ -51,7 +51,7 @@ for sentence, tags in zip(X[1:4], y[1:4], strict=True):
 # %%
 # Train
 # -----
-# Templates say what a tagger looks at: the word, its ending, its neighbours. :class:`perceptrons.SequenceTagger` learns
+# Templates say what a tagger looks at: the word, its ending, its neighbours. :class:`~perceptrons.SequenceTagger` learns
 # their weights together with those of a tag and the next one. With held-out sentences, it measures the error on them
 # after each pass.
 

@@ -34,7 +34,7 @@ print(blocks)
 # Train
 # -----
 # In each epoch, every shard makes one pass from the same weights, and then the weights of all shards are mixed.
-# :class:`perceptrons.dask.DaskPerceptron` has the parameters of :class:`perceptrons.Perceptron`, and ``n_shards``.
+# :class:`~perceptrons.dask.DaskPerceptron` has the parameters of :class:`~perceptrons.Perceptron`, and ``n_shards``.
 # Training ends after an epoch without a mistake.
 
 models = {"one machine": Perceptron(random_state=0).fit(X, y)}

@@ -46,7 +46,7 @@ print(f"read in {len(sizes)} batches of {max(sizes):.1f} MB at most")
 # %%
 # One pass, measured
 # ------------------
-# :func:`perceptrons.data.source` opens files, and estimators take it in place of X and y. While a function runs, a
+# :func:`~perceptrons.data.source` opens files, and estimators take it in place of X and y. While a function runs, a
 # thread looks at the memory of the process every two milliseconds.
 
 

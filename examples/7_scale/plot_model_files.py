@@ -24,8 +24,8 @@ X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_st
 # %%
 # Save, load, learn on
 # --------------------
-# :func:`perceptrons.save` writes one file: weights, counts, classes and parameters, and no code.
-# :func:`perceptrons.load` reads it and executes nothing. Here a model is saved in the middle of a stream. The loaded
+# :func:`~perceptrons.save` writes one file: weights, counts, classes and parameters, and no code.
+# :func:`~perceptrons.load` reads it and executes nothing. Here a model is saved in the middle of a stream. The loaded
 # model and the original then both learn the rest.
 
 original = Perceptron(rule="arow", readout="averaged").partial_fit(X[:700], y[:700])

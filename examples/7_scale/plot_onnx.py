@@ -26,7 +26,7 @@ path = Path(folder.name)
 # %%
 # Digits
 # ------
-# :func:`perceptrons.store.export_onnx` writes the file. Its graph takes rows in float32 and returns labels and scores.
+# :func:`~perceptrons.store.export_onnx` writes the file. Its graph takes rows in float32 and returns labels and scores.
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
 model = Perceptron(readout="averaged").fit(X, y)

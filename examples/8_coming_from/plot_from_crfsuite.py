@@ -2,7 +2,7 @@
 Coming from sklearn-crfsuite
 ============================
 
-Train ``sklearn_crfsuite.CRF`` and :class:`perceptrons.SequenceTagger` on the same dicts of features. The calls are the
+Train ``sklearn_crfsuite.CRF`` and :class:`~perceptrons.SequenceTagger` on the same dicts of features. The calls are the
 same. You see how many names both find in new sentences, and how fast, and what the tagger adds.
 """
 

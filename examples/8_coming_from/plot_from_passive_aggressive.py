@@ -11,7 +11,7 @@ program. You see when both learn the same weights, and how errors compare when t
 # -----------------
 # Replace ``from sklearn.linear_model import PassiveAggressiveClassifier`` by
 # ``from perceptrons import PassiveAggressiveClassifier``. The parameters of
-# :class:`perceptrons.PassiveAggressiveClassifier` and :class:`perceptrons.PassiveAggressiveRegressor` are those of
+# :class:`~perceptrons.PassiveAggressiveClassifier` and :class:`~perceptrons.PassiveAggressiveRegressor` are those of
 # scikit-learn's. Here both run side by side.
 
 import warnings

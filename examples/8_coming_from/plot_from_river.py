@@ -78,7 +78,7 @@ axis.legend()
 # Text, new classes, and what was learned
 # ---------------------------------------
 # Text in an example is a category, so there is no need for an encoder. A class may be new at any time. Outside of
-# River, :class:`perceptrons.Perceptron` has the same methods, and its ``learn_one`` returns the model.
+# River, :class:`~perceptrons.Perceptron` has the same methods, and its ``learn_one`` returns the model.
 
 model = perceptrons.Perceptron()
 mail = [

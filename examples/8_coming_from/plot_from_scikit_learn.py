@@ -2,7 +2,7 @@
 Coming from scikit-learn
 ========================
 
-Fit scikit-learn's ``Perceptron`` and :class:`perceptrons.Perceptron` to the same rows. You see what each leaves
+Fit scikit-learn's ``Perceptron`` and :class:`~perceptrons.Perceptron` to the same rows. You see what each leaves
 unseparated, and what ``tol`` means in each.
 """
 

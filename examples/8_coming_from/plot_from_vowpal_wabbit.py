@@ -2,7 +2,7 @@
 Coming from Vowpal Wabbit
 =========================
 
-Learn the same messages, one by one, with Vowpal Wabbit and with :class:`perceptrons.Perceptron`. With plain gradient
+Learn the same messages, one by one, with Vowpal Wabbit and with :class:`~perceptrons.Perceptron`. With plain gradient
 steps, both learn the same weights. A table then gives the names of Vowpal Wabbit's options here.
 """
 
@@ -54,7 +54,7 @@ def ours(model):
 
 # %%
 # Vowpal Wabbit's hinge loss takes a step when the margin is below 1. With ``--sgd -l 1 --power_t 0``, the step is the
-# row itself. That is the rule :class:`perceptrons.rules.Margin`, which takes a step when the margin is at most
+# row itself. That is the rule :class:`~perceptrons.rules.Margin`, which takes a step when the margin is at most
 # ``beta``. Word counts give whole numbers as margins, so a ``beta`` just below 1 is the same test. Vowpal Wabbit hashes
 # words: with ``-b 24``, no two of them share a weight here. The option ``--max_prediction`` keeps it from cutting
 # scores off.
@@ -73,7 +73,7 @@ print("the first two learned the same weights:", runs["vw, plain steps"][1] == r
 
 # %%
 # By default, Vowpal Wabbit adapts the step to each feature, so that rare features move further. Rules with a
-# covariance, such as :class:`perceptrons.rules.AROW`, do the same in another way. The progressive error is the share of
+# covariance, such as :class:`~perceptrons.rules.AROW`, do the same in another way. The progressive error is the share of
 # mistakes so far.
 
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -99,7 +99,7 @@ axis.legend()
 # ``--passes 5 --holdout_off``                      ``fit`` with ``max_iter=5, tol=None``
 # ``--l1``, ``--l2``                                no penalties; ``readout="averaged"`` makes weights steadier
 # ``--audit``, ``--invert_hash``                    ``explain_one``, ``feature_weights``
-# ``-f``, ``-i``                                    :func:`perceptrons.save`, :func:`perceptrons.load`
+# ``-f``, ``-i``                                    :func:`~perceptrons.save`, :func:`~perceptrons.load`
 # ``-d FILE``                                       ``perceptrons train FILE``
 # ``--daemon``                                      ``perceptrons serve``
 # ================================================  ====================================================================

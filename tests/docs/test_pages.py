@@ -24,7 +24,7 @@ def test_links_lead_somewhere(page):
         path, _, anchor = unquote(link["to"]).partition("#")
         if re.match(r"\w+:", path):
             continue
-        target = page.parent / path if path else page
+        target = (page.parent / path).resolve() if path else page
         if "gallery" in target.parts:  # written by the build, from examples/
             target = pages.ROOT / "examples" / target.relative_to(pages.ROOT / "docs/gallery").with_suffix(".py")
             target = target.with_name("GALLERY_HEADER.rst") if target.stem == "index" else target
@@ -34,7 +34,9 @@ def test_links_lead_somewhere(page):
 
 
 def anchors(page):
-    """The anchors of the headings of a page, as MyST and GitHub make them."""
+    """The anchors of the headings of a page, as MyST and GitHub make them. Some pages show a file of another folder."""
+    if found := re.match(r"```\{include\} (\S+)", page.read_text()):
+        page = page.parent / found[1]
     for heading in re.findall(r"^#{1,4} (.+)$", prose(page), re.MULTILINE):
         plain = re.sub(r"[`*]|\$", "", LINK.sub(r"\g<text>", heading)).lower()
         yield re.sub(r"[^\w\- ]", "", plain).strip().replace(" ", "-")

@@ -42,7 +42,7 @@ def source(
     Parameters
     ----------
     data : str, path, or list of them
-        Files, or globs such as "part-*.svm.gz", plain or compressed by gzip, bzip2 or zstd; "-" is standard input.
+        Files, or globs such as ``part-*.svm.gz``, plain or compressed by gzip, bzip2 or zstd; "-" is standard input.
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
         By default the format follows from the ending of the name, or else from the first lines.
     cache : bool, str or path, default=True

@@ -67,8 +67,9 @@ class SequenceTagger(Online):
         use, in the order word, pos, chunk, ner; required if the templates use several columns with other names.
     rule : str or rule object, default="perceptron"
         When to step and how far. "perceptron" steps when labels are wrong. "margin" searches for the highest score plus
-        `beta` for each wrong label, so the right labels must win by `beta` for each label that differs. "pa", "pa1" and
-        "pa2" are MIRA: the smallest step after which the right labels win by the number of wrong ones.
+        `beta` for each wrong label, so steps go on until the right labels win by `beta` for each label that differs, or
+        until `fit` ends with a pass without mistakes. "pa", "pa1" and "pa2" are MIRA: the smallest step after which the
+        right labels beat those predicted by the number of wrong ones.
     readout : {"averaged", "last"}, default="averaged"
         Which weights make predictions: their mean over all sequences processed, or the final ones. The mean predicts
         better after a few passes, before training converges.
