@@ -5,7 +5,7 @@
 held_out: errors after one pass and after five, of the averaged weights and of the last. raw: the same on features as
 they were measured, on very different scales. stream: mistakes in one pass in the order of time, while the concept
 drifts. rare: a class that has a tenth of the rows, or less. The line `majority` always says the most frequent class.
-Everything takes about five minutes, half of it to compile passes for the first time. docs/rules.md draws on it.
+Everything takes about five minutes, half of it to compile passes for the first time. docs/choose/rules.md draws on it.
 """
 
 from __future__ import annotations

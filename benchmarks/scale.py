@@ -4,7 +4,7 @@
 
 Two processes of one thread each on this machine. Rows have 50 non-zeros, and all shards together 200,000 rows, so that
 only the number of weights and of shards changes. Each phase is waited for, so that it can be timed; in a real epoch
-phases of different shards overlap. The last part puts the measured speeds into the model of docs/scale.md.
+phases of different shards overlap. The last part puts the measured speeds into the model of docs/guides/clusters.md.
 """
 
 from __future__ import annotations

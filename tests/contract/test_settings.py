@@ -22,7 +22,7 @@ OTHER_THAN_ONE = ("check_sample_weights_list", "check_sample_weights_not_overwri
 SCALED = tuple(f"check_sample_weight_equivalence_on_{form}_data" for form in ("dense", "sparse"))  # see test_estimators
 NO_STREAM = "partial_fit refuses this setting, as in scikit-learn"
 NO_WEIGHTS = "weights are refused"
-# The checks that cannot hold, by reason. docs/scikit-learn.md lists them for users.
+# The checks that cannot hold, by reason. docs/guides/scikit-learn.md lists them for users.
 SETTINGS = [
     (Perceptron(early_stopping=True), {NO_STREAM: IN_A_STREAM, "held-out rows count without weights": BY_CLASS}),
     (Perceptron(class_weight="balanced"), {NO_STREAM: IN_A_STREAM}),

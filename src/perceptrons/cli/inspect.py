@@ -250,9 +250,9 @@ def facts_of_training(
     seen, wrong_ones, updates = (output.count(*each) for each in counts)
     facts.append(("total", f"{seen} seen, {updates}" if "unit" in summary else f"{seen} seen, {wrong_ones}, {updates}"))
     if summary["margin_bound"] is not None:
-        facts.append(
-            ("proved", proved(summary["margin_bound"], summary["radius"], f"scaled {what}" if scaled else what))
-        )
+        bias = summary["params"].get("fit_intercept", False)  # taggers and structures have none
+        unit = f"scaled {what}" if scaled else what
+        facts.append(("proved", proved(summary["margin_bound"], summary["radius"], unit, bias=bias)))
     return facts
 
 

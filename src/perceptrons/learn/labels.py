@@ -61,9 +61,9 @@ def encode_held_out(y: Array, classes: Array, input_name: str) -> tuple[Array, A
 
 def say_unknown(labels: list[Any], n_rows: int, input_name: str) -> None:
     """Warn that some labels of held-out rows are not among the classes."""
-    rows = "1 row has a label" if n_rows == 1 else f"{n_rows:,} rows have labels"
+    rows, who = ("1 row has a label", "it counts") if n_rows == 1 else (f"{n_rows:,} rows have labels", "they count")
     some = ", ".join(map(repr, labels[:3])) + (", …" if len(labels) > 3 else "")
-    warnings.warn(f"{rows} in {input_name} that training has not seen ({some}): they count as wrong", stacklevel=3)
+    warnings.warn(f"{rows} in {input_name} that training has not seen ({some}): {who} as wrong", stacklevel=3)
 
 
 def new_classes(y: Array, known: Array) -> list[int]:

@@ -49,7 +49,8 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         return None
     if run.stop == "max_iter" and not words.warns_at_max_iter:
         return None
-    size = f"margin <= {at_most(learner.margin_bound)} with R = {learner.radius:.3g}"
+    space = ", both with the constant feature" if getattr(learner, "bias", 0.0) else ""
+    size = f"margin <= {at_most(learner.margin_bound)} with R = {learner.radius:.3g}{space}"
     done = f"{run.n_iter} pass{'' if run.n_iter == 1 else 'es'}"
     tells = f" ({words.who_tells})" if words.who_tells else ""
     if run.verdict.separable is False and run.stop in ("inseparable", "margin", "max_iter"):
@@ -58,7 +59,7 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         reason = f"stopped after {done}{by}: {found}, so the {words.unit} are not {words.separable}"
         advice = words.other_space
         if run.verdict.twins:
-            advice = "correcting or removing one of them, or an averaged, voted or pocket readout"
+            advice = "correcting or removing one of them, or an averaged or pocket readout"
     elif run.stop == "margin" and learner.definite:
         reason = (
             f"stopped after {done} by tol={passes.tol:g}: either the {words.unit} are not {words.separable}, or their "

@@ -289,7 +289,7 @@ class Online(BaseEstimator):
     @property
     @reading
     def margin_bound_(self) -> float:
-        """Proved upper bound on the margin: no hypothesis has a larger one on the examples seen."""
+        """Proved upper bound on the margin of the examples seen, with the bias as the weight of a constant feature."""
         return float(self._trained.margin_bound)
 
     def __sklearn_is_fitted__(self) -> bool:

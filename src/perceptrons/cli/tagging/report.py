@@ -96,7 +96,7 @@ def show(result: Result, summary: dict[str, Any]) -> None:
     output.say(f"{summary['features_with_weights']:,} of {output.count(summary['features'], 'feature')} have weights")
     if summary["margin_bound"] is not None:
         unit = "sentences" if result.saved.params["beam"] is None else "sentences and their beginnings"
-        output.say("proved: " + proved(summary["margin_bound"], result.saved.tagger.fitted.radius, unit))
+        output.say("proved: " + proved(summary["margin_bound"], result.saved.tagger.fitted.radius, unit, bias=False))
     speed, spent = f"{summary['tokens_per_second']:,.0f} tokens/s", output.seconds(summary["training_seconds"])
     output.say(f"{speed} in passes, which took {spent} of {output.seconds(summary['seconds'])} in total")
     output.say(f"model: {summary['model']} ({size(summary['bytes'])})")

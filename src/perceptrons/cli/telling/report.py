@@ -119,7 +119,7 @@ def show(result: Any, summary: dict[str, Any]) -> None:
     if summary["margin_bound"] is not None:
         learner = result.saved.learner
         unit = "rows" if learner.scaling is None else "scaled rows"
-        output.say("proved: " + proved(summary["margin_bound"], learner.radius, unit))
+        output.say("proved: " + proved(summary["margin_bound"], learner.radius, unit, bias=learner.bias > 0))
     if summary["constant_columns"]:
         output.say(f"constant, so left out: {output.listed(summary['constant_columns'], 6)}")
     if result.confusion is not None:
@@ -154,15 +154,18 @@ def no_better(baseline: Any, saved: Any, tuned: bool = False) -> str:
     )
 
 
-def proved(bound: float, radius: float, unit: str) -> str:
-    """Say what a bound on the margin means.
+def proved(bound: float, radius: float, unit: str, *, bias: bool) -> str:
+    """Say what a bound on the margin means. With a bias, it is about w and b together, the augmented margin.
 
-    >>> proved(0.04261, 21.3, "rows")
+    >>> proved(0.04261, 21.3, "rows", bias=False)
     'the rows cannot be separated by a margin above 0.0427 (0.201 % of the longest row)'
+    >>> proved(0.04261, 21.3, "rows", bias=True)
+    'the rows cannot be separated by a margin above 0.0427 (0.201 % of the longest row), with the bias as a weight'
     """
     longest = {"rows": "the longest row", "scaled rows": "the longest of them"}.get(unit, "the longest step")
     share = f" ({at_most(100 * bound / radius)} % of {longest})" if radius > 0 else ""
-    return f"the {unit} cannot be separated by a margin above {at_most(bound)}{share}"
+    space = ", with the bias as a weight" if bias else ""
+    return f"the {unit} cannot be separated by a margin above {at_most(bound)}{share}{space}"
 
 
 def final(parts: list[list[Any]], of: str = "final model: ") -> None:
