@@ -46,14 +46,14 @@ def predict_proba(model: Classifier, X: Any) -> Floats:
     **This is not a frequency.** Σ says how well the weights are known, not how noisy the labels are, and it shrinks
     with each step. On the test files of a9a and ijcnn1 (`benchmarks/calibration.py`), "arow" and "nherd" are
     overconfident: the mean probability of the predicted class is 0.08 to 0.15 above the share of rows that are right;
-    with "arow", more passes make it worse. "sop" is underconfident by 0.16 to 0.39. "cw" and "scw1" are either,
-    depending on the settings. "scw2" with averaged weights comes nearest to a frequency, with expected calibration
-    errors of 0.03 to 0.07. No setting reaches those of `LogisticRegression` or of calibrated scores on both files (0.01
-    and 0.03). If you need frequencies, use ``CalibratedClassifierCV(model)``, which calibrates the scores.
+    with "arow", more passes make it worse. "sop" is underconfident by 0.16 to 0.39, and "scw2" by 0.15 to 0.33.
+    "cw" is either, depending on the settings. "scw1" with averaged weights comes nearest to a frequency, with expected
+    calibration errors of 0.02 to 0.06. No setting reaches those of `LogisticRegression` or of calibrated scores on both
+    files (0.01 and 0.03). If you need frequencies, use ``CalibratedClassifierCV(model)``, which calibrates the scores.
 
     Of two classes, the predicted one is the more probable. Of several, `predict` chooses the largest score, and a class
     with a smaller score but a larger variance may be more probable: for 26 letters, on 0.1 % to 2 % of rows with
-    "arow", "nherd" and "scw1", but often with "sop" and "cw" (on a quarter of the rows or more with full covariance).
+    "arow" and "nherd", but on 6 % to nearly all rows with the other rules, most often with full covariance.
 
     Parameters
     ----------
