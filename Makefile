@@ -27,10 +27,12 @@ lint: $(VENV)/.linted
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The site, in docs/_build/html. Warnings are errors; then every link is followed, and nothing may come from a network.
+# The site, in docs/_build/html: all examples run, warnings are errors, every link is followed, and nothing may come from
+# a network.
 SITE := docs/_build/html
 docs: $(VENV)/.documented
 	rm -rf $(SITE) docs/gallery docs/reference/api docs/reference/backreferences
+	$(BIN)/python -m pytest -n 2 docs
 	$(BIN)/python -m sphinx -W --keep-going -q -j 2 docs $(SITE)
 	$(BIN)/python docs/check.py $(SITE)
 
@@ -93,7 +95,7 @@ $(VENV)/.linted: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[lint]"
 	touch $@
 
-$(VENV)/.documented: $(VENV)/.installed
+$(VENV)/.documented: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
