@@ -16,7 +16,8 @@ SIGN = re.compile(rf"(<mo[^>]*>(?:{BEFORE})</mo>(?:<mspace[^>]*/>)?)<mo>&#x02212
 
 def made(text: str, display: str = "inline") -> str:
     """Convert LaTeX to MathML."""
-    return SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', convert(text, display=display))
+    found = SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', convert(text, display=display))
+    return found.replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')  # ‖ as high as letters
 
 
 def inline(writer: Any, node: nodes.Element) -> None:

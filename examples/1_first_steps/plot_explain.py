@@ -17,8 +17,8 @@ from perceptrons import Perceptron
 # %%
 # Train
 # -----
-# Each row describes a tumour by thirty numbers. The scaler gives them the same spread, so that weights can be compared:
-# a weight is what one standard deviation adds to the score.
+# Each row describes a tumour by thirty numbers. The scaler gives them the same spread, so you can compare weights: a
+# weight is what one standard deviation adds to the score.
 
 data = load_breast_cancer(as_frame=True)
 labels = data.target_names[data.target]
@@ -32,22 +32,22 @@ print(f"baseline (always 'benign') {(y_test != 'benign').mean():.1%}")
 # %%
 # In general
 # ----------
-# :meth:`~perceptrons.Perceptron.feature_weights` lists the weights by name, the largest first. With two classes there is
-# one weight for each feature. A positive weight speaks for ``malignant``, and a negative one for ``benign``.
+# :meth:`~perceptrons.Perceptron.feature_weights` lists the weights by name, the largest first. With two classes there
+# is one weight for each feature. A positive weight speaks for ``malignant``, and a negative one for ``benign``.
 
 print(model.feature_weights(top=8))
 
 # %%
 # One row
 # -------
-# The model misses a few malignant tumours. Why? :meth:`~perceptrons.Perceptron.explain_one` multiplies each weight by
-# the value in the row. These contributions and the bias add up to the score, and its sign is the prediction. Here is
-# the malignant tumour that looks most benign.
+# Why does the model miss a malignant tumour? :meth:`~perceptrons.Perceptron.explain_one` multiplies each weight by the
+# value in the row. These contributions and the bias add up to the score, and its sign is the prediction. Here is the
+# malignant tumour with the lowest score.
 
 scores = model.decision_function(X_test)
 missed = np.argmin(np.where(y_test == "malignant", scores, np.inf))
 explained = model.explain_one(X_test.iloc[missed].to_dict())
-print(f"row {missed} is {y_test[missed]}, predicted as {model.predict(X_test)[missed]}\n")
+print(f"held-out row {missed} is {y_test[missed]}, predicted as {model.predict(X_test)[missed]}\n")
 print(explained)
 
 # %%
@@ -60,18 +60,19 @@ names, sizes = zip(*steps, strict=True)
 ends = np.cumsum(sizes)
 
 figure, axes = plt.subplots(figsize=(7.5, 4.6), layout="constrained")
+axes.use_sticky_edges = False  # leave room on both sides
 axes.barh(names, sizes, left=ends - sizes, color=["#D55E00" if size < 0 else "#0072B2" for size in sizes])
 axes.barh("score", explained.score, color="#222222")
 axes.axvline(0, color="#222222", linewidth=1)
 axes.invert_yaxis()
-axes.set(xlabel="score so far (below 0: benign, above 0: malignant)", title=f"Why row {missed} is predicted as benign")
+axes.set(xlabel="score so far (below 0: benign, above 0: malignant)", title=f"why row {missed} is predicted as benign")
 
 # %%
 # One class against another
 # -------------------------
-# With several classes, the explanation compares the predicted class with the runner-up. These are four held-out
-# pictures of digits that a model misreads, and below them the contribution of each pixel. Ink on blue pixels spoke for
-# the digit that was predicted. Ink on red pixels spoke for the runner-up.
+# With several classes, the explanation compares the predicted class with the runner-up. Here are four held-out pictures
+# of digits that a model misreads, and below them the contribution of each pixel. Ink on blue pixels speaks for the
+# predicted digit, and ink on red pixels for the runner-up.
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
 digits = Perceptron(readout="averaged").fit(X, y)

@@ -19,8 +19,8 @@ from perceptrons import Perceptron
 # Three models
 # ------------
 # The rule ``"arow"`` learns a mean and a variance of each weight. From them,
-# :meth:`~perceptrons.Perceptron.predict_proba` computes how sure the model is that a score is positive. This is a belief
-# about the weights. It does not know how noisy the labels are.
+# :meth:`~perceptrons.Perceptron.predict_proba` computes how sure the model is that a score is positive. This is a
+# belief about the weights. It does not know how noisy the labels are.
 #
 # ``CalibratedClassifierCV`` uses only the scores. It trains five models, each on four fifths of the rows, and fits a
 # curve from scores to frequencies on the fifth that is left. So it also works for rules that have no ``predict_proba``.
@@ -53,8 +53,8 @@ for name, model in models.items():
     print(f"{np.maximum(p, 1 - p).mean():13.1%}{1 - errors[1]:13.1%}{brier_score_loss(y_test, p):13.3f}")
 
 # %%
-# The upper picture sorts the held-out rows by the stated probability of class 1, and shows the share of each tenth that
-# is in class 1. On the dashed line, what is stated is what happens. The belief of ``"arow"`` is too low on the left and
+# The upper picture sorts the held-out rows by the stated probability of class 1, and shows which share of each tenth is
+# in class 1. On the dotted line, what is stated is what happens. The belief of ``"arow"`` is too low on the left and
 # too high on the right. The lower picture shows why that matters: this model says for most rows that it is nearly
 # certain.
 

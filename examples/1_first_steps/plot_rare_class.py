@@ -20,8 +20,8 @@ from perceptrons.rules import Uneven
 # %%
 # Rows
 # ----
-# The two classes overlap. A model that never predicts the rare class has a small error, but it is useless. So the error
-# is the wrong number here. Two others are better: *recall* is the share of rare rows that the model finds, and
+# The two classes overlap. A model that never predicts the rare class has a small error, but it is useless. So look at
+# two other numbers: *recall* is the share of rare rows that the model finds, and
 # *precision* is the share of its alarms that are right.
 
 rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from perceptrons import PassiveAggressiveRegressor
 # Rows with wild values
 # ---------------------
 # The value is a straight line plus a little noise. A tenth of the training rows have a wild value: it is too large by
-# 15. They all have a positive x, so that they also tilt a line. The held-out rows are clean.
+# 15. They all have a positive x, so they also tilt a line. The held-out rows are clean.
 
 rng = np.random.default_rng(0)
 

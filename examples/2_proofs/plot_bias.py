@@ -18,7 +18,7 @@ from perceptrons.theory import mistake_bound, separability
 # With and without a bias
 # -----------------------
 # Without a bias, a boundary goes through the origin. :func:`~perceptrons.theory.separability` decides both cases. Here
-# they differ. The lengths and widths of petals are positive, so both classes lie in the same direction from the origin.
+# they differ. Lengths and widths of petals are positive, so both classes lie in the same direction from the origin.
 
 X, y = load_iris(return_X_y=True)
 X, y = X[:, 2:], y == 0
@@ -26,7 +26,7 @@ print(separability(X, y))
 
 # %%
 # The bias is the weight of one more feature, the constant 1. With this feature, the margin is a different number: the
-# *augmented margin*. The convergence theorem is about this one, and here it is smaller.
+# *augmented margin*. It is never larger than the margin, and the convergence theorem is about this one.
 #
 # Before and after
 # ----------------
@@ -43,10 +43,10 @@ for name, rows in (("as measured", X), ("centred", centred), ("centred and scale
 # Farther and farther
 # -------------------
 # Now the centred rows move away from the origin, by the same amount in both features. The gap between the classes does
-# not change. But beside rows as long as these the constant 1 is short, and the bias learns in steps that are too small.
-# A larger constant, the parameter ``intercept_scaling`` of :class:`~perceptrons.Perceptron`, helps a little. Centring
-# undoes the move. (The mean is a good place for the origin, but not the best one. Moved by 1, the rows have the origin
-# in the gap between the classes.)
+# not change. But the constant 1 is small beside such long rows, so the bias learns in steps that are too small. A
+# larger constant, the parameter ``intercept_scaling`` of :class:`~perceptrons.Perceptron`, helps, but less than
+# centring, which undoes the move. (The mean is a good place for the origin, but not the best one. After a move by 1,
+# the origin is in the gap between the classes, and training makes even fewer mistakes.)
 
 offsets = 2.0 ** np.arange(8)
 allowed, made, larger = [], [], []
@@ -63,7 +63,7 @@ for moved, alpha in ((0.0, 0.35), (8.0, 1.0)):
     left.scatter(*(centred[~y] + moved).T, s=14, color="#D55E00", marker="o", alpha=alpha)
     left.scatter(*(centred[y] + moved).T, s=14, color="#0072B2", marker="^", alpha=alpha)
 left.plot(0, 0, "+", color="#222222", markersize=14, markeredgewidth=2)
-left.annotate("", (8, 8), xytext=(2.2, 2.2), arrowprops={"arrowstyle": "->", "color": "#222222"})
+left.annotate("", (7.5, 6.8), xytext=(2.7, 2.0), arrowprops={"arrowstyle": "->", "color": "#222222"})
 left.text(0.9, -1.0, "origin", color="#222222")
 left.set(xlabel="petal length − mean + offset", ylabel="petal width − mean + offset", title="the same rows, moved by 8")
 right.plot(offsets, allowed, "s-", color="#222222", label="allowed by the theorem")

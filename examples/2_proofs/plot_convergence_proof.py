@@ -6,6 +6,8 @@ Record every update of a run, and measure both halves of the proof that it must 
 convergence as three curves, and what happens to rows for which no separator exists.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import warnings
 
 import matplotlib.pyplot as plt
@@ -20,7 +22,7 @@ from perceptrons.theory import trace
 # Record a run
 # ------------
 # :func:`~perceptrons.theory.trace` trains as ``fit`` does, and notes every update. The rows lie on both sides of a line
-# through the origin, so that no bias is needed. Rows that are closer to it than 0.05 are left out.
+# through the origin, so no bias is needed. Rows closer to it than 0.05 are left out.
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(200, 2))
@@ -60,8 +62,8 @@ print(f"error on 5,000 new rows {1 - run.model.score(new, np.sign(new @ [0.6, 0.
 # When there is no separator
 # --------------------------
 # Now one label is wrong. The proof read backwards says that no separator has a margin above ‖w‖/k. This number falls as
-# the updates go on. When it is below ``tol`` times R, training gives up. What it has proved is still a theorem: rows
-# with a larger margin would have been separated.
+# the updates go on. When it is below ``tol`` times R, training gives up. What it has proved still holds: no separator
+# has a larger margin.
 
 y[0] = -y[0]
 with warnings.catch_warnings():

@@ -38,7 +38,7 @@ print(f"made in 20 random orders: {min(made)} to {max(made)}")
 # A smaller margin
 # ----------------
 # The bound grows with the square of 1/γ. Training makes far fewer mistakes, and their number grows more slowly. The
-# bound must hold for the worst order of the worst rows with this margin. Random rows are not the worst.
+# bound holds even for the worst order of the worst rows with this margin. Random rows are not the worst.
 
 margins, allowed, counts = [], [], []
 for wanted in np.geomspace(0.3, 0.003, 9):
@@ -58,10 +58,10 @@ axis.grid(alpha=0.3)
 axis.legend()
 
 # %%
-# Rows that come close to the bound
-# ---------------------------------
+# Rows that reach the bound
+# -------------------------
 # Rows at right angles to each other are much worse. Each row has its own feature, and a mistake on one row teaches
-# nothing about the others. The perceptron makes one mistake on each row, and the theorem allows no more than that.
+# nothing about the others. The perceptron makes one mistake on each row, and that is all the theorem allows.
 
 n = 50
 X, y = np.eye(n), np.where(np.arange(n) % 2, 1, -1)
@@ -71,7 +71,7 @@ print(f"{int(mistake_bound(X, y, fit_intercept=False).bound)} allowed, {model.n_
 # %%
 # Other rules
 # -----------
-# Other rules have theorems of their own. For rules without a proof, ``mistake_bound`` raises an error that says so.
+# Some other rules have theorems of their own. For a rule without one, ``mistake_bound`` raises an error.
 
 X, y = separable_rows(0.1)
 for rule in ("perceptron", "pa", "romma", "alma"):

@@ -6,6 +6,8 @@ Decide with a proof whether a line separates two classes. You see what proves a 
 proves a no, a point that both classes surround.
 """
 
+from fractions import Fraction
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -29,27 +31,28 @@ print(verdicts[1])
 # %%
 # Check them
 # ----------
-# You need not trust the solver. :meth:`~perceptrons.theory.Separability.check` verifies the certificate with independent
-# code, and raises an error if a certificate does not hold for the rows. You can also verify it yourself. The
-# multipliers are fractions. For each class they sum to ½, and the rows of both classes combine to the same point,
-# exactly.
+# You need not trust the solver. :meth:`~perceptrons.theory.Separability.check` verifies a proof with independent code,
+# and raises an error if it does not hold for the rows. You can also verify a no yourself. Each row of the proof has a
+# multiplier, a fraction. For each class, the multipliers sum to ½, and the rows times their multipliers add up to the
+# same vector. Fractions make these sums exact. Twice this vector is the point where the hulls of the classes meet.
 
 print("checked:", verdicts[0].check(apart, y), verdicts[1].check(mixed, y))
 no = verdicts[1]
+sums, vectors = {-1: 0, 1: 0}, {-1: 0, 1: 0}
 for row, multiplier in zip(no.support, no.weights, strict=True):
     print(f"row {row:2} of class {y[row]:+}: {float(multiplier):.4f}")
-for sign in (-1, 1):
-    mine = y[no.support] == sign
-    shares = np.array([float(weight) for weight in no.weights])[mine]
-    print(f"class {sign:+}: sum {shares.sum():.4f}, point {(2 * shares @ mixed[no.support[mine]]).round(4)}")
+    sums[y[row]] += multiplier
+    vectors[y[row]] += multiplier * np.array([Fraction(value) for value in mixed[row]])
+print(f"sums of the multipliers: {sums[-1]} and {sums[1]}")
+print(f"the same vector, exactly: {(vectors[-1] == vectors[1]).all()}")
 
 # %%
 # See them
 # --------
 # Left: the dashed lines are as far from the line as the closest rows. No line keeps a larger distance, because the rows
-# with a ring hold it in place. Right: the rows with a ring cannot be separated. If any one of them is removed, the
-# others can. The segments between rows of the same class meet at the cross, so a line would have to put the cross on
-# both of its sides.
+# with a ring hold it in place. Right: the rows with a ring cannot be separated. Without any
+# one of them, the others can be. The segments between rows of the same class meet at the cross, and a line that
+# separates the classes would have the cross on both of its sides.
 
 colours = {-1: "#D55E00", 1: "#0072B2"}
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained", sharex=True, sharey=True)
@@ -93,7 +96,8 @@ axis.set(
 )
 
 # %%
-# Hulls that touch are not separable. Hulls that almost touch are. The verdict is exact, however small the gap is.
+# If the hulls touch, the classes are not separable. If they almost touch, they are. The verdict is exact, however small
+# the gap is.
 
 for gap in (0.0, 2.0**-1000):
     print(separability([[0, 0], [2, 0], [1, gap], [1, 3]], [0, 0, 1, 1]))

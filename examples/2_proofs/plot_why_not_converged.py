@@ -1,8 +1,8 @@
 """
-Why did it not converge? Find wrong labels
-==========================================
+Find wrong labels
+=================
 
-A few labels are wrong, so training cannot converge. You see how the proof of that leads to the wrong labels.
+A few labels are wrong, so training cannot converge. You see how the proof of that leads you to the wrong labels.
 """
 
 import warnings
@@ -18,7 +18,7 @@ from perceptrons.theory import margins, separability
 # %%
 # Six wrong labels
 # ----------------
-# The rows are pictures of the digits 3 and 8, made smaller to 4 by 4 pixels. A hyperplane separates them. Then six
+# The rows are pictures of the digits 3 and 8, reduced to 4 by 4 pixels. A hyperplane separates them. Then six
 # pictures get the other label.
 
 pictures, digits = load_digits(return_X_y=True)
@@ -34,8 +34,8 @@ y[wrong] = 11 - y[wrong]
 # %%
 # What the warning says
 # ---------------------
-# :class:`~perceptrons.Perceptron` gives up when it has proved that it cannot succeed. The warning has the proof in
-# short.
+# :class:`~perceptrons.Perceptron` gives up when it has proved that no separator has a margin worth waiting for
+# (``tol``). Here the warning says more: some of the rows cannot be separated at all.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
@@ -45,9 +45,9 @@ print(caught[0].message)
 # %%
 # Rows that cannot be separated
 # -----------------------------
-# :func:`~perceptrons.theory.separability` proves it with a few rows: these cannot be separated, and without any one of
-# them the others can. So at least one of them is on the wrong side of every hyperplane. The proof does not say which
-# one.
+# :func:`~perceptrons.theory.separability` proves it with a few rows. They cannot be separated, but without any one of
+# them the others can. So every hyperplane has at least one of them on its wrong side. The proof does not say which one
+# has a wrong label.
 
 proof = separability(X, y)
 print(proof)
@@ -55,10 +55,10 @@ print(proof)
 # %%
 # Remove the suspects
 # -------------------
-# Which one is it? A model that learns what most rows say has a suspicion: the row that is farthest on the wrong side
-# of its boundary. Averaged weights and early stopping keep it from learning the wrong labels, too. Remove the suspect
-# and ask again, until the rest is separable. This is a heuristic. It may remove right labels, or miss wrong ones that
-# stand in nobody's way.
+# Ask a model that learns what most rows say. Averaged weights and early stopping keep it from learning the wrong
+# labels. The suspect is the row of the proof that is farthest on the wrong side of the model's boundary. Remove it and
+# ask again, until the rest is separable. This is a heuristic. It may remove right labels, and it misses wrong labels
+# that do not keep the classes from being separated.
 
 model = Perceptron(readout="averaged", early_stopping=True, tol=None).fit(X, y)
 print(f"error {1 - model.score(X, y):.1%} on the labels as given, {1 - model.score(X, digits):.1%} on the true ones")

@@ -3,7 +3,7 @@ Rare features move further
 ==========================
 
 AROW keeps a variance for each weight: how unsure it is about it. You see how variances shrink as features are seen, and
-why that helps with words, most of which are rare.
+why that can help with words, most of which are rare.
 """
 
 import matplotlib.pyplot as plt
@@ -39,8 +39,8 @@ print(f"the most frequent word is in {counts.max():.0f} of 4,000 texts, the medi
 # %%
 # One pass
 # --------
-# Rare words are the problem: the model meets each of them only a few times, and must learn from that. ``"arow"`` does
-# so without averaging.
+# Rare words are the problem: the model meets each of them only a few times, and must learn from that. ``"arow"`` is far
+# better than the last weights of the perceptron, and here also better than averaged weights.
 
 settings = {
     "perceptron, last": {},
@@ -57,10 +57,10 @@ for name, setting in settings.items():
     )
 
 # %%
-# The rule in five lines
-# ----------------------
-# Here is the same rule in plain Python, with the formula of :class:`~perceptrons.rules.AROW`. A step moves each weight
-# in proportion to its variance. Then it shrinks the variances of the words in the text.
+# The rule in plain Python
+# ------------------------
+# Here is the same run with the formula of :class:`~perceptrons.rules.AROW`. A step moves each weight in proportion to
+# its variance. Then it shrinks the variances of the words in the text.
 
 rule, w, variance = AROW(), np.zeros(N_WORDS), np.ones(N_WORDS)
 moved, steps = np.zeros(N_WORDS), np.zeros(N_WORDS)  # of each weight: how far all its steps went, and their number
@@ -73,10 +73,10 @@ for x, label in zip(X, y, strict=True):
 print("the same weights as the library:", np.allclose(w, models["arow, last"].coef_[0]))
 
 # %%
-# Left: a word that was never seen has the variance 1, and each text with the word makes it smaller. Right: the mean
-# size of a step, compared with the most frequent word. A step of the perceptron moves the weights of all words in the
-# text by the same amount. AROW moves many rare words a hundred times as far as the most frequent ones, whose weights
-# are already well known.
+# Left: each variance starts at 1, and each step for a text with the word makes it smaller. Right: the mean size of a
+# step, compared with the most frequent word. A step of the perceptron moves the weights of all words in the text by the
+# same amount. AROW moves the weights of most words more than ten times as far as that of the most frequent word, which
+# is already well known.
 
 size = moved / np.maximum(steps, 1)
 seen = steps > 0
@@ -92,7 +92,7 @@ right.legend()
 # What the variance knows
 # -----------------------
 # A variance says how well a weight is known. Here the program knows the hidden weights, so you can check that. The
-# weights of frequent words, with small variances, are close to the line. Those of rare words are scattered around it.
+# weights of frequent words, with small variances, lie close to a line. Those of rare words are scattered around it.
 
 order = np.argsort(variance)
 figure, axes = plt.subplots(1, 3, figsize=(9.5, 3.6), layout="constrained", sharex=True, sharey=True)

@@ -2,8 +2,8 @@
 A rule of your own
 ==================
 
-Write a rule as one formula, and use it as any other. You see its steps beside those of other rules, and how
-its parameter is found by a grid search.
+Write a rule as one formula, and use it as any other. You see its steps beside those of other rules, and how a grid
+search finds its parameter.
 """
 
 from math import exp
@@ -46,7 +46,7 @@ for name, rule, colour, line in (
     ("PA1(C=1.0), row of length 2", PA1(1.0), "#D55E00", "-."),
 ):
     axis.plot(m, [rule.tau(margin, 4.0, 1.0) for margin in m], line, color=colour, linewidth=2, label=name)
-axis.set(xlabel="margin m", ylabel="τ, the length of the step")
+axis.set(xlabel="margin m before the step", ylabel="τ (the step is τ·y·x)")
 axis.legend()
 
 # %%

@@ -38,7 +38,7 @@ digits = train_test_split(*load_digits(return_X_y=True), test_size=0.5, random_s
 # * ``"last"``: the weights after the last step;
 # * ``"averaged"``: the mean of the weights over all examples of the run;
 # * ``"voted"``: all weight vectors vote, each with the number of examples that it lasted;
-# * ``"pocket"``: the weights with the fewest training mistakes so far.
+# * ``"pocket"``: of the weights that were tried on all training rows, those with the fewest mistakes.
 #
 # :meth:`~perceptrons.Perceptron.fit` measures the error on ``X_val`` after each pass. The rows of ``X_val`` do not
 # change the model here. Twenty passes are not meant to converge, so the program ignores the warning about it.
@@ -62,18 +62,18 @@ axes[0].set_ylabel("held-out error (%)")
 axes[1].legend()
 
 # %%
-# The last weights follow the last few mistakes, so their error jumps up and down. The mean and the vote are better from
-# the first pass on, and nearly equal. Voting keeps every weight vector, so predictions take longer. The pocket never
-# gets worse on the training rows, but on overlapping classes the best of many weight vectors is not as good as
-# their mean.
+# The last weights follow the last few mistakes, so their error jumps up and down. Here the mean and the vote are better
+# from the first pass on, and nearly equal. Voting keeps every weight vector, so predictions take longer. The pocket
+# never gets worse on the training rows, but on overlapping classes one good weight vector is not as good as the mean of
+# all.
 #
 # Why the mean is better
 # ----------------------
-# The margins of the held-out rows show it: under the mean, fewer rows are far on the wrong side.
+# The margins of the held-out rows show it. With the last weights, more rows are far on the wrong side.
 # :class:`~perceptrons.plots.MarginsDisplay` draws the distances from both boundaries.
 
 X, X_test, y, y_test = noisy
-shown = {readout: models["overlapping classes", readout] for readout in ("last", "averaged")}
+shown = {readout: models["overlapping classes", readout] for readout in ("averaged", "last")}
 MarginsDisplay.from_estimators(shown, X_test, y_test)
 
 # %%

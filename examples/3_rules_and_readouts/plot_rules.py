@@ -21,7 +21,7 @@ from perceptrons.rules import AROW, PA, PA1, PA2, Margin, Plain
 # * :class:`~perceptrons.rules.Plain` steps after a mistake, always with τ = 1.
 # * :class:`~perceptrons.rules.Margin` also steps if the row is right, but by less than β.
 # * :class:`~perceptrons.rules.PA` goes just far enough for a margin of 1.
-# * :class:`~perceptrons.rules.PA1` does so, too, but never further than C.
+# * :class:`~perceptrons.rules.PA1` does the same, but with τ = C at most.
 # * :class:`~perceptrons.rules.PA2` goes a fixed part of that way, which depends on C and on the length of the row.
 #
 # :class:`~perceptrons.rules.AROW` is different. It keeps a variance of each weight, which shrinks as a feature is seen.
@@ -80,7 +80,8 @@ for axis, (name, rule) in zip(axes, rules.items(), strict=True):
         axis.plot(across, -(w[0] * across + b) / w[1], color="#222222", linewidth=0.6, alpha=0.7)
     trained, held_out = np.mean(errors, axis=0)
     print(f"{name:12} mean training error {trained:5.1%}, mean held-out error {held_out:5.1%}")
-    axis.set(title=f"{name}\n{held_out:.1%} held out", aspect="equal", xlim=(-4, 4), ylim=(-4, 4))
+    axis.set(title=f"{name}\n{held_out:.1%} held out", aspect="equal", xlim=(-4, 4), ylim=(-4, 4), xlabel="feature 0")
+axes[0].set_ylabel("feature 1")
 
 # %%
 # :doc:`/choose/rules` says which rule to take, and :class:`~perceptrons.Perceptron` lists them all.

@@ -31,13 +31,15 @@ print(run.to_frame()[columns].round(2).to_string(index=False))
 # %%
 # All of it
 # ---------
-# In each picture, the row with a ring is wrong. A zero score counts as wrong, too, and that is why the first row makes
-# an update: all weights are 0 before it. The update adds y·x to w, the arrow, and so the boundary turns from the dashed
-# line to the solid one. The row that made the update need not be right afterwards, and other rows may become wrong.
-# But the convergence theorem says that this ends.
+# In each picture, the row with a ring is wrong. A score of 0 counts as wrong, too. That is why the first row makes an
+# update: all weights are 0 before it. The update adds y·x to w (the arrow), and the boundary turns from the dashed line
+# to the solid one. The row that made the update need not be right afterwards, and other rows may become wrong. But a
+# line through the origin separates these rows, so the convergence theorem says that the updates end.
 
 weights = np.vstack([[0.0, 0.0], run.to_frame()[["w[0]", "w[1]"]]])
-figure, axes = plt.subplots(3, 3, figsize=(9, 8.4), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(3, 3, figsize=(9, 9), layout="constrained", sharex=True, sharey=True)
+figure.supxlabel("x[0]")
+figure.supylabel("x[1]")
 for axis in axes.flat[len(run) :]:
     axis.set_axis_off()
 for k, axis in zip(range(len(run)), axes.flat, strict=False):

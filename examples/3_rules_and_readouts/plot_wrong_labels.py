@@ -2,8 +2,8 @@
 Wrong labels
 ============
 
-Flip more and more of the training labels, and measure the error on clean rows. You see which rules believe every label,
-and which take their time.
+Flip more and more of the training labels, and measure the error on clean rows. You see which rules suffer most, and how
+much averaging helps.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ from perceptrons.rules import PA1
 
 
 def rows(n, flipped, rng):
-    """Rows, and their labels of which some are flipped."""
+    """Rows and their labels, some of them flipped."""
     X = rng.normal(size=(n, 20))
     y = np.where(X[:, :5].sum(axis=1) > 0, 1, -1)
     return X, np.where(rng.random(n) < flipped, -y, y)
@@ -53,12 +53,12 @@ for j, share in enumerate(shares):
             clean[i, j, k], trained[i, j, k] = 1 - model.score(X_test, y_test), 1 - model.score(X, y)
 
 # %%
-# With a fifth of the labels flipped, the training error of a perfect model is 20 %, because it disagrees with the
+# With a fifth of the labels flipped, the training error of a perfect model is about 20 %, because it disagrees with the
 # flipped labels. A model that is close to that has learned the hyperplane, and not the noise.
 
 at = shares.index(0.2)
 print(f"{'20 % of the labels flipped':28}training error  error on clean rows")
-for name, i in zip(models, range(len(models)), strict=True):
+for i, name in enumerate(models):
     print(f"{name:28}{trained[i, at].mean():14.1%}{clean[i, at].mean():21.1%}")
 
 # %%

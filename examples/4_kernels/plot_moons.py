@@ -19,9 +19,12 @@ from perceptrons.plots import BoundaryDisplay
 # %%
 # Six kernels
 # -----------
-# :class:`~perceptrons.KernelPerceptron` runs the perceptron in the feature space of a kernel. The kernels have the names
-# and parameters of scikit-learn's ``SVC``. Each model makes at most 100 passes, and keeps the weights with the fewest
-# training mistakes. Some of them cannot separate the rows, so the program ignores the warning that says so.
+# :class:`~perceptrons.KernelPerceptron` runs the perceptron in the feature space of a kernel. The names and
+# parameters of kernels are those of scikit-learn. Each model makes at most 100 passes, and the pocket readout keeps the
+# best weights that it tried. Some models cannot separate the rows, so the program ignores the warning that says so.
+#
+# The rings mark training rows on the wrong side. A model without any has a margin, drawn as dashed lines. Between these
+# lines, a point is closer to the boundary, in the space of the kernel, than every training row.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 X, y = make_moons(150, noise=0.2, random_state=0)
@@ -47,8 +50,9 @@ for axis, (name, settings) in zip(axes.flat, kernels.items(), strict=True):
 # %%
 # How wide should the kernel be?
 # ------------------------------
-# The parameter γ of the Gaussian kernel says how soon two rows stop being similar. With a large γ, a row knows only
-# about itself. The training error falls to 0, and the model learns the rows by heart. Held-out rows show where to stop.
+# The parameter γ of the Gaussian kernel says how soon two rows stop being similar. With a large γ, a row is similar
+# only to itself. The training error falls to 0, and the model learns the rows by heart. Held-out rows show where to
+# stop.
 
 gammas = np.logspace(-2, 4, 19)
 trained, held_out, support = [], [], []

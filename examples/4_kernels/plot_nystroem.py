@@ -18,8 +18,8 @@ from perceptrons import KernelPerceptron, Perceptron
 # %%
 # Rows in shells
 # --------------
-# The three classes are shells around the origin: near, farther and far. No line separates them. A twentieth of the
-# labels are random.
+# The three classes are shells around the origin: near, farther and far. No hyperplane separates them. A
+# twentieth of the labels are random.
 
 X, y = make_gaussian_quantiles(n_samples=8000, n_features=4, n_classes=3, random_state=0)
 rng = np.random.default_rng(0)
@@ -35,8 +35,8 @@ def report(name, model):
 
 
 # %%
-# The kernel and the line
-# -----------------------
+# The kernel and a linear model
+# -----------------------------
 # :class:`~perceptrons.KernelPerceptron` keeps each row on which it made a mistake, and compares every new row with all
 # of them. :class:`~perceptrons.Perceptron` keeps one weight per feature and class. Both make one pass here, and predict
 # with the mean of their weights.
@@ -64,8 +64,8 @@ for kind, found in errors.items():
         found.append(report(f"{kind.__name__}, {n} features", model))
 
 # %%
-# Fifty features of ``Nystroem`` or a hundred of ``RBFSampler`` are about as good as the kernel with a thousand support
-# rows. (The comparison is a little unfair to the kernel, which made only one pass.)
+# A few dozen features of ``Nystroem`` are about as good as the kernel with all its support rows. ``RBFSampler`` needs a
+# few times as many. (The comparison is a little unfair to the kernel, which made only one pass.)
 
 figure, axis = plt.subplots(figsize=(7, 4.4), layout="constrained")
 axis.axhline(100 * linear, color="#222222", linestyle=":", label="linear")

@@ -68,8 +68,8 @@ axis.set_xticks(np.arange(0, 24, 3) * 2 * np.pi / 24, [f"{hour} h" for hour in r
 # %%
 # Words: a matrix of similarities
 # -------------------------------
-# The program invents two languages. Both use all letters equally often, but each prefers different letters after a
-# letter. Which language is a word from?
+# The program invents two languages. Both use all letters equally often, but differ in which letters follow which.
+# Which language is a word from?
 
 LETTERS = np.array(list("aeioklmnrst"))
 
@@ -98,12 +98,13 @@ for label in (0, 1):
 # %%
 # Two words are similar if they share pieces of k letters. With ``kernel="precomputed"``,
 # :meth:`~perceptrons.KernelPerceptron.fit` takes the matrix of all similarities instead of rows. ``predict`` takes the
-# similarities of new words with the training words. So any objects will do. The kernel must be an inner product of
-# something. Here these are counts of pieces, at length 1, so each word has the similarity 1 with itself.
+# similarities of new words with the training words. So the objects need not be rows. The kernel must be an inner
+# product of some features. Here the features are counts of pieces, scaled to length 1, so each word has the similarity
+# 1 with itself.
 
 
 def similarities(first, second, k):
-    """Share of pieces of k letters that each word of the first list has in common with each of the second."""
+    """Compare the pieces of k letters in each word of the first list with those in each word of the second."""
     counter = CountVectorizer(analyzer="char", ngram_range=(k, k)).fit(second)
     pieces = [normalize(counter.transform(texts).astype(float)) for texts in (first, second)]
     return (pieces[0] @ pieces[1].T).toarray()
@@ -119,8 +120,8 @@ for k in sizes:
     print("separable" if separability(K=K, y=y).separable else "not separable")
 
 # %%
-# Single letters tell nothing, as intended. Pieces of two letters are best. Longer pieces separate the training words,
-# too, but new words share few of them. The left picture shows the similarities of the training words, sorted by
+# Single letters say little about the language. Pieces of two letters are best. Longer pieces separate the training
+# words, too, but new words share few of them. The left picture shows the similarities of the training words, sorted by
 # language.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")

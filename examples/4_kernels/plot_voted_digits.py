@@ -20,9 +20,8 @@ from perceptrons import KernelPerceptron
 # Degrees
 # -------
 # The kernel (1 + x·x′)^p has as features all products of at most p pixels. Freund & Schapire (1999) used it to read
-# larger pictures of digits. A run keeps every weight vector, and they vote. Each has as many votes as the number of
-# rows that it lasted. Some runs end after one or ten passes before they have converged, so the program ignores the
-# warning.
+# larger pictures of digits. A run keeps every weight vector, and they vote. Each has one vote for every row that
+# it lasted. Some runs end before they have converged, so the program ignores the warning.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 digits = load_digits()
@@ -48,7 +47,8 @@ for (readout, passes), pairs in errors.items():
 
 # %%
 # The vote helps most where the run has not converged: after one pass, and with small degrees. After ten passes with a
-# high degree, there is hardly a difference, because most of the votes are those of the last weights.
+# high degree, there is hardly a difference. These runs make few mistakes after the first passes, so the weight vectors
+# with many votes are close to the last one.
 
 figure, axis = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
 looks = {("last", 1): ("#D55E00", "s--"), ("last", 10): ("#D55E00", "s-")}
@@ -64,8 +64,8 @@ axis.legend()
 # %%
 # What a kernel model knows
 # -------------------------
-# A kernel model has no weights for pixels. It has rows that it learned from, and how much they count. These are the
-# rows with the largest coefficients for their own digit: the hardest pictures of the training set.
+# A kernel model has no weights for pixels. It has the rows that it learned from, each with a coefficient. These rows
+# have the largest coefficients for their own digit: they are the hardest pictures of the training set.
 
 model = KernelPerceptron(kernel="poly", degree=4, gamma=1.0, coef0=1.0).fit(X, y)
 print(f"converged: {model.converged_}, {len(model.support_)} of {len(y)} rows are support rows")

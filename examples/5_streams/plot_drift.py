@@ -23,15 +23,15 @@ n, d, jump = 5000, 10, 2500
 X = rng.normal(size=(n, d))
 hidden, other = np.linalg.qr(rng.normal(size=(d, 2)))[0].T
 angle = np.where(np.arange(n) < jump, 0.0, np.pi / 2 + np.deg2rad(0.03) * (np.arange(n) - jump))
-truth = np.sum(X * (np.cos(angle)[:, None] * hidden + np.sin(angle)[:, None] * other), axis=1) > 0
+truth = np.sum(X * (np.outer(np.cos(angle), hidden) + np.outer(np.sin(angle), other)), axis=1) > 0
 y = truth ^ (rng.random(n) < 0.05)
 
 # %%
 # Five models
 # -----------
 # Each example is predicted before it is learned. The last weights and their mean (``averaged``) come from the plain
-# perceptron. :class:`~perceptrons.rules.Shifting` lets old steps fade. :class:`~perceptrons.rules.PA2` makes the smallest
-# step that corrects an example. The rule ``"arow"`` becomes surer of its weights with each example, for good.
+# perceptron. :class:`~perceptrons.rules.Shifting` lets old steps fade. :class:`~perceptrons.rules.PA2` makes
+# longer steps the more an example is wrong. The rule ``"arow"`` only ever becomes surer of its weights.
 
 models = {
     "last": Perceptron(),
@@ -52,9 +52,9 @@ for name, found in wrong.items():
 print(f"{'the true concept':18}{(truth != y)[:jump].mean():14.1%}{(truth != y)[jump:].mean():8.1%}")
 
 # %%
-# Averaging and AROW win as long as nothing moves. After the jump, the long first half still weighs in their
-# predictions, and they are worse than a coin. The other three forget sooner, and pay for it while nothing moves.
-# ``shifting`` was made for such streams, but is no better here than the plain perceptron.
+# Averaging and AROW are best as long as nothing moves. After the jump, the long first half still decides their
+# predictions, and they are no better than a coin. The other three forget sooner, and pay for it while nothing moves.
+# ``shifting`` was made for such streams, but here it is no better than the plain perceptron.
 
 figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 colours = {"last": "#D55E00", "averaged": "#222222", "shifting": "#CC79A7", "pa2": "#009E73", "arow": "#0072B2"}
@@ -66,6 +66,6 @@ axis.set(xlim=(400, n), ylim=(0, None), xlabel="examples", ylabel="wrong, of the
 axis.legend()
 
 # %%
-# More: :doc:`/choose/rules` has figures for real streams.
+# :doc:`/choose/rules` has figures for real streams with drift.
 
 plt.show()

@@ -17,8 +17,8 @@ from perceptrons import Perceptron
 # The stream
 # ----------
 # A ticket has a few words and the plan of the customer. From ticket 1000 on, there is an app, with words of its own and
-# a new class ``"app"``. Numbers are features as they are. Text is a category: ``"plan": "free"`` is the feature
-# ``plan=free``.
+# a new class ``"app"``. A number is the value of a feature. Text is a category: ``"plan": "free"`` is
+# the feature ``plan=free``.
 
 rng = np.random.default_rng(0)
 words = {
@@ -32,7 +32,7 @@ common = ["please", "help", "my", "account", "today", "not", "working", "thanks"
 def ticket(i):
     """Make one ticket and its class."""
     kind = rng.choice(["billing", "login", "app"] if i >= 1000 else ["billing", "login"])
-    topic = kind if rng.random() > 0.1 else rng.choice(["billing", "login"])  # now and then, somebody rambles
+    topic = kind if rng.random() > 0.1 else rng.choice(["billing", "login"])  # some tickets are off topic
     drawn = [*rng.choice(words[topic], 2), *rng.choice(common, 4)]
     x = {word: drawn.count(word) for word in drawn}
     x["plan"] = str(rng.choice(["free", "paid"], p=[0.2, 0.8] if kind == "billing" else [0.7, 0.3]))
@@ -64,6 +64,7 @@ for name, found in {"the model": wrong, "always the most frequent class": dull}.
 # %%
 # What happened when the app came
 # -------------------------------
+# The dotted line marks ticket 1000. The model is wrong more often for a while, until it has learned the new class.
 
 figure, (above, below) = plt.subplots(2, sharex=True, figsize=(7, 5), layout="constrained")
 above.plot(np.arange(99, 2000), np.convolve(wrong, np.ones(100), "valid"), color="#D55E00")

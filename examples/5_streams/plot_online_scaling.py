@@ -2,8 +2,8 @@
 Scale numbers while they arrive
 ===============================
 
-The columns of these rows differ in size by a factor of 200,000, and a stream cannot be scaled beforehand. You see how
-many mistakes ``scale="online"`` saves, and where it ends up compared with rows that were scaled in advance.
+The columns of these rows have very different sizes, and you cannot scale a stream in advance. You see how many mistakes
+``scale="online"`` saves, and how it compares with scaling in advance.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,8 @@ for column in np.argsort(spread)[[0, 10, 20, 29]]:
 # Raw, online, in advance
 # -----------------------
 # With ``scale="online"``, :class:`~perceptrons.Perceptron` keeps the mean and the variance of each column so far, and
-# puts each row on that scale before it learns. Scaling in advance needs all rows, so a stream cannot have it. It serves
-# here as a yardstick.
+# puts each row on that scale before it learns. Scaling in advance needs all rows, so it is impossible in a stream. It
+# is here for comparison.
 
 scaler = StandardScaler().fit(X)
 runs = {

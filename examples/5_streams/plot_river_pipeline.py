@@ -2,8 +2,8 @@
 In a pipeline of River
 ======================
 
-River has scalers, metrics and evaluation for streams, and :mod:`perceptrons.river` has this library's models as models
-of River. You see three of them beside River's own perceptron, in the same pipeline and on the same stream.
+River has scalers, metrics and evaluation for streams. :mod:`perceptrons.river` wraps this library's models for River.
+You see three of them beside River's own perceptron, in the same pipeline and on the same stream.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ from perceptrons.river import PassiveAggressiveClassifier, Perceptron
 # ---------------------------
 # River's ``StandardScaler`` scales each example by the statistics so far. :class:`perceptrons.river.Perceptron` takes
 # every rule and the readouts ``"last"``, ``"averaged"`` and ``"voted"``.
-# :class:`perceptrons.river.PassiveAggressiveClassifier` makes the smallest step that corrects an example, limited by C.
+# :class:`perceptrons.river.PassiveAggressiveClassifier` makes the smallest step that reaches margin 1, limited by C.
 
 data = load_breast_cancer()
 X, y = shuffle(data.data, data.target == 0, random_state=0)

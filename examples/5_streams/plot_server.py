@@ -19,7 +19,7 @@ from perceptrons.client import Client
 # %%
 # Parcels
 # -------
-# Will a parcel be late? That depends on distance, weight and carrier. Some parcels are set aside to test the model.
+# Will a parcel be late? That depends on distance, weight and carrier. More parcels are set aside to test the model.
 
 rng = np.random.default_rng(0)
 
@@ -65,7 +65,7 @@ def server(folder):
 # Predict now, label later
 # ------------------------
 # The server first learns 400 parcels of the past, 20 in a request. Then parcels are predicted as they come.
-# :meth:`~perceptrons.client.Model.predict` with an ``id`` lets the server keep the example, and
+# :meth:`~perceptrons.client.Model.predict` with an ``id`` makes the server keep the example, and
 # :meth:`~perceptrons.client.Model.label` sends its label, here 10 parcels later. From parcel 440 on, a faulty program
 # reports the opposite of the truth. The server watches the rate of mistakes. When it reports a drift, we stop, and go
 # back to the last position of the log with a true label (:meth:`~perceptrons.client.Model.rollback`).

@@ -51,8 +51,8 @@ for name, wrong in runs.items():
 print(f"always the most frequent digit: {1 - np.bincount(y_test).max() / len(y_test):.1%}")
 
 # %%
-# The progressive error includes the mistakes of the untrained model. The last 400 predictions come closer to the
-# held-out error at the end.
+# The progressive error includes the mistakes of the untrained model. The last 400 predictions are usually
+# closer to the held-out error at the end.
 
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 seen = np.arange(1, len(y) + 1)
@@ -64,7 +64,7 @@ axis.legend()
 # %%
 # Rows in chunks
 # --------------
-# :meth:`~perceptrons.Perceptron.predict_then_learn` takes many rows in one call, which costs much less for each of them.
+# :meth:`~perceptrons.Perceptron.predict_then_learn` takes many rows in one call, which takes much less time per row.
 # It learns the same weights as the loop, bit for bit.
 
 model, wrong = Perceptron(), []

@@ -61,7 +61,7 @@ for word, label in zip(X[1], y[1], strict=True):
 # With the scheme and without
 # ---------------------------
 # :class:`~perceptrons.SequenceTagger` finds out that the labels obey BIO, and then never predicts what BIO forbids.
-# ``scheme=None`` turns that off. With ``order=0``, a label does not depend on the one before, so that nothing but the
+# ``scheme=None`` turns that off. With ``order=0``, a label does not depend on the one before, so nothing but the
 # scheme keeps labels in order. A name counts as found if both its ends and its kind are right. The
 # numbers are means over ten sets of 80 training sentences, and ± is the standard deviation between them.
 
@@ -91,10 +91,9 @@ print(f"always O: held-out error {np.mean(np.concatenate(y_test) != 'O'):.1%}, F
 
 # %%
 # With ``order=0``, the scheme is worth a lot. With ``order=1``, the weights of steps do most of its work, and F1 is
-# about the same with it and without it. But only the scheme makes sure that no forbidden step is left, which a program
-# that reads the labels may rely on.
-
-# %%
+# about the same with it and without it. But only the scheme makes sure that no forbidden step is left. A program that
+# reads the labels may rely on that.
+#
 # By kind of name
 # ---------------
 # The tagger of the first set, with the scheme:

@@ -2,8 +2,8 @@
 Parts of speech
 ===============
 
-Train a tagger on sentences from a small made-up language. You see how the error on new sentences falls with each pass,
-and how the tagger handles words that it has never seen.
+Train a tagger on sentences from a small made-up language. You see how the error on new sentences falls in the first
+passes, and how the tagger handles words that it has never seen.
 """
 
 import matplotlib.pyplot as plt
@@ -51,9 +51,9 @@ for sentence, tags in zip(X[1:4], y[1:4], strict=True):
 # %%
 # Train
 # -----
-# Templates say what a tagger looks at: the word, its ending, its neighbours. :class:`~perceptrons.SequenceTagger` learns
-# their weights together with those of a tag and the next one. With held-out sentences, it measures the error on them
-# after each pass.
+# Templates say what a tagger looks at: the word, its ending, its neighbours. :class:`~perceptrons.SequenceTagger`
+# learns their weights together with those of a tag and the next one. With held-out sentences, it measures the error on
+# them after each pass.
 
 templates = ["word[0]", "word[0].suffix(2)", "word[0].suffix(3)", "word[-1]", "word[1]", "word[1].suffix(2)"]
 tagger = SequenceTagger(templates, random_state=0).fit(X, y, X_test, y_test)
@@ -61,7 +61,7 @@ print(f"{tagger.n_features_:,} features, {tagger.n_iter_} passes, {tagger.n_upda
 print(f"training error {1 - tagger.score(X, y):.1%}, held-out error {1 - tagger.score(X_test, y_test):.1%}")
 
 # %%
-# How good is that? A dull tagger gives each word its most frequent tag, and NOUN to unknown words.
+# How good is that? As a baseline, give each word its most frequent tag, and NOUN to unknown words.
 
 counts = {}
 for token, tag in zip(np.concatenate(X), np.concatenate(y), strict=True):

@@ -3,7 +3,7 @@ On a cluster
 ============
 
 Cut the rows into shards that learn side by side, and mix their weights after each epoch. You see how many mistakes the
-shards make, and what mixing costs compared with one machine.
+shards make, and how that compares with one machine.
 """
 
 import dask.array as da
@@ -51,9 +51,9 @@ print("one shard learned what one machine learned:", (models["1 shard"].coef_ ==
 # %%
 # What shards cost
 # ----------------
-# The shards of an epoch run at the same time. But none of them sees what the others learn in it, so that together they
-# make more mistakes. The theorem allows S shards S times as many as one machine. When the last mistake comes is a
-# matter of luck. ``shard_mistakes_`` counts mistakes by epoch and shard.
+# The shards of an epoch run at the same time. But none of them sees what the others learn in it, so together they make
+# more mistakes. The theorem allows S shards S times as many as one machine. The number of epochs is a matter of luck.
+# ``shard_mistakes_`` counts mistakes by epoch and shard.
 
 print("mistakes of the 8 shards in the first three epochs:")
 print(models["8 shards"].shard_mistakes_[:3])

@@ -7,12 +7,11 @@ array, but not with the files.
 """
 
 import tempfile
-import threading
+import tracemalloc
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import psutil
 
 from perceptrons import Perceptron
 from perceptrons.data import source
@@ -20,7 +19,7 @@ from perceptrons.data import source
 # %%
 # Write files
 # -----------
-# Sixteen NumPy files with 50,000 rows each, 100 MB together, are enough to see the point. CSV, Parquet, Arrow and
+# Sixteen NumPy files with 50,000 rows each are enough to see the point. CSV, Parquet, Arrow and
 # svmlight files work in the same way, also compressed. The last column has the labels.
 
 rng = np.random.default_rng(0)
@@ -39,35 +38,24 @@ def write(name):
 
 parts, test = [write(f"part-{i:02}.npy") for i in range(16)], write("test.npy")
 rows = source(parts, cache=False)
-print(f"{rows.n_bytes / 2**20:.0f} MB in {len(rows.paths)} files")
-sizes = [batch.n_bytes / 2**20 for batch in rows.batches()]
+print(f"{rows.n_bytes / 1e6:.0f} MB in {len(rows.paths)} files")
+sizes = [batch.n_bytes / 1e6 for batch in rows.batches()]
 print(f"read in {len(sizes)} batches of {max(sizes):.1f} MB at most")
 
 # %%
 # One pass, measured
 # ------------------
-# :func:`~perceptrons.data.source` opens files, and estimators take it in place of X and y. While a function runs, a
-# thread looks at the memory of the process every two milliseconds.
+# :func:`~perceptrons.data.source` opens files, and estimators take it in place of X and y. ``tracemalloc``
+# measures the memory that Python and NumPy allocate while a function runs.
 
 
 def peak(work, *args):
-    """Measure by how many MB the memory of this process grows while it works."""
-    process, done = psutil.Process(), threading.Event()
-    before = process.memory_info().rss
-    found = [before]
-
-    def look():
-        while not done.wait(0.002):
-            found.append(process.memory_info().rss)
-
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    try:
-        work(*args)
-    finally:
-        done.set()
-        watcher.join()
-    return (max(found) - before) / 2**20
+    """Measure how many MB a function allocates at its peak."""
+    tracemalloc.start()
+    work(*args)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most / 1e6
 
 
 def in_batches(files):
@@ -83,20 +71,20 @@ def all_at_once(files):
 
 for work in (in_batches, all_at_once):
     work(parts[:1])  # code is loaded, once
-sizes = [sum(file.stat().st_size for file in parts[:n]) / 2**20 for n in (1, 2, 4, 8, 12, 16)]
-grown = {work: [peak(work, parts[:n]) for n in (1, 2, 4, 8, 12, 16)] for work in (in_batches, all_at_once)}
+counts = (1, 2, 4, 8, 12, 16)
+sizes = [source(parts[:n]).n_bytes / 1e6 for n in counts]
+peaks = {work: [peak(work, parts[:n]) for n in counts] for work in (in_batches, all_at_once)}
 
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
-axis.plot(sizes, grown[all_at_once], "s--", color="#D55E00", label="all rows in one array")
-axis.plot(sizes, grown[in_batches], "o-", color="#0072B2", label="in batches")
-axis.set(xlabel="size of the files (MB)", ylabel="growth of memory (MB)", xlim=(0, None), ylim=(0, None))
+axis.plot(sizes, peaks[all_at_once], "s--", color="#D55E00", label="all rows in one array")
+axis.plot(sizes, peaks[in_batches], "o-", color="#0072B2", label="in batches")
+axis.set(xlabel="size of the files (MB)", ylabel="memory at the peak (MB)", xlim=(0, None), ylim=(0, None))
 axis.legend()
 
 # %%
-# Only a few batches are in memory at the same time. The array needs twice the size of the files at its peak, because it
-# is put together from batches.
-
-# %%
+# Only a few batches are in memory at the same time. The array takes about twice the size of the files at its peak,
+# because it is put together from batches.
+#
 # The same model
 # --------------
 # Both ways learn from the same rows in the same order. Here both models are equal to the last bit.

@@ -2,8 +2,8 @@
 Model files
 ===========
 
-Save models and load them again. You see that a loaded model predicts and learns on as if nothing had happened, that a
-flipped bit in the file is noticed, and how large the files are.
+Save models and load them again. You see that a loaded model goes on predicting and learning like the original, that
+``load`` notices a flipped bit in the file, and how large the files are.
 """
 
 import tempfile
@@ -76,13 +76,13 @@ for name, model in models.items():
     save(model.partial_fit(X, y), path / "model.perceptron")
     again = load(path / "model.perceptron")
     assert np.array_equal(again.predict(X_test), model.predict(X_test))
-    sizes[name] = (path / "model.perceptron").stat().st_size / 1024
+    sizes[name] = (path / "model.perceptron").stat().st_size / 1000
     print(f"{name:17} {sizes[name]:7.1f} kB, held-out error after one pass {1 - again.score(X_test, y_test):.1%}")
 
 figure, axis = plt.subplots(figsize=(7, 3.8), layout="constrained")
 bars = axis.barh(list(sizes), list(sizes.values()), color="#0072B2")
 axis.bar_label(bars, fmt=" {:.0f} kB")
-axis.axvline(X.nbytes / 1024, color="#D55E00", linestyle="--", label="the training rows")
+axis.axvline(X.nbytes / 1000, color="#D55E00", linestyle="--", label="the training rows")
 axis.set(xlabel="size of the model file (kB)", xlim=(0, 750))
 axis.invert_yaxis()
 axis.legend(loc="upper center")

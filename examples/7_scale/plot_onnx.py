@@ -2,8 +2,8 @@
 A model for programs without Python
 ===================================
 
-Export a model as an ONNX file and run it with ONNX Runtime, which has no idea of perceptrons. You see that labels and
-scores are the same as in Python, for digits and for a table with categories.
+Export a model as an ONNX file and run it with ONNX Runtime, which does not need this library. You see that labels and
+scores are the same as in Python, up to rounding, for digits and for a table with categories.
 """
 
 import csv

@@ -132,8 +132,8 @@ axis.legend()
 # What is new
 # -----------
 # The tagger recognises the scheme of the labels and never predicts what it forbids, such as I-PER after B-LOC. It goes
-# on learning with ``partial_fit``, where a CRF starts again. And templates make features from plain words, so that
-# there is no need for a function like ``token``.
+# on learning with ``partial_fit``, where a CRF starts again. And templates make features from plain words, so you
+# need no function like ``token``.
 
 tagger = SequenceTagger(["word[0]", "word[-1]", "word[1]", "word[0].suffix(2)", "word[0].is_title()"])
 tagger.fit(words, y)

@@ -20,8 +20,9 @@ from perceptrons.river import PassiveAggressiveClassifier, Perceptron
 # The same weights
 # ----------------
 # In a stream, River's ``Perceptron`` and :class:`perceptrons.river.Perceptron` make the same steps. So do both
-# passive-aggressive classifiers without a bias. With a bias, the steps differ a little: the bias is the weight of a
-# constant feature 1, which counts here in the length of an example, and in River does not.
+# passive-aggressive classifiers without a bias. (The rows are scaled in advance, to leave scalers out.) With a bias,
+# the steps differ a little: the bias is the weight of a constant feature 1, which counts here in the length of an
+# example, and in River does not.
 
 data = load_breast_cancer()
 X, y = shuffle(scale(data.data), data.target == 0, random_state=0)

@@ -2,12 +2,14 @@
 Coming from scikit-learn
 ========================
 
-Fit scikit-learn's ``Perceptron`` and :class:`~perceptrons.Perceptron` to the same rows. You see what each leaves
-unseparated, and what ``tol`` means in each.
+Fit scikit-learn's ``Perceptron`` and :class:`~perceptrons.Perceptron` to the same rows. You see how many
+training errors each leaves, and what ``tol`` means in each.
 """
 
 # %%
-# The rows can be separated: a hyperplane labels them, and rows that are close to it are left out.
+# Rows that can be separated
+# --------------------------
+# A hyperplane labels the rows, and rows close to it are left out.
 
 import warnings
 
@@ -21,8 +23,9 @@ from perceptrons import Perceptron
 
 
 def separable_rows(margin, seed):
-    random = np.random.default_rng(seed)
-    X, w = random.normal(size=(2000, 20)), random.normal(size=20)
+    """Rows that a hyperplane separates by the margin."""
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(2000, 20)), rng.normal(size=20)
     distance = X @ w / np.linalg.norm(w)
     far = np.abs(distance) > margin
     return X[far], distance[far] > 0
@@ -40,6 +43,8 @@ for name, model in models.items():
     print(f"{name:24}{model.n_iter_:8}{(model.predict(X) != y).sum():17}")
 
 # %%
+# What tol means
+# --------------
 # In scikit-learn, ``tol`` is a decrease of the loss. A pass whose loss is not lower by ``tol`` counts as no progress,
 # and a few such passes end training. With ``tol=None``, all ``max_iter`` passes run, also after the rows are separated.
 #
@@ -63,7 +68,9 @@ axis.invert_xaxis()
 axis.legend(title="default settings")
 
 # %%
-# Some rows cannot be separated. Here, two equal rows have different labels. The warning says what was found.
+# Rows that cannot be separated
+# -----------------------------
+# Now two equal rows have different labels. The warning says so.
 
 X[1], y[1] = X[0], not y[0]
 with warnings.catch_warnings(record=True) as caught:
@@ -72,6 +79,8 @@ with warnings.catch_warnings(record=True) as caught:
 print(caught[0].message)
 
 # %%
+# Sparse rows and new classes
+# ---------------------------
 # Sparse rows get the same updates as dense rows. In scikit-learn they do not: it shortens the steps of the bias when
 # rows are sparse. And a new class may appear in ``partial_fit`` at any time.
 

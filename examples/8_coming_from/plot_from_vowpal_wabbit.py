@@ -7,6 +7,8 @@ steps, both learn the same weights. A table then gives the names of Vowpal Wabbi
 """
 
 # %%
+# Messages
+# --------
 # The messages are random words. Each word has a hidden weight, and the sum of the weights decides the label, with some
 # noise.
 
@@ -19,20 +21,23 @@ from vowpalwabbit import Workspace
 from perceptrons import Perceptron
 from perceptrons.rules import AROW, Margin
 
-random = np.random.default_rng(0)
+rng = np.random.default_rng(0)
 words = np.array([f"word{i}" for i in range(500)])
 often = 1 / np.arange(1, 501)  # a few words are frequent, most are rare
-hidden = random.normal(size=500)
-drawn = random.choice(500, size=(3000, 15), p=often / often.sum())
+hidden = rng.normal(size=500)
+drawn = rng.choice(500, size=(3000, 15), p=often / often.sum())
 messages = [" ".join(words[row]) for row in drawn]
-labels = np.where(hidden[drawn].sum(axis=1) + random.normal(size=3000) > 0, 1, -1)
+labels = np.where(hidden[drawn].sum(axis=1) + rng.normal(size=3000) > 0, 1, -1)
 
 # %%
+# Two loops
+# ---------
 # Vowpal Wabbit reads lines of text. Here, an example is a dict. A mistake is a score of the wrong sign, or of 0,
 # before the label is learned.
 
 
 def vowpal_wabbit(options):
+    """Run Vowpal Wabbit over the messages; return which were mistakes, and the weights."""
     vw = Workspace(f"{options} --quiet")
     scores = []
     for message, y in zip(messages, labels, strict=True):
@@ -44,6 +49,7 @@ def vowpal_wabbit(options):
 
 
 def ours(model):
+    """Do the same with a model of this library."""
     counts = []
     for message, y in zip(messages, labels, strict=True):
         model.learn_one(Counter(message.split()), int(y), classes=[-1, 1])
@@ -53,6 +59,8 @@ def ours(model):
 
 
 # %%
+# The same weights
+# ----------------
 # Vowpal Wabbit's hinge loss takes a step when the margin is below 1. With ``--sgd -l 1 --power_t 0``, the step is the
 # row itself. That is the rule :class:`~perceptrons.rules.Margin`, which takes a step when the margin is at most
 # ``beta``. Word counts give whole numbers as margins, so a ``beta`` just below 1 is the same test. Vowpal Wabbit hashes
@@ -72,9 +80,9 @@ print(f"always the more frequent label: {min((labels == 1).mean(), (labels == -1
 print("the first two learned the same weights:", runs["vw, plain steps"][1] == runs["Margin(beta=1)"][1])
 
 # %%
-# By default, Vowpal Wabbit adapts the step to each feature, so that rare features move further. Rules with a
-# covariance, such as :class:`~perceptrons.rules.AROW`, do the same in another way. The progressive error is the share of
-# mistakes so far.
+# By default, Vowpal Wabbit adapts the step to each feature, so rare features move further. Rules with a covariance,
+# such as :class:`~perceptrons.rules.AROW`, do the same in another way. The progressive error is the share of mistakes
+# so far.
 
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 styles = [("#D55E00", "-", 4), ("#222222", ":", 2), ("#009E73", "--", 2), ("#0072B2", "-", 2)]

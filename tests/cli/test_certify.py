@@ -58,7 +58,7 @@ def test_tables_are_read_as_they_were(files, tmp_path, run):
     proof = tmp_path / "proof.json"
     assert run("certify", files / "mail.csv", "--target", "kind", "--text", "note", "--save", proof).code == 0
     done = run("certify", "--check", proof, files / "mail.csv")
-    assert done.code == 0 and "target=kind" in done.out
+    assert done.code == 0 and "read with --target kind --text note\n" in done.out
     assert len(json.loads(proof.read_text())["columns"]) == 8  # of 2^18 and more
     assert run("certify", "--check", proof, files / "mail.csv", "--target", "job").code == 1
 

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from perceptrons.cli import output, reading
 from perceptrons.cli.main import NO, UNDECIDED
+from perceptrons.data.table.settings import WEIGHTINGS
 
 COLOURS = {True: "green", False: "red", None: "yellow"}
 
@@ -140,10 +141,26 @@ def certified(
 
 def told(given: dict[str, Any]) -> dict[str, Any]:
     """The reading options that were given and have an effect."""
-    usual = {"ngrams": 1, "text_bits": 18}
+    usual = {"ngrams": 1, "text_bits": 18, "weighting": WEIGHTINGS[0]}
     return {
         k: value for k, value in given.items() if value is not None and value is not False and value != usual.get(k)
     }
+
+
+def spelt(name: str, value: Any) -> str:
+    """Spell an option as on the command line.
+
+    >>> spelt("one_based", True), spelt("text", ["title", "body"]), spelt("missing", {"age": 40.0})
+    ('--one-based', '--text title,body', '--missing age=40')
+    """
+    option = "--" + name.replace("_", "-")
+    if value is True:
+        return option
+    if isinstance(value, dict):
+        value = [f"{column}={number:g}" for column, number in value.items()]
+    if isinstance(value, float):
+        value = f"{value:g}"
+    return f"{option} {','.join(value) if isinstance(value, list) else value}"
 
 
 def show(text: str, verdict: bool | None) -> None:
@@ -218,7 +235,7 @@ def checked(
     else:
         output.say(output.style("the certificate does not hold", fg="red", bold=True), f" for {name}: {reason}")
     if told(given) and not as_json:
-        output.say(f"read with {', '.join(f'{name}={value}' for name, value in told(given).items())}")
+        output.say(f"read with {' '.join(spelt(name, value) for name, value in told(given).items())}")
     return 0 if reason is None else NO
 
 

@@ -33,7 +33,9 @@ LONGEST = 48  # characters of a feature's name in a table
 
 @click.command("inspect")
 @click.argument("model", metavar="MODEL")
-@click.option("--top", type=click.IntRange(0), default=10, help="Number of features to show for each class.")
+@click.option(
+    "--top", type=click.IntRange(0), metavar="N", default=10, help="Number of features to show for each class."
+)
 @output.JSON
 def command(model: str, top: int, as_json: bool) -> None:
     """Show what MODEL is, how it was trained, and which features have the largest weights.

@@ -1,4 +1,4 @@
-"""`perceptrons lab`: a page on which one sees a perceptron learn."""
+"""`perceptrons lab`: a page that shows a perceptron learning."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ EXTRA = 'the lab needs some packages: pip install "perceptrons[lab]"'
 
 @click.command("lab")
 @click.argument("file", metavar="[FILE]", required=False)
-@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@click.option(
+    "--port", default=0, type=click.IntRange(0, 65535), metavar="N", help="Port to listen on; 0 takes a free one."
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def command(file: str | None, port: int, no_browser: bool) -> None:
-    """Open a page on which you draw points and see a perceptron learn them, update by update.
+    """Open a page on which you draw points and watch a perceptron learn them, update by update.
 
     FILE is a table to begin with: CSV, Parquet, svmlight, NumPy, or another format that `train` reads. It may also be
     the address of an earlier lab, whose scene is opened again.

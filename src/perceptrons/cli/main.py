@@ -30,7 +30,7 @@ VERBS = {
     "export": "Write a model as an ONNX file.",
     "tag": "Train and use taggers, which label the tokens of sentences.",
     "serve": "Serve models over HTTP that learn from every example.",
-    "lab": "Open a page on which one sees a perceptron learn.",
+    "lab": "Open a page that shows a perceptron learning, update by update.",
     "demo": "Run an example on built-in data.",
 }
 NO, TROUBLE, UNDECIDED, INTERRUPTED, UNREAD = 1, 2, 3, 130, 141  # exit codes beside 0

@@ -34,7 +34,11 @@ def ending(context: Any, parameter: Any, path: str) -> str:
 @click.argument("data", nargs=-1, metavar="[DATA...]")
 @click.option("--kind", type=click.Choice(KINDS), default="boundary", help="What to draw.")
 @click.option(
-    *("-o", "--output", "path"), required=True, callback=ending, help="Picture to write: a .png, .svg or .pdf file."
+    *("-o", "--output", "path"),
+    required=True,
+    metavar="FILE",
+    callback=ending,
+    help="Picture to write: a .png, .svg or .pdf file.",
 )
 @reading.options(reading.LIKE_MODEL)
 def command(model: str, data: tuple[str, ...], kind: str, path: str, **given: Any) -> None:

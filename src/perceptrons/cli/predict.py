@@ -51,11 +51,14 @@ def command(
 ) -> None:
     """Print the prediction of MODEL for each row of DATA, one per line: its label, or its value in regression.
 
-    With two classes, a score above 0 means the second. With three or more, the highest score wins, and the first line
-    of scores has the names of the classes. Scores of voted models are shares of votes. Probabilities (--proba) are the
-    model's own belief, not frequencies: perceptrons evaluate --proba measures them. Their first line has the names of
-    the classes, also with two. Labels that contain a line break, or in scores and probabilities a tab, need --json. On
-    a terminal, control characters in labels are shown as \\x1b.
+    With two classes, a score above 0 means the second of the sorted labels. With three or more, the highest score wins,
+    and the first line of scores has the names of the classes. Scores of voted models are shares of votes.
+
+    Probabilities (--proba) are the model's own belief, not frequencies: perceptrons evaluate --proba measures them.
+    Their first line has the names of the classes, also with two.
+
+    Labels that contain a line break, or in scores and probabilities a tab, need --json. On a terminal, control
+    characters in labels are shown as \\x1b.
 
     \b
       perceptrons predict spam.perceptron new.csv

@@ -41,41 +41,58 @@ def fills(context: Any, parameter: Any, text: str | None) -> float | dict[str, f
 
 
 IDLE = ("text", "categorical", "numeric", "features", "drop", "missing", "hash_bits")  # options about columns
+MISSING = "What replaces missing numbers: mean, a number, or column=number,…; error refuses missing cells."
 DIALECT = ("delimiter", "header", "quotes", "decimal", "encoding", "na")  # options about CSV files
 ARGUMENT = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+FORMAT = click.option("--format", type=click.Choice(FORMATS), help="File format.  [default: detected]")
+
+
+def details(usual: str | None = None) -> list[Any]:
+    """Options about svmlight and CSV files. `usual`: their default, if it is not to guess."""
+    default = f"[default: {usual or 'guessed'}]"
+    return [
+        click.option("--one-based", is_flag=True, help="svmlight: indices start at 1, not at 0."),
+        click.option("--delimiter", metavar="CHAR", help=f"CSV: character between cells.  {default}"),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help=f"CSV: whether the first line has column names; otherwise they are 0, 1, …  {default}",
+        ),
+        click.option(
+            "--quotes/--no-quotes",
+            default=None,
+            help=f'CSV: whether " at the start of a cell is a quote.  {default}',
+        ),
+        click.option("--decimal", type=click.Choice([".", ","]), help=f"CSV: decimal point.  {default}"),
+        click.option("--encoding", metavar="NAME", help=f"CSV: encoding, such as latin-1.  {default}"),
+        click.option(
+            "--na",
+            callback=names,
+            metavar="A,B,…",
+            help="CSV: cells that count as missing besides empty ones, such as 'unknown'.  "
+            f"[default: {usual or 'NA, null, ?, …'}]",
+        ),
+    ]
+
+
 READING = [
-    click.option("--format", type=click.Choice(FORMATS), help="File format.  [default: detected]"),
-    click.option("--target", metavar="COLUMN", help="Column with the labels. Models remember theirs."),
-    click.option("--one-based", is_flag=True, help="svmlight: indices start at 1."),
-    click.option("--delimiter", metavar="CHAR", help="CSV: character between cells.  [default: guessed]"),
+    FORMAT,
     click.option(
-        "--header/--no-header",
-        default=None,
-        help="CSV: whether the first line has column names; otherwise they are 0, 1, …  [default: guessed]",
+        "--target",
+        metavar="COLUMN",
+        help="Column with the labels, which tables need. NumPy files: its number, or the name of an array.  "
+        "[default: .npy: the last; .npz: y]",
     ),
-    click.option(
-        "--quotes/--no-quotes",
-        default=None,
-        help='CSV: whether " at the start of a cell is a quote.  [default: guessed]',
-    ),
-    click.option("--decimal", type=click.Choice([".", ","]), help="CSV: decimal point.  [default: guessed]"),
-    click.option("--encoding", metavar="NAME", help="CSV: encoding, such as latin-1.  [default: guessed]"),
-    click.option(
-        "--na",
-        callback=names,
-        metavar="A,B,…",
-        help="CSV: cells that count as missing besides empty ones, such as 'unknown'.  [default: NA, null, ?, …]",
-    ),
+    *details(),
 ]
-MISSING = click.option(
-    "--missing",
-    callback=fills,
-    metavar="HOW",
-    help="Missing cells: mean, error, a number, or column=number,…  [default: mean]",
-)
-LIKE_MODEL = [*READING, MISSING]  # the model knows everything else about columns
+LIKE_MODEL = [  # the model knows everything else about columns
+    FORMAT,
+    click.option("--target", metavar="COLUMN", help="Column with the labels.  [default: as in training]"),
+    *details("as in training"),
+    click.option("--missing", callback=fills, metavar="HOW", help=f"{MISSING}  [default: as in training]"),
+]
 ENCODING = [
-    click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to learn from.  [default: all]"),
+    click.option("--features", callback=names, metavar="A,B,…", help="Tables: columns to use.  [default: all]"),
     click.option("--drop", callback=names, metavar="A,B,…", help="Tables: columns to ignore."),
     click.option("--numeric", callback=names, metavar="A,B,…", help="Columns of numbers.  [default: guessed]"),
     click.option("--categorical", callback=names, metavar="A,B,…", help="Columns of categories.  [default: guessed]"),
@@ -86,11 +103,14 @@ ENCODING = [
         "--text",
         callback=names,
         metavar="A,B,…",
-        help="Columns of text, whose words are hashed. Tables with text are learned in 5 passes of the rule pa1 with "
-        "C=2, unless told otherwise.  [default: guessed]",
+        help="Columns of text; each word is a feature.  [default: guessed]",
     ),
     click.option(
-        "--ngrams", type=click.IntRange(1, 8), default=1, help="Text: maximum number of consecutive words in a feature."
+        "--ngrams",
+        type=click.IntRange(1, 8),
+        metavar="N",
+        default=1,
+        help="Text: maximum number of consecutive words in a feature.",
     ),
     click.option(
         "--text-bits",
@@ -103,9 +123,10 @@ ENCODING = [
         "--weighting",
         type=click.Choice(WEIGHTINGS),
         default=WEIGHTINGS[0],
-        help="Text: how words count: more if few texts have them (tfidf), all equally, or as often as they occur.",
+        help="Text: how words count. tfidf: more if few texts have them; binary: all equally; counts: as often as they "
+        "occur.",
     ),
-    MISSING,
+    click.option("--missing", callback=fills, metavar="HOW", help=f"{MISSING}  [default: mean]"),
 ]
 SCALING = [
     click.option(

@@ -32,7 +32,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 LIMITS: tuple[tuple[str, str, Any, Any, str], ...] = (
-    ("--max-body", "body", Size(), "256M", "Largest request."),
+    ("--max-body", "body", Size(), "256M", "Largest body of a request, such as 64M."),
     ("--max-models", "models", click.IntRange(1), 100, "Maximum number of models."),
     ("--max-features", "features", click.IntRange(1), 1 << 20, "Maximum number of features of a model."),
     ("--max-classes", "classes", click.IntRange(2), 1000, "Maximum number of classes of a model."),
@@ -53,7 +53,8 @@ LIMITS: tuple[tuple[str, str, Any, Any, str], ...] = (
 def limits(command: Any) -> Any:
     """Add an option for each limit."""
     for option, name, kind, usual, about in reversed(LIMITS):
-        command = click.option(option, name, type=kind, default=usual, help=about)(command)
+        metavar = "SIZE" if isinstance(kind, Size) else "X" if isinstance(kind, click.FloatRange) else "N"
+        command = click.option(option, name, type=kind, metavar=metavar, default=usual, help=about)(command)
     return command
 
 
@@ -72,7 +73,9 @@ class Serve(click.Command):
 @click.command("serve", cls=Serve)
 @click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", help="Address to listen on. Other machines need tokens.")
-@click.option("--port", default=8000, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@click.option(
+    "--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="Port to listen on; 0 takes a free one."
+)
 @click.option("--tls-cert", type=click.Path(exists=True, dir_okay=False), help="Certificate file, for HTTPS.")
 @click.option("--tls-key", type=click.Path(exists=True, dir_okay=False), help="Private key of the certificate.")
 @limits

@@ -130,7 +130,9 @@ GROUPS = {
 )
 @click.option("--degree", metavar="N", type=click.IntRange(0), default=3, help="Degree of the poly kernel.")
 @click.option("--coef0", metavar="X", type=float, default=0.0, help="Constant of the poly and sigmoid kernels.")
-@click.option("--budget", metavar="N", type=click.IntRange(1), help="Kernel: maximum number of support rows.")
+@click.option(
+    "--budget", metavar="N", type=click.IntRange(1), help="Maximum number of support rows.  [default: no limit]"
+)
 @reading.options(reading.SCALING, reading.READING, reading.ENCODING, reading.CACHING, cluster.OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Show how the columns would be treated, and stop.")
 def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool, dry_run: bool, **given: Any) -> None:

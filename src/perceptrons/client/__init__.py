@@ -157,8 +157,11 @@ class Client(Transport):
             Classes that exist before their first example. Without them, a classifier learns nothing until it has seen
             two classes.
         settings : dict, optional
-            Settings of the server for this model: `snapshot_every`, `keep`, `window` and `delta`, for instance
-            ``{"snapshot_every": 1000, "keep": 5000}``.
+            Settings of the server for this model, for instance ``{"snapshot_every": 1000, "keep": 5000}``.
+            ``snapshot_every`` (100,000): number of examples between snapshots. ``keep`` (None, which keeps all): the
+            smallest number of positions of the log that remain when a snapshot is written. ``window`` (1000): number of
+            latest examples whose mistakes are counted. ``delta`` (0.002): how readily drift is reported; a smaller
+            number reports it later, and more rarely by chance.
         key : str, optional
             Text that identifies this call, if you repeat it yourself; a random one by default.
         **params

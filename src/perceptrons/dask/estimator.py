@@ -68,12 +68,12 @@ class OnCluster(Online):
         return type(self)(**copy.deepcopy(params), client=client)
 
     def to_local(self) -> Any:
-        """The same fitted model as an ordinary estimator: it predicts alike, can be saved, and goes on learning.
+        """Convert the fitted model to an ordinary estimator, which predicts the same and can be saved.
 
         Returns
         -------
         estimator
-            A copy.
+            A copy, for instance a `perceptrons.Perceptron`. It can go on learning, without the cluster.
         """
         check_is_fitted(self)
         params = self.get_params(deep=False)

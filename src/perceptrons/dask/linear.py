@@ -183,7 +183,12 @@ class DaskPerceptron(LinearOnCluster, Perceptron):
 
     Parameters
     ----------
-    {shared: rule readout fit_intercept intercept_scaling eta0 max_iter tol shuffle random_state init tie}
+    {shared: rule}
+    readout : {"last", "averaged"}, default="last"
+        Which weight vector makes predictions: the final one, or the mean over all examples processed. "averaged"
+        usually predicts better if the data cannot be separated. The readouts "voted" and "pocket" of `Perceptron`
+        cannot be mixed: `fit` refuses them.
+    {shared: fit_intercept intercept_scaling eta0 max_iter tol shuffle random_state init tie}
     {shared: early_stopping validation_fraction n_iter_no_change class_weight warm_start verbose scale}
     {shared: penalty alpha n_jobs mixing n_shards client}
 
@@ -198,8 +203,8 @@ class DaskPerceptron(LinearOnCluster, Perceptron):
     -----
     `fit` takes Dask arrays (also with blocks that are CSR matrices), Dask data frames, or a source
     (`perceptrons.data.source`), whose files all workers must be able to read. A worker parses its part of the files
-    once and keeps a binary copy on its own disk. The readouts "voted" and "pocket" cannot be mixed. Every shard should
-    have rows of all classes: shuffle rows that are sorted.
+    once and keeps a binary copy on its own disk. Every shard should have rows of all classes: shuffle rows that are
+    sorted.
 
     Other methods, such as `partial_fit`, `learn_one` and `predict` with NumPy arrays, work in this process.
 

@@ -83,6 +83,37 @@ class Source(ABC):
     spans : list of Span or None
         The part of each file that a shard reads; None if this is not a shard.
 
+    Notes
+    -----
+    `source` takes these settings for svmlight files:
+
+    - `zero_based` (True): whether index 0 is the first feature. With False, index 1 is the first.
+    - `n_features`: the number of features; entries beyond it are left out. By default, the largest index decides.
+
+    NumPy files:
+
+    - `target`: in a .npy file the number of the column of labels, by default the last; in a .npz file the name of
+      the array of labels, by default "y".
+    - `labels` (True): whether there are labels. With False, all columns of a .npy file are features.
+
+    Tables, which are CSV, TSV, Parquet and Arrow files; what you leave out is guessed from the first rows:
+
+    - `target`: the column of labels.
+    - `features`, `drop`: lists of columns to use (by default all others), and to ignore.
+    - `numeric`, `categorical`, `text`: lists of columns to treat as numbers, categories or text. Other columns are
+      guessed.
+    - `hash_bits`: hash all categories into 2^hash_bits features. By default, each category has its own.
+    - `ngrams` (1), `text_bits` (18): each word of a text is a feature; with ``ngrams=2`` also each pair of
+      neighbouring words, and so on. They are hashed into 2^text_bits features for each column.
+    - `weighting` ("tfidf"): how words count: more if few texts have them ("tfidf"), all equally ("binary"), or as
+      often as they occur ("counts").
+    - `missing` ("mean"): what replaces missing numbers: the mean of the column, with one more feature that marks
+      the row; a number; or a dict of numbers by column. "error" refuses missing values.
+    - `delimiter`, `header`, `quotes`, `decimal`, `encoding`, `na`: how CSV files are written. `header` and `quotes`
+      are booleans; `na` is a list of cells that count as missing, besides empty ones.
+    - `regression` (False): whether the target is a number to predict, not a class. Regressors set it themselves.
+    - `like`: an encoding, such as ``model.encoding_``. The table is read into the same features.
+
     Examples
     --------
     >>> import tempfile, pathlib

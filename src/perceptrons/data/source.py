@@ -44,24 +44,22 @@ def source(
     data : str, path, or list of them
         Files, or globs such as ``part-*.svm.gz``, plain or compressed by gzip, bzip2 or zstd; "-" is standard input.
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
-        By default the format follows from the ending of the name, or else from the first lines.
+        By default, the ending of the name decides, or else the first lines.
     cache : bool, str or path, default=True
         Whether training in several passes parses files only once. Up to 64 MB of parsed rows stay in memory. More rows
-        are kept in a binary copy in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``), or
-        always in the folder that you name. Only you can read it. It is used as long as the files keep their sizes and
-        times, and can be deleted at any time. Copies are removed if their files have changed or nobody reads them for
-        30 days, and the oldest if all take more than a tenth of the disk, or ``$PERCEPTRONS_CACHE_LIMIT``, such as 20G.
-        If no copy can be written, a warning says so, and every pass parses the files again, as with False.
+        are kept in a binary copy in ``~/.cache/perceptrons/rows`` (``$XDG_CACHE_HOME`` replaces ``~/.cache``). If you
+        name a folder, the copy is always there. Only you can read it. It is used as long as the files keep their sizes
+        and times, and you can delete it at any time. A copy is removed if its files have changed or nobody has read it
+        for 30 days. The oldest are removed if all take more than a tenth of the disk, or ``$PERCEPTRONS_CACHE_LIMIT``,
+        such as 20G. If no copy can be written, a warning says so, and every pass parses the files again, as with False.
     scale : {"auto", "standard", "none"}, default="auto"
         Whether training brings numbers to one scale. The model remembers the scale, and takes rows as they are.
         "auto": columns of tables are centred and divided by their standard deviation; features of svmlight and NumPy
         files are scaled if the largest has over 100 times the size of the smallest, and always for regressors, which
         also scale y. "standard": all numbers are scaled. Sparse features keep their zeros; text is never scaled.
     **settings
-        Settings of the format. svmlight: `zero_based`, `n_features`. Tables: `target`, `features`, `drop`,
-        `categorical`, `numeric`, `hash_bits`, `text`, `ngrams`, `text_bits`, `weighting`, `missing`, `delimiter`,
-        `header`, `quotes`, `decimal`, `encoding`, `na`, `regression`, `like`; what is not given is guessed from the
-        first rows. numpy: `target`, `labels`. See `SvmlightSource`, `TableSource`, `NumpySource`.
+        Settings of the format, such as `target`, the column of labels. `Source` lists them in its notes. What you leave
+        out for a table is guessed from its first rows.
 
     Returns
     -------

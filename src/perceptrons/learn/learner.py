@@ -25,7 +25,7 @@ class Words(NamedTuple):
     held_out_unit: str = "rows"  # unit of held-out errors
     separable: str = "linearly separable"
     who_tells: str = "perceptrons.theory.separability proves whether they are"
-    other_space: str = "an averaged or pocket readout, or nonlinear features (a kernel)"
+    other_space: str = "an averaged readout, or nonlinear features (a kernel)"
     stuck: str = "the misclassified rows are zero, or too short for a step"
     unstick: str = "leaving these rows out or rescaling them"
     stalled: str = "recent passes made no fewer mistakes than earlier ones"

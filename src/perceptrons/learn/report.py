@@ -59,7 +59,7 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         reason = f"stopped after {done}{by}: {found}, so the {words.unit} are not {words.separable}"
         advice = words.other_space
         if run.verdict.twins:
-            advice = "correcting or removing one of them, or an averaged or pocket readout"
+            advice = "correcting or removing one of them, or an averaged readout"
     elif run.stop == "margin" and learner.definite:
         reason = (
             f"stopped after {done} by tol={passes.tol:g}: either the {words.unit} are not {words.separable}, or their "

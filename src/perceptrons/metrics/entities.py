@@ -102,7 +102,7 @@ class EntityReport:
     macro        0.5000  1.0000  0.6667        1          2        1
     weighted     0.5000  1.0000  0.6667        1          2        1
     <BLANKLINE>
-    correct: 75.00% of 4 tokens, 0.00% of 1 sequences
+    correct: 75.00% of 4 tokens, 0.00% of 1 sequence
     >>> report.types["PER"].recall
     1.0
     """
@@ -140,8 +140,8 @@ class EntityReport:
                 "",
                 *(line(name, getattr(self, name)) for name in ("micro", "macro", "weighted")),
                 "",
-                f"correct: {self.token_accuracy:.2%} of {self.n_tokens:,} tokens, "
-                f"{self.sequence_accuracy:.2%} of {self.n_sequences:,} sequences",
+                f"correct: {self.token_accuracy:.2%} of {self.n_tokens:,} token{'' if self.n_tokens == 1 else 's'}, "
+                f"{self.sequence_accuracy:.2%} of {self.n_sequences:,} sequence{'' if self.n_sequences == 1 else 's'}",
             ]
         )
 

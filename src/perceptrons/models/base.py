@@ -29,12 +29,15 @@ class Online(BaseEstimator):
         When to step and how far:
         {rules},
         or an object such as ``perceptrons.rules.PA1(C=0.1)``. A grid search reaches its parameters as ``rule__C``.
-        `perceptrons.rules` has their formulas. An error says what a rule does not combine with.
+        `perceptrons.rules` has their formulas. "uneven" is for two classes. Rules with a covariance ("arow" to "sop")
+        and rules that scale w ("romma", "alma", "shifting") do not combine with the voted readout; the latter also
+        need ``eta0=1``.
     readout : {"last", "averaged", "voted", "pocket"}, default="last"
-        Which weight vector makes predictions: the final one; the mean over all examples processed; all of them by vote,
-        each weighted by the number of examples that it lasted; or, of those that were tried on all training rows
-        because their run of right answers was the longest so far, the one with the fewest mistakes. The convergence
-        theorem is about "last"; "averaged" usually predicts better if the data cannot be separated.
+        Which weight vector makes predictions. "last": the final one. "averaged": the mean over all examples processed.
+        "voted": all of them by vote, each weighted by the number of examples that it lasted. "pocket": the one with the
+        fewest mistakes on all training rows; a weight vector is tried on them when its run of right answers is the
+        longest so far. The convergence theorem is about "last"; "averaged" usually predicts better if the data cannot
+        be separated.
     fit_intercept : bool, default=True
         Whether to learn a bias b, the weight of a constant feature 1.
     intercept_scaling : float, default=1.0
@@ -55,8 +58,8 @@ class Online(BaseEstimator):
         Seed for shuffling, for the choice of held-out rows and for a random start.
     tie : {"mistake", "positive"}, default="mistake"
         What a score of 0 means. "mistake": a mistake in training, whatever the label, and `classes_[0]` in prediction.
-        "positive": `classes_[1]` in both. With several classes, a tie is between the best scores; the first of them
-        is predicted.
+        "positive": `classes_[1]` in both. With several classes, a tie is between the best scores, and the first of
+        these classes is predicted.
     early_stopping : bool, default=False
         Whether to stop when the error on held-out rows has not fallen for `n_iter_no_change` passes, and to go back to
         the best hypothesis.
@@ -64,8 +67,8 @@ class Online(BaseEstimator):
         Share of rows that `early_stopping` holds out, unless `fit` is given `X_val` and `y_val`. The same data, share
         and seed hold out the same rows in every estimator, from arrays and from files.
     n_iter_no_change : int, default=5
-        Patience of `early_stopping`, in passes. Also the least number of passes before a proof that the rows cannot be
-        separated ends training: the model may still learn from them.
+        Number of passes without a smaller held-out error after which `early_stopping` stops. Also the smallest number
+        of passes before `tol` ends training: a model may still improve on rows that cannot be separated.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied by `sample_weight`. A weight scales the step, or C for PA-I and PA-II; each rule
         in `perceptrons.rules` says what it does. Some rules do not accept weights.
@@ -74,16 +77,19 @@ class Online(BaseEstimator):
     verbose : int, default=0
         1 reports progress now and then, 2 after each pass.
     scale : {"none", "online"}, default="none"
-        Whether features of a stream are put on one scale. "online", for `partial_fit`, `predict_then_learn`,
-        `learn_one` and `learn_many`: each row is first added to running statistics of its features, then put on their
-        scale, then learned. A feature that has occurred in every row so far is centred and divided by its standard
-        deviation; a feature that was absent from some row (sparse rows and dicts) is divided by its size √(mean of x²)
-        over the rows that have it, and not centred. A feature occurs if the row has an entry for it, even of 0; an
-        absent entry contributes 0 to the score. With ``fit_intercept=False``, all features are divided by their size.
-        A feature that is constant so far counts as 0. Rows with weight 0 are not observed. How a stream is cut into
-        calls does not change the result. Predictions use the scale of the rows so far; `coef_` and `intercept_` are for
-        unscaled rows that have all entries; `margin_bound_` is about the rows as they were scaled when they were
-        learned. `fit` refuses "online": use a StandardScaler in a pipeline.
+        Whether features of a stream are put on one scale. "online" is for `partial_fit`, `predict_then_learn`,
+        `learn_one` and `learn_many`; `fit` refuses it: use a StandardScaler in a pipeline. Each row is first added to
+        running statistics of its features, then scaled by them, then learned.
+
+        - A feature that has occurred in every row so far is centred and divided by its standard deviation.
+        - A feature that was absent from some row (sparse rows and dicts) is divided by its size, √(mean of x²) over the
+          rows that have it, and not centred. With ``fit_intercept=False``, this holds for all features.
+        - A feature occurs if the row has an entry for it, even of 0. An absent entry contributes 0 to the score, and so
+          does a feature that is constant so far.
+
+        Predictions use the scale of the rows so far. `coef_` and `intercept_` are for unscaled rows that have all
+        entries; `margin_bound_` is about the rows as they were scaled when they were learned. Rows with weight 0 do not
+        count. How a stream is cut into calls does not change the result.
 
     Attributes
     ----------
@@ -96,7 +102,9 @@ class Online(BaseEstimator):
         were scaled (see `perceptrons.data.source`), these are weights per unit of the features as they stand in the
         file: ``X @ coef_.T + intercept_`` are the scores, except of words, and of values that are cut off.
     converged_ : bool
-        Whether `fit` ended with a pass without a mistake. Always False after `partial_fit`: a stream has no end.
+        Whether `fit` ended with a pass without a mistake, so that the final weights get all training examples right.
+        Their mean (readout "averaged") or vote may still be wrong about some. Always False after `partial_fit`: a
+        stream has no end.
     n_iter_ : int
         Number of passes of the last `fit`.
     mistakes_ : ndarray of shape (`n_iter_`,)
@@ -104,8 +112,8 @@ class Online(BaseEstimator):
     validation_errors_ : ndarray
         Error on held-out examples after each pass; empty if none were held out.
     contradiction_ : ndarray or None
-        Numbers of rows that cannot be separated from each other, if `fit` has found some; else None. `fit` then ends,
-        except that the pocket readout goes on while it may improve.
+        The numbers, counted from 0, of some rows that cannot be separated from each other; None if `fit` has found
+        none. `fit` ends when it has found them, except that the pocket readout goes on while it may improve.
     n_seen_, n_mistakes_, n_updates_ : int
         Number of examples processed, mistakes and steps, over all passes and calls.
     margin_bound_ : float

@@ -82,7 +82,8 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
             Labels.
         classes : array-like, optional
-            Classes that exist from now on. Other classes exist from their first example on.
+            Classes that exist from now on. Other classes exist from their first example on. Rows teach nothing while
+            only one class is known: pass all classes in the first call, to learn from the first row on.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of rows. A weight scales the step, or C for PA-I and PA-II.
 

@@ -33,17 +33,17 @@ SETTINGS = ("readout", "fit_intercept", "tie", "kernel", "gamma", "degree", "coe
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelPerceptron(Classifier):
-    """Nonlinear classifier: the perceptron in a kernel's feature space, with every rule and readout, or on a budget.
+    """Nonlinear classifier: the perceptron in a kernel's feature space, on a budget if you want.
 
     Problem: find ``w = Σ_j α_j φ(x_j)`` and b with ``y·(w·φ(x) + b) > 0`` for all rows, where only inner products
     ``k(x, x′) = φ(x)·φ(x′)`` are known. Update, on a row with margin ``m = y·(Σ_j α_j k(x_j, x) + b) ≤ 0``:
     ``α_x += η·y``, ``b += η·y``; other rules step further or earlier. Several classes share the support rows, with one
     coefficient per class: the right one gets ``+τ``, the strongest wrong one ``−τ``.
 
-    Guarantee: as for the perceptron, in feature space. If some hypothesis separates the rows there with margin γ,
-    training makes at most ``(R/γ)²`` updates, where R² is the largest ``k(x, x)``, plus 1 for the bias. Training ends
-    when a whole pass makes no mistake, or when it has proved that γ < `tol`·R. A Gaussian or Laplacian kernel separates
-    any rows, unless equal rows have different labels.
+    Guarantee, for the rule "perceptron" without a budget: if some hypothesis separates the rows in feature space with
+    margin γ, training makes at most ``(R/γ)²`` updates. R² is the largest ``k(x, x)``; with a bias, add 1 to it, and
+    b counts as one more weight in γ. Training ends when a whole pass makes no mistake, or when it has proved that
+    γ < `tol`·R. A Gaussian or Laplacian kernel separates any rows, unless equal rows have different labels.
 
     Speed: the scores of all rows are kept up to date, so a visit costs nothing and an update costs one column of the
     kernel matrix. One matrix product computes many columns at a time, for all classes; they are kept for later updates
@@ -63,15 +63,20 @@ class KernelPerceptron(Classifier):
         Degree of "poly", ``(γ·x·x′ + coef0)^degree``.
     coef0 : float, default=0.0
         Constant of "poly", and of "sigmoid", ``tanh(γ·x·x′ + coef0)``.
-    {shared: rule readout}
+    rule : {"perceptron", "margin", "uneven", "pa", "pa1", "pa2"} or rule object, default="perceptron"
+        When to step and how far; an object such as ``perceptrons.rules.PA1(C=0.1)`` has parameters, which a grid search
+        reaches as ``rule__C``. `perceptrons.rules` has the formulas. Rules with a covariance, and those that scale w,
+        do not combine with kernels: their steps are not along rows.
+    {shared: readout}
     fit_intercept : bool, default=True
         Whether to learn a bias b, the weight of a constant feature 1. It adds 1 to every kernel value.
     eta0 : float, default=1.0
         Scale of every step. With the rule "perceptron" it changes no prediction, unless there is a budget.
     {shared: max_iter tol shuffle random_state tie early_stopping validation_fraction}
     n_iter_no_change : int, default=5
-        Patience of `early_stopping`, in passes. With a budget, `fit` also stops when the best pass, the one with the
-        fewest mistakes, is this many passes ago.
+        Number of passes without a smaller held-out error after which `early_stopping` stops. Also the smallest number
+        of passes before `tol` ends training. With a budget, `fit` also stops after this many passes without fewer
+        mistakes than the best one.
     {shared: class_weight warm_start}
     budget : int or None, default=None
         Maximum number of support rows, B. It bounds the memory, and the time for an example, however long a stream is.
@@ -79,7 +84,7 @@ class KernelPerceptron(Classifier):
     policy : {"projectron++", "projectron", "forgetron", "random"}, default="projectron++"
         What to do with a new support row when the budget is full.
 
-        - "random" (RBP): remove a random row, but never the newest. Any rule, any number of classes.
+        - "random" (RBP): remove a random row, but never the newest. Any of these rules, any number of classes.
         - "forgetron" (self-tuned): shrink all coefficients, as little as the analysis allows, then remove the oldest
           row. Two classes, the rule "perceptron", ``eta0=1``. The analysis is for ``k(x, x) ≤ 1``; larger kernels are
           divided by the largest value so far.
@@ -240,7 +245,7 @@ class KernelPerceptron(Classifier):
             return
         if not isinstance(rule, rules.Plain):
             raise ValueError(
-                f"policy={self.policy!r} requires rule='perceptron', got {rule}: policy='random' accepts every rule"
+                f"policy={self.policy!r} requires rule='perceptron', got {rule}: policy='random' accepts others"
             )
         if self.policy == "forgetron" and self.eta0 != 1.0:
             raise ValueError(f"policy='forgetron' requires eta0=1, got eta0={self.eta0}")

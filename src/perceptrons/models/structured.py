@@ -57,7 +57,9 @@ class StructuredPerceptron(Online):
           place where y is furthest behind.
 
         Structures are compared by ==; lists, tuples and arrays by their contents.
-    {shared: rule}
+    rule : {"perceptron", "margin", "pa", "pa1", "pa2"} or rule object, default="perceptron"
+        When to step and how far; an object such as ``perceptrons.rules.PA1(C=0.1)`` has parameters, which a grid search
+        reaches as ``rule__C``. `perceptrons.rules` has the formulas.
     readout : {"averaged", "last"}, default="averaged"
         Which weights make predictions: their mean over all examples processed, or the final ones. The mean predicts
         better after a few passes, before training converges.
@@ -66,7 +68,7 @@ class StructuredPerceptron(Online):
         Maximum number of passes over the data. A few passes of averaging are the usual method, so there is no warning
         when training ends here. A pass without a mistake ends it earlier.
     tol : float or None, default=None
-        Stop when γ/R is proved to be smaller than `tol`. Checked after each pass. None turns this off.
+        Stop when γ/R is proved to be smaller than `tol`. Checked after each pass, from pass 5 on. None turns this off.
     {shared: shuffle}
     random_state : int, RandomState or None, default=0
         Seed for shuffling.

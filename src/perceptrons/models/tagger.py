@@ -65,7 +65,7 @@ class SequenceTagger(Online):
     columns : list of str, optional
         Names of the members of a token, for instance ``["word", "pos"]``. By default, the columns that the templates
         use, in the order word, pos, chunk, ner; required if the templates use several columns with other names.
-    rule : str or rule object, default="perceptron"
+    rule : {"perceptron", "margin", "pa", "pa1", "pa2"} or rule object, default="perceptron"
         When to step and how far. "perceptron" steps when labels are wrong. "margin" searches for the highest score plus
         `beta` for each wrong label, so steps go on until the right labels win by `beta` for each label that differs, or
         until `fit` ends with a pass without mistakes. "pa", "pa1" and "pa2" are MIRA: the smallest step after which the
@@ -93,8 +93,8 @@ class SequenceTagger(Online):
         Maximum number of passes over the data. A few passes of averaging are the usual method, so there is no warning
         when training ends here. A pass without a mistake ends it earlier.
     tol : float or None, default=None
-        Stop when the margin is proved to be smaller than `tol` relative to the longest step. Checked after each pass.
-        None turns this off.
+        Stop when the margin γ is proved to be smaller than `tol` times R, the length of the longest step. Checked after
+        each pass, from pass `n_iter_no_change` on. None turns this off.
     {shared: shuffle}
     random_state : int, RandomState or None, default=0
         Seed for shuffling and for the choice of held-out sequences.
@@ -103,7 +103,10 @@ class SequenceTagger(Online):
         back to the best hypothesis.
     validation_fraction : float, default=0.1
         Share of sequences that `early_stopping` holds out, unless `fit` is given `X_val` and `y_val`.
-    {shared: n_iter_no_change verbose}
+    n_iter_no_change : int, default=5
+        Number of passes without a smaller held-out error after which `early_stopping` stops. Also the smallest number
+        of passes before `tol` ends training: a model may still improve on sequences that cannot be separated.
+    {shared: verbose}
 
     Attributes
     ----------

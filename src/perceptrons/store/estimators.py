@@ -30,8 +30,8 @@ def save(model: Online, path: str | os.PathLike[str], *, drop_zeros: bool = Fals
     Parameters
     ----------
     model : estimator
-        A fitted model of this package, but no StructuredPerceptron. It must not use rules or kernels of your own, which
-        are code, or a RandomState.
+        A fitted model of this package, but not a StructuredPerceptron. Rules and kernels of your own cannot be saved,
+        because they are code; neither can a RandomState as `random_state`.
     path : str or path
         The file to write, for instance ``"spam.perceptron"``.
     drop_zeros : bool, default=False

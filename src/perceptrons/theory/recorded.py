@@ -54,17 +54,17 @@ class Trace:
     update, pass_, seen : ndarray of int
         The number of the update and of its pass, from 1, and the number of examples seen, including this one.
     row, label, rival : ndarray
-        The row, its label, and the class that the step moves away from: the other of two classes, or the strongest
-        wrong one of several.
+        The number of the row, from 0, its label, and the class that the step moves away from: the other of two
+        classes, or the strongest wrong one of several.
     kind : ndarray of str
         "false positive" or "false negative", or "mistake" with several classes; "margin" if the row was right, but not
         by enough for the rule.
     margin_before, margin_after : ndarray
         m = y·a(x) of the row before and after the step. With several classes, its score minus the best other score.
     tau, sum_tau : ndarray
-        The length of the step, including η, and the sum Στ so far.
+        τ of the step ``w += τ·y·x``, including η, and the sum Στ so far.
     sq_norm, sq_norm_bound : ndarray; the second can be None
-        ‖w‖², which includes the bias as a weight, and its upper bound k·`growth`.
+        ‖w‖², in which b/c counts as a weight, and its upper bound k·`growth`.
     relative_bound : ndarray or None
         ‖w‖/(R·Στ), an upper bound on the margin relative to R (both with the constant appended).
     progress, progress_bound : ndarray or None
@@ -72,23 +72,26 @@ class Trace:
     cosine, cosine_bound : ndarray or None
         The cosine of the angle between w* and w, and its lower bound √k·γ/√growth.
     weights : ndarray or None
-        (w, b/c) after each update, in the layout of the learner, where c is the constant: `intercept_scaling`, usually
-        1. None if a hypothesis has many numbers. Then call `hypotheses()`.
+        (w, b/c) after each update, where c is the constant: `intercept_scaling`, usually 1. The last column is b/c, and
+        0 without a bias (``fit_intercept=False``). Several classes have one weight vector each, along a third axis.
+        None if a hypothesis has many numbers; then call `hypotheses()`.
     reason : str or None
         Why some attributes are None.
     separable : bool or None
         Whether the rows of the run are separable; None if that is not decided.
     separator, margin : ndarray and float, or None
-        w* of length 1 and its proved margin γ, in the space with the constant appended.
+        w* of length 1 and its proved margin γ. With a bias, both are in the space with the constant appended, and the
+        last number of w* is the weight of the constant.
     growth : float or None
         The most that an update adds to ‖w‖²: R², or R² + 2β for the margin rule. With several classes R² becomes 2R².
     radius : float
-        R, the length of the longest row with the constant appended.
+        R, the length of the longest row; with a bias, with the constant appended.
     n_updates, stride : int
         The number of updates of the run. One update in `stride` is recorded, and the last one.
     converged, stop : bool and str
-        Whether the final hypothesis makes no mistake, and how the run ended: "converged", "margin",
-        "inseparable", "stuck", "loss", "validation" or "max_iter".
+        Whether the final hypothesis makes no mistake, and why the run ended: "converged"; "margin", which is proved to
+        be below `tol`; "inseparable", which the rows are proved to be; "stuck", if the last pass made mistakes but no
+        step; "loss", which stopped falling; "validation", by early stopping; or "max_iter".
     tol : float or None
         The parameter of the model.
     n_rows : int
@@ -171,8 +174,8 @@ class Trace:
     def to_frame(self, *, vectors: bool | None = None) -> Any:
         """Return the updates as a table: the columns, and the row x and the weights (w, b) after each update.
 
-        Features have their names or numbers: ``x[0]``, ``w[0]`` and ``b``. Several classes have one weight vector each,
-        which all are columns: ``w[setosa, 0]`` and ``b[setosa]``. There is no b without `fit_intercept`.
+        Features have their names or numbers: ``x[0]``, ``w[0]`` and ``b``. With several classes, the weights of each
+        are columns: ``w[setosa, 0]`` and ``b[setosa]``. Without a bias, there is no column b.
 
         Parameters
         ----------
@@ -225,7 +228,8 @@ class Trace:
         Returns
         -------
         ndarray of shape (n_recorded, n_features + 1) or (n_recorded, n_features + 1, n_classes)
-            (w, b/c) after each update, where c is the constant of the bias, usually 1.
+            (w, b/c) after each update, where c is the constant of the bias, usually 1. Without a bias, the last column
+            is 0.
 
         Raises
         ------

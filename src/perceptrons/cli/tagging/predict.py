@@ -32,7 +32,12 @@ from perceptrons.store.taggers import SavedTagger
     help="Write to this file; it appears only when complete.",
 )
 @click.option("--tokens", "plain", is_flag=True, help="Read one sentence per line, with spaces between words.")
-@click.option("--k-best", type=click.IntRange(1, 1000), help="Number of best labellings to print, with their scores.")
+@click.option(
+    "--k-best",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Print the N best labellings of each sentence, with their scores.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per sentence, with tokens and labels.")
 @click.option("--target", metavar="COLUMN", help="CoNLL-U: column to write labels to.  [default: as trained]")
 @options(reading.OPTIONS)

@@ -45,14 +45,18 @@ def _parameter(name: str, unit: str, default: float | None = None) -> Any:
     for rule, kind in users.items():
         by_text.setdefault(kind.parameters[name], []).append(rule)
     told = "; ".join(f"{', '.join(names)}: {text}" for text, names in by_text.items())
-    defaults = {kind._field_defaults.get(name) if default is None else default for kind in users.values()}
-    known = defaults.pop() if len(defaults) == 1 else None
+    by_default: dict[Any, list[str]] = {}
+    for rule, kind in users.items():
+        by_default.setdefault(kind._field_defaults.get(name) if default is None else default, []).append(rule)
+    known = next(iter(by_default))
     help = f"For rule {told}."
     if isinstance(known, bool):
         return click.option(_dashed(name), name, is_flag=True, default=None, show_default=False, help=help)
     kind = click.Choice(rules.CHOICES[name]) if name in rules.CHOICES else click.FLOAT
     if known is not None:
-        help += f"  [default: {known}]" if isinstance(known, str) else f"  [default: {known:g}]"
+        written = [(value if isinstance(value, str) else f"{value:g}", names) for value, names in by_default.items()]
+        others = [f"{value} for {', '.join(names)}" for value, names in written[1:]]
+        help += f"  [default: {'; '.join([written[0][0], *others])}]"
     metavar = None if name in rules.CHOICES else "X"
     return click.option(_dashed(name), name, type=kind, metavar=metavar, default=default, show_default=False, help=help)
 
@@ -73,8 +77,8 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
             default=rule,
             help="Rule that decides how far each step goes."
             + (
-                "  [default: margin with beta=20 for tables; pa1 with C=2 for text; pa1 with C=0.1 for regression "
-                "(text: 0.3); else perceptron]"
+                "  [default: margin with beta=20 for tables; pa1 with C=2 for tables with text; pa1 with C=0.1 for "
+                "regression, C=0.3 with text; else perceptron]"
                 if unit == "rows"
                 else ""
             ),
@@ -82,7 +86,13 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
         ),
         *(_parameter(name, unit, defaults.get(name)) for name in parameters(unit)),
         click.option(
-            "--passes", type=click.IntRange(1), metavar="N", default=10, help="Maximum number of passes over the data."
+            "--passes",
+            type=click.IntRange(1),
+            metavar="N",
+            default=10,
+            help="Maximum number of passes over the data."
+            + ("  [default: 10; 5 for tables with text, unless --regression]" if unit == "rows" else ""),
+            show_default=unit != "rows",
         ),
         click.option(
             "--validation",

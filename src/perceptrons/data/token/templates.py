@@ -115,23 +115,7 @@ class Part(NamedTuple):
 class Template:
     """One feature per token: the values of one or several parts together.
 
-    `a & b` has the parts of both. These functions change a template with a single part:
-
-    ===============  ==============================================================
-    lower()          lower case: Rome -> rome
-    prefix(n)        the first n characters
-    suffix(n)        the last n characters
-    shape()          letters as A and a, digits as 9: McDonald's-2 -> AaAaaaaa'a-9
-    short_shape()    the same, each run once: McDonald's-2 -> AaAa'a-9
-    digits()         digits as 0: 1999-12 -> 0000-00
-    has_digit()      yes or no: does it contain a digit
-    has_hyphen()     yes or no: does it contain a hyphen
-    has_upper()      yes or no: does it contain a capital letter
-    is_title()       yes or no: is the first letter a capital
-    is_caps()        yes or no: are all letters capitals
-    ===============  ==============================================================
-
-    Functions can be chained: ``word[0].lower().suffix(3)``.
+    `a & b` has the parts of both. The functions that `column` lists change a template with a single part.
 
     Parameters
     ----------
@@ -167,14 +151,27 @@ class Template:
 class column:
     """A column of tokens, to make templates of.
 
-    `column("word")[-1]` is the template for the word one token before. Templates are joined by & and changed by
-    functions: lower, prefix(n), suffix(n), shape, short_shape, digits, has_digit, has_hyphen, has_upper, is_title,
-    is_caps. `Template` describes them.
+    ``column("word")[-1]`` is the template for the word one token before. ``&`` joins templates. These functions change
+    a template, and can be chained, as in ``word[0].lower().suffix(3)``:
+
+    ===============  ==============================================================
+    lower()          lower case: Rome -> rome
+    prefix(n)        the first n characters
+    suffix(n)        the last n characters
+    shape()          letters as A and a, digits as 9: McDonald's-2 -> AaAaaaaa'a-9
+    short_shape()    the same, each run once: McDonald's-2 -> AaAa'a-9
+    digits()         digits as 0: 1999-12 -> 0000-00
+    has_digit()      yes or no: does it contain a digit
+    has_hyphen()     yes or no: does it contain a hyphen
+    has_upper()      yes or no: does it contain a capital letter
+    is_title()       yes or no: is the first letter a capital
+    is_caps()        yes or no: are all letters capitals
+    ===============  ==============================================================
 
     Parameters
     ----------
     name : str
-        Without blanks and without [, ] and &.
+        The name of the column. It must not contain blanks, [, ] or &.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class Expansion(ClassLearner):
     words = Words(
         separable="separable in the kernel's feature space",
         who_tells="perceptrons.theory.separability(K=model.kernel_matrix(X), y=y) proves whether they are",
-        other_space="an averaged or pocket readout, or another kernel (a larger gamma or degree)",
+        other_space="an averaged readout, or another kernel (a larger gamma or degree)",
     )
 
     def check_rule(self, rule: Any, eta: float, n_classes: int, readout: Readout) -> None:
