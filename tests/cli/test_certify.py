@@ -168,3 +168,12 @@ def test_a_time_limit_that_suffices_changes_nothing(write, run, tmp_path):
     )
     assert run("certify", data, "--time-limit", "0").code == 2
     assert run("certify", "--check", tmp_path / "proof.json", data, "--time-limit", "5").code == 2
+
+
+def test_proofs_remember_that_there_is_no_header(run, tmp_path):
+    rows, proof = tmp_path / "rows.csv", tmp_path / "proof.json"
+    rows.write_text("1,2,yes\n-1,-2,no\n3,1,yes\n-2,0,no\n")
+    assert run("certify", rows, "--no-header", "--no-quotes", "--target", "2", "--save", proof).code == 0
+    checked = run("certify", "--check", proof, rows)
+    assert checked.code == 0, checked.err
+    assert "--no-header" in checked.out and "--no-quotes" in checked.out

@@ -141,20 +141,18 @@ def certified(
 
 def told(given: dict[str, Any]) -> dict[str, Any]:
     """The reading options that were given and have an effect."""
-    usual = {"ngrams": 1, "text_bits": 18, "weighting": WEIGHTINGS[0]}
-    return {
-        k: value for k, value in given.items() if value is not None and value is not False and value != usual.get(k)
-    }
+    usual = {"one_based": False, "ngrams": 1, "text_bits": 18, "weighting": WEIGHTINGS[0]}
+    return {name: value for name, value in given.items() if value is not None and value != usual.get(name)}
 
 
 def spelt(name: str, value: Any) -> str:
     """Spell an option as on the command line.
 
-    >>> spelt("one_based", True), spelt("text", ["title", "body"]), spelt("missing", {"age": 40.0})
-    ('--one-based', '--text title,body', '--missing age=40')
+    >>> spelt("one_based", True), spelt("header", False), spelt("text", ["a", "b"]), spelt("missing", {"age": 40.0})
+    ('--one-based', '--no-header', '--text a,b', '--missing age=40')
     """
-    option = "--" + name.replace("_", "-")
-    if value is True:
+    option = ("--no-" if value is False else "--") + name.replace("_", "-")
+    if isinstance(value, bool):
         return option
     if isinstance(value, dict):
         value = [f"{column}={number:g}" for column, number in value.items()]
