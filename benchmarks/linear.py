@@ -121,7 +121,7 @@ def converge() -> None:
     row("16,000 x 20 with margin 0.08 kept; its 1,000 passes", a, b, factor, ">= 20")
     enough = next(n for n in range(10, 1001, 10) if TheirPerceptron(tol=None, max_iter=n).fit(X, y).score(X, y) == 1)
     a, b, factor = ratio(lambda: mine.fit(X, y), lambda: TheirPerceptron(tol=None, max_iter=enough).fit(X, y), 15)
-    row(f"the same; its {enough} passes, if one knew that they are enough", a, b, factor)
+    row(f"the same; its {enough} passes, if one knew that they are enough", a, b, factor, "")
     print(
         f"    training errors: {int((mine.predict(X) != y).sum())}, passes: {mine.n_iter_}, updates: {mine.n_updates_}"
     )

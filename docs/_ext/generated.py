@@ -79,7 +79,7 @@ class Rules(Made):
 
 
 def plainly(app: Sphinx, context: Any, lines: list[str]) -> None:
-    """Texts of the command line are plain: `*.csv` is a pattern, and emphasises nothing. Indented lines are commands."""
+    """Texts of the command line are plain: `*.csv` is a pattern and emphasises nothing. Indented lines are commands."""
     found: list[str] = []
     for line in lines:
         if command := re.match(r"\| +(.*)", line):
