@@ -1,4 +1,4 @@
-"""Directives whose content is made by the program: `picture` draws a picture; `routes` and `rules` are tables."""
+"""Directives whose content is made by the program: `picture` draws a picture; `routes`, `rules` and `commands`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import os
 import re
 from typing import Any, ClassVar
 
+import click
 from docutils import nodes
 from docutils.parsers.rst import Parser, directives
 from docutils.utils import new_document
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+WIDTH = 90  # characters of a line of help
 
 
 class Made(SphinxDirective):
@@ -62,6 +65,27 @@ class Routes(Made):
         return rows
 
 
+class Commands(Made):
+    """The help of the command and of each verb, as the program prints it."""
+
+    def lines(self) -> list[str]:
+        """A section for each verb."""
+        from perceptrons.cli.main import group
+        from perceptrons.cli.serve import token
+
+        top = click.Context(group, info_name="perceptrons", terminal_width=WIDTH, **group.context_settings)
+        return [*self.helps(top), *self.helps(click.Context(token, top, info_name="serve token"))]
+
+    def helps(self, context: click.Context) -> list[str]:
+        """The help of a command, and of its verbs."""
+        command, name = context.command, context.command_path
+        found = [name, "-" * len(name), "", ".. code-block:: text", ""]
+        found += [f"   {line}" for line in command.get_help(context).splitlines()] + [""]
+        for verb in command.list_commands(context) if isinstance(command, click.Group) else ():
+            found += self.helps(click.Context(command.get_command(context, verb), context, info_name=verb))
+        return found
+
+
 class Rules(Made):
     """The table of all rules."""
 
@@ -78,21 +102,6 @@ class Rules(Made):
         return rows
 
 
-def plainly(app: Sphinx, context: Any, lines: list[str]) -> None:
-    """Texts of the command line are plain: `*.csv` is a pattern and emphasises nothing. Indented lines are commands."""
-    found: list[str] = []
-    for line in lines:
-        if command := re.match(r"\| +(.*)", line):
-            if not found or not found[-1].startswith("   "):
-                found += [".. code-block:: sh", ""]
-            found.append(f"   {command[1]}")
-        elif re.match(r"\s*(\.\. |:)", line):
-            found.append(line)
-        else:
-            found.append(re.sub(r"([*|`])", r"\\\1", line))
-    lines[:] = found
-
-
 def trimmed(app: Sphinx, docname: str, source: list[str]) -> None:
     """Doctests end with an empty line; readers need not see it."""
     source[0] = re.sub(r"\n\s*\n( *```)\n", r"\n\1\n", source[0])
@@ -103,7 +112,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("picture", Picture)
     app.add_directive("routes", Routes)
     app.add_directive("rules", Rules)
+    app.add_directive("commands", Commands)
     app.connect("source-read", trimmed)
-    for part in ("description", "options", "epilog"):
-        app.connect(f"sphinx-click-process-{part}", plainly)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,7 @@ from perceptrons.river import PassiveAggressiveClassifier, Perceptron
 # A stream and four pipelines
 # ---------------------------
 # River's ``StandardScaler`` scales each example by the statistics so far. :class:`perceptrons.river.Perceptron` takes
-# every rule and the readouts ``"last"``, ``"averaged"`` and ``"voted"``.
+# every rule, with the readouts ``"last"`` and ``"averaged"``; rules along rows also with ``"voted"``.
 # :class:`perceptrons.river.PassiveAggressiveClassifier` makes the smallest step that reaches margin 1, limited by C.
 
 data = load_breast_cancer()

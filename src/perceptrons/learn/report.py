@@ -58,7 +58,9 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         found = _contradiction(run.verdict)
         reason = f"stopped after {done}{by}: {found}, so the {words.unit} are not {words.separable}"
         advice = words.other_space
-        if run.verdict.twins:
+        if run.verdict.rows is not None and len(run.verdict.rows) == 1:
+            advice = "a bias (fit_intercept=True), or leave this row out"
+        elif run.verdict.twins:
             advice = "correcting or removing one of them, or an averaged readout"
     elif run.stop == "margin" and learner.definite:
         reason = (

@@ -193,7 +193,7 @@ async def described(server: Any, call: Call) -> Reply:
 
 
 async def page(server: Any, call: Call) -> Reply:
-    """Show a page with all models as they run."""
+    """Show a page with all models as they run, or a file that the page loads."""
     name, kind = PAGES[call.scope["path"]]
     content = await asyncio.to_thread((PAGE / name).read_bytes)
     headers = (

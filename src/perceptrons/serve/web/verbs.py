@@ -83,7 +83,10 @@ def settings_of(kind: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 async def learn(served: Served, call: Call, *, tells: bool = False) -> Reply:
-    """Learn from one example or many; tells: whether to answer what was predicted before."""
+    """Learn from one example or many.
+
+    tells: whether to answer what was predicted before.
+    """
     body = await call.body()
     kind, key = kind_of(call), call.key(body)
     options = call.options(target=str, zero_based=bool) if call.scope["query_string"] else {}
