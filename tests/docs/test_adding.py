@@ -2,7 +2,7 @@
 
 import shutil
 
-import pages
+import markdown_pages as pages
 
 
 def test_additions_work_as_the_page_says(tmp_path):

@@ -4,7 +4,7 @@ import re
 import shlex
 
 import click
-import pages
+import markdown_pages as pages
 import pytest
 
 from perceptrons.cli.main import group

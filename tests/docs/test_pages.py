@@ -3,7 +3,7 @@
 import re
 from urllib.parse import unquote
 
-import pages
+import markdown_pages as pages
 import pytest
 
 import perceptrons
