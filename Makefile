@@ -32,7 +32,7 @@ lint: $(VENV)/.linted
 SITE := docs/_build/html
 docs: $(VENV)/.documented
 	rm -rf $(SITE) docs/gallery docs/reference/api docs/reference/backreferences
-	$(BIN)/python -m pytest -n 2 docs
+	$(BIN)/python -m pytest -n 2 docs tests/docs/test_commands.py
 	$(BIN)/python -m sphinx -W --keep-going -q -j 2 docs $(SITE)
 	$(BIN)/python docs/check.py $(SITE)
 

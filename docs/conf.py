@@ -25,12 +25,11 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "matplotlib.sphinxext.plot_directive",
     "mathml",  # formulas without JavaScript
-    "generated",  # pages made from the program: routes, rules
+    "generated",  # what the program makes: pictures, routes, help
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.md5", "gallery/**/*.json"]
 templates_path = ["_templates"]
 default_role = "literal"
-nitpicky = False
 smartquotes = False  # options begin with --
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline", "attrs_block"]

@@ -1,4 +1,4 @@
-"""Directives whose content is made by the program: `picture` draws a picture; `routes`, `rules` and `commands`."""
+"""Directives whose content is made by the program: `picture`, `routes` and `commands`."""
 
 from __future__ import annotations
 
@@ -86,22 +86,6 @@ class Commands(Made):
         return found
 
 
-class Rules(Made):
-    """The table of all rules."""
-
-    def lines(self) -> list[str]:
-        """One row for each rule: its name, its parameters with defaults, the first paragraph of its class."""
-        from perceptrons import rules
-
-        rows = [".. list-table::", "   :header-rows: 1", "   :widths: 15 25 60", ""]
-        rows += ["   * - rule", "     - parameters", "     - what it does"]
-        for name, kind in rules.RULES.items():
-            said = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
-            given = ", ".join(f"{field}={kind._field_defaults[field]!r}" for field in kind._fields)
-            rows += [f'   * - ``"{name}"``', f"     - {f'``{given}``' if given else '–'}", f"     - {said}"]
-        return rows
-
-
 def trimmed(app: Sphinx, docname: str, source: list[str]) -> None:
     """Doctests end with an empty line; readers need not see it."""
     source[0] = re.sub(r"\n\s*\n( *```)\n", r"\n\1\n", source[0])
@@ -111,7 +95,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("picture", Picture)
     app.add_directive("routes", Routes)
-    app.add_directive("rules", Rules)
     app.add_directive("commands", Commands)
     app.connect("source-read", trimmed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -56,7 +56,7 @@ def check_options(words):
 @pytest.mark.parametrize("page", pages.pages(), ids=pages.name)
 def test_blocks_are_of_known_kinds(page):
     """So that no example is left out: `python` is run by doctest, `console` and `sh` by the tests above."""
-    kinds = {"python", "console", "sh", "text", "json", "bibtex", "javascript"}
+    kinds = {"python", "console", "sh", "text", "json", "bibtex"}
     for block in pages.blocks(page):
         assert block.kind in kinds or block.kind.startswith("{"), f"a block of kind {block.kind!r}"
         if block.kind == "python":
