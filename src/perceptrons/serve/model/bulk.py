@@ -11,7 +11,7 @@ import csv
 import io
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any
@@ -31,6 +31,8 @@ from perceptrons.serve.messages import Example, Examples, read_example
 
 Bits = npt.NDArray[np.uint8]
 NOT_NUMBERS = "a row must consist of numbers. Give categories names: {'job': 'cook', 'age': 41}"
+NUMBERS = "numbers"  # the type of labels that are numbers, in words
+LABEL = 255  # the most characters of a label
 PART = 1000  # examples that are learned at once
 FORMATS = ("examples", "ndjson", "svmlight", "csv")  # of large bodies; the first is JSON with a list of examples
 
@@ -63,9 +65,9 @@ class Part(ABC):
         """The names of features that are not among these."""
         return set()
 
-    def labels(self, model: Any) -> set[Any]:
-        """The different labels."""
-        return set(self.y if isinstance(self.y, list) else self.y.tolist())
+    def labels(self, model: Any) -> list[Any]:
+        """The labels: all of those in a list, since 1 and true are equal; the different ones of an array."""
+        return self.y if isinstance(self.y, list) else np.unique(self.y).tolist()
 
 
 class Dicts(Part):
@@ -159,7 +161,7 @@ class Table(Part):
     def read(self, model: Any, *, grows: bool) -> tuple[Row, Any]:
         raise NotImplementedError
 
-    def labels(self, model: Any) -> set[Any]:
+    def labels(self, model: Any) -> list[Any]:
         with self.source(model) as table:
             self.y = np.concatenate([y for _, y in table.batches() if y is not None] or [np.empty(0)])
         return super().labels(model)
@@ -240,16 +242,23 @@ def parts_of(examples: list[Example], labelled: bool = True) -> list[Part]:
     return [make([each.x for each in part], [each.y for each in part]) for part in parts]
 
 
-def check_labels(labels: list[Any]) -> None:
+def label_kind(y: Any) -> str:
+    """The type of a label, in words."""
+    return "text" if type(y) is str else "true or false" if type(y) is bool else NUMBERS
+
+
+def check_labels(labels: Collection[Any]) -> None:
     """Raise an error for labels of different types: NumPy would turn them all into text; or for huge ones."""
-    kinds = {"text" if type(y) is str else "true or false" if type(y) is bool else "numbers" for y in labels}
+    kinds = {label_kind(y) for y in labels}
     if len(kinds) > 1:
         raise ValueError(f"labels must be of one type, got {' and '.join(sorted(kinds))}")
-    if any(type(y) is str and y.endswith("\0") for y in labels):
-        raise ValueError("labels must not end with a NUL character")
-    huge = next((y for y in labels if type(y) is int and not -(2**63) <= y < 2**63), None)
-    if huge is not None:
-        raise ValueError(f"whole numbers as labels must fit into 64 bits, got {huge}")
+    for y in labels:
+        if type(y) is str and (len(y) > LABEL or y.endswith("\0")):
+            raise ValueError(f"labels must have at most {LABEL} characters and not end with NUL, got {y!r:.80}")
+        if type(y) is int and not -(2**63) <= y < 2**63:
+            raise ValueError(f"whole numbers as labels must fit into 64 bits, got {str(y)[:80]}")
+        if type(y) is float and not isfinite(y):
+            raise ValueError(f"labels must be finite, got {y}")
 
 
 def are_numbers(values: list[Any]) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
@@ -26,6 +27,7 @@ from perceptrons.serve.model.log import CHECKPOINT, Log
 from perceptrons.serve.model.records import Group
 
 logger = logging.getLogger("perceptrons.serve")
+RESTORING = "it is being restored from its log. Try again"
 Answer = Learned | PredictedLearned | ManyPredictedLearned
 
 
@@ -83,6 +85,7 @@ class Commits(ABC):
         self.position = self.durable = 0  # of the last request that was learned, and of the last in the log
         self.broken: str | None = "it has not been loaded"
         self.failed = False  # whether the last commit failed
+        self.commits_failed = 0
         self.generation = 0  # how often another model has taken the place of the model
         self.slow = False  # whether one example takes so long that a thread must do it
         self.queue = 0
@@ -98,8 +101,8 @@ class Commits(ABC):
         """Count what is in the log now."""
 
     @abstractmethod
-    async def restore(self, batches: list[Batch], error: Exception) -> None:
-        """After a commit that failed: rebuild the model from the log, and refuse all requests that are not in it."""
+    async def rebuilt(self, durable: int) -> None:
+        """Rebuild the model from its log, which must reach a position."""
 
     def check_open(self) -> None:
         """Refuse a request to a model that cannot be used."""
@@ -116,7 +119,8 @@ class Commits(ABC):
     async def accept(self, key: Key | None, act: Callable[[], Accepted]) -> bytes:
         """Let `act` learn, and return its answer once it is in the log.
 
-        `act` raises an error, and has changed nothing, if the request is refused.
+        `act` raises `Refused`, and has changed nothing, if the request is refused. Any other error is a fault in the
+        middle of learning: the model is restored from its log.
         """
         self.check_open()
         self.check_queue()
@@ -131,22 +135,63 @@ class Commits(ABC):
                     if key is not None and (first := await self.first_answer(key)) is not None:
                         return first
                     generation = self.generation
-                    accepted = await self.run(act)
+                    try:
+                        accepted = await self.run(act)
+                    except Refused:
+                        raise
+                    except Exception as error:
+                        raise self.fault(error) from None
                     if generation != self.generation:  # a commit failed meanwhile: what was learned is gone
                         raise Refused(503, "it was not learned, because the log could not be written. Send it again", 1)
-                    batch, answer = self.enlist(accepted, key)
+                    batch, answer = self.learn_now(lambda: accepted, key)
             else:
-                batch, answer = self.enlist(act(), key)
+                batch, answer = self.learn_now(act, key)
             await self.durably(batch)
             return answer
         finally:
             self.queue -= 1
 
-    def enlist(self, accepted: Accepted, key: Key | None) -> tuple[Batch, bytes]:
+    def learn_now(self, act: Callable[[], Accepted], key: Key | None) -> tuple[Batch, bytes]:
+        """Let `act` learn, as `accept` says, and put the request into the next group."""
+        try:
+            return self._enlist(act(), key)
+        except Refused:
+            raise
+        except Exception as error:
+            raise self.fault(error) from None
+
+    def fault(self, error: Exception) -> Refused:
+        """After an error in the middle of learning: keep requests out, and restore the model from its log."""
+        logger.error("model %s: an error in the middle of learning", self.name, exc_info=error)
+        self.broken = RESTORING
+        self.spawn(self._restore())
+        if isinstance(error, ValueError | TypeError):
+            return Refused(422, str(error))
+        return Refused(500, "a fault of the server, whose log says more. Nothing was learned")
+
+    async def _restore(self) -> None:
+        async with self.alone():
+            await self.rebuilt(self.durable)
+
+    async def not_written(self, batches: list[Batch], error: Exception) -> None:
+        """After a commit that failed: restore the model from its log, and refuse all requests that are not in it."""
+        self.broken = RESTORING
+        self.commits_failed += 1
+        self.failed = True
+        if self.open is not None:
+            batches, self.open = [*batches, self.open], None
+        await self.run(self.log.checkpoint)  # on a full disk, this lets the write-ahead file begin again
+        await self.rebuilt(self.durable)
+        refused = could_not_write(error)
+        for batch in batches:
+            batch.settle(refused)
+
+    def _enlist(self, accepted: Accepted, key: Key | None) -> tuple[Batch, bytes]:
         """Give a request that has been learned its position, and put it into the next group."""
         line, bits, answer, labelled = accepted
+        answer.position = self.position + 1
+        encoded = encode(answer)
         self.position += 1
-        answer.position = self.position
         batch = self.batch()
         group = batch.group
         if not group.lines:
@@ -154,7 +199,6 @@ class Commits(ABC):
         group.lines.append(line.replace(b"\n", b" ") if b"\n" in line else line)
         group.examples += len(bits)
         batch.bits += bits
-        encoded = encode(answer)
         if labelled is not None:
             group.pending.append(labelled)
         if key is not None:
@@ -196,10 +240,10 @@ class Commits(ABC):
                     await self.run(self.log.append, batch.group)
                     self.committed(batch.group, batch.bits)
                 except Exception as error:
-                    await self.restore([batch], error)
+                    await self.not_written([batch], error)
                     continue
                 for key in batch.keys:
-                    del self.in_flight[key]
+                    self.in_flight.pop(key, None)
                 batch.settle()
                 if self.log.ahead >= CHECKPOINT:
                     await self.run(self.log.checkpoint)
@@ -286,6 +330,8 @@ class Commits(ABC):
 
 def could_not_write(error: Exception, what: str = "it was not learned") -> Refused:
     """What a client is told if the disk could not be written."""
+    if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE) or not _can_open():
+        return Refused(503, f"{what}, because the server has too many open files: raise its limit (ulimit -n)", 1)
     full = "full" in str(error) or getattr(error, "errno", None) == errno.ENOSPC
     return Refused(
         507 if full else 503,
@@ -293,3 +339,12 @@ def could_not_write(error: Exception, what: str = "it was not learned") -> Refus
         + ("Make room on the disk, then send the request again" if full else "Send the request again later"),
         None if full else 1,
     )
+
+
+def _can_open() -> bool:
+    """Whether this process may open one more file: SQLite does not say why it could not."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return False
+    return True

@@ -14,6 +14,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from perceptrons.serve.messages import Create
 from perceptrons.serve.model.bulk import check_labels
 from perceptrons.serve.model.commits import Key, could_not_write
 from perceptrons.serve.model.log import Log
+from perceptrons.serve.model.mark import MARK
 from perceptrons.serve.model.rebuild import BASE, LOG, new_estimator
 from perceptrons.serve.model.records import Group
 from perceptrons.serve.model.served import Served
@@ -91,9 +93,10 @@ class Directory:
     def _opened(self, name: str, path: Path) -> Served | None:
         try:
             return Served(name, path, Log(path / LOG), self.limits, self.pool, self.readers, self.tell)
-        except (Damaged, OSError, ValueError, sqlite3.Error) as error:
-            self.unreadable[name] = str(error)
-            self.tell("trouble", {"name": name, "what": f"it cannot be loaded: {error}"})
+        except Exception as error:  # whatever is wrong with one model, the others go on
+            why = str(error) if isinstance(error, Damaged) else f"{path} cannot be read: {error}"
+            self.unreadable[name] = why
+            self.tell("trouble", {"name": name, "what": f"it cannot be loaded: {why}"})
             return None
 
     def find(self, name: str) -> Served:
@@ -173,7 +176,7 @@ class Directory:
             os.rename(hidden, self.folder / name)
             _sync(self.folder)
         except BaseException:
-            shutil.rmtree(hidden, ignore_errors=True)
+            _remove(hidden)
             raise
         made = self._opened(name, self.folder / name)
         if made is not None:
@@ -245,3 +248,11 @@ def _sync(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _remove(folder: Path) -> None:
+    """Delete the folder of a model that was not made, also if no file can be opened, as `shutil.rmtree` needs to."""
+    for name in (BASE, MARK, LOG, f"{LOG}-journal", f"{LOG}-wal", f"{LOG}-shm"):
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()

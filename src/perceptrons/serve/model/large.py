@@ -9,7 +9,7 @@ from typing import Any
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.messages import Learned, ManyPredictedLearned, encode
 from perceptrons.serve.model.bulk import Bits, body_parts, learn_parts
-from perceptrons.serve.model.commits import Answer, Key, could_not_write
+from perceptrons.serve.model.commits import RESTORING, Answer, Key, could_not_write
 from perceptrons.serve.model.records import Group, Row
 from perceptrons.serve.model.served import Served, counts
 
@@ -50,13 +50,13 @@ async def _learn_body(
         for found in results:
             if isinstance(found, BaseException):
                 raise found
-        (mistakes, bits, guesses), entry = results
+        (mistakes, bits, guesses), (entry, crc) = results
         position = served.position + 1
         answer: Answer = Learned(position, len(bits), mistakes)
         if tells:
             answer = ManyPredictedLearned(guesses, int(bits.sum()), position)
         encoded = encode(answer)
-        group = Group(large=Row(position, position, len(bits), kind, text, b""), entry=entry)
+        group = Group(large=Row(position, position, len(bits), kind, text, b""), entry=entry, crc=crc)
         if key is not None:
             group.answers.append((key.text, key.digest, position, 200, encoded))
         await served.run(served.log.append, group)
@@ -68,11 +68,13 @@ async def _learn_body(
         raise
     except Exception as error:
         await served.run(served.log.cancel)
-        await served.restore([], error)
+        if isinstance(error, sqlite3.Error | OSError):
+            await served.not_written([], error)
+            raise could_not_write(error) from None
+        served.broken = RESTORING
+        await served.rebuilt(served.durable)
         if isinstance(error, ValueError | TypeError):
             raise Refused(422, str(error)) from None
-        if isinstance(error, sqlite3.Error | OSError):
-            raise could_not_write(error) from None
         raise
     served.position = position
     served.committed(group, bits)

@@ -1,7 +1,11 @@
 """The log of a model: every accepted request, in SQLite, on the disk before it is answered.
 
 The database is in WAL mode with ``synchronous=FULL``, so a commit is one fsync. A row holds a group of requests that
-one commit served, or one large request in pieces. Each row has a checksum: SQLite does not notice a flipped bit.
+one commit served, or one large request in pieces.
+
+SQLite does not notice a flipped bit, so every row of every table has a checksum, commits are numbered, and a mark
+outside of the database says how many there were. A log that ends before its mark is `lost`: it can be read, and nothing
+is written until its owner has chosen a position to go on from.
 
 Positions count requests from 1. A rollback marks rows as undone and deletes nothing.
 """
@@ -9,39 +13,53 @@ Positions count requests from 1. A rollback marks rows as undone and deletes not
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from msgspec import json
+from msgspec import DecodeError, json
 
 from perceptrons.serve.errors import Damaged
-from perceptrons.serve.model.records import Group, Kept, Row, checksum_of, n_examples_of, part_of
+from perceptrons.serve.model.mark import MARK, Mark, Reached
+from perceptrons.serve.model.records import Group, Kept, Row, checksum_of, n_examples_of, part_of, seal
 
-VERSION = 1
+VERSION = 2
 PAGE = 1 << 12  # bytes of a page of the database
 PIECE = 1 << 20  # bytes of a large body in one row
 CHECKPOINT = 4 << 20  # bytes in the write-ahead file after which they move to the database
 
-SCHEMA = """
-CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE log(
-    entry INTEGER PRIMARY KEY,
+SCHEMA = (
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL)",
+    """CREATE TABLE log(
+    entry INTEGER PRIMARY KEY, number INTEGER NOT NULL,
     first INTEGER NOT NULL, last INTEGER NOT NULL, examples INTEGER NOT NULL,
     kind TEXT NOT NULL, settings TEXT NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL,
-    undone INTEGER NOT NULL DEFAULT 0
-);
-CREATE UNIQUE INDEX log_by_position ON log(first) WHERE undone = 0 AND first > 0;
-CREATE TABLE pieces(entry INTEGER, number INTEGER, body BLOB NOT NULL, PRIMARY KEY(entry, number));
-CREATE TABLE answers(
-    key TEXT PRIMARY KEY, digest BLOB NOT NULL, position INTEGER NOT NULL, status INTEGER NOT NULL, answer BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE pending(id TEXT PRIMARY KEY, x BLOB NOT NULL, given TEXT NOT NULL, made REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE snapshots(position INTEGER PRIMARY KEY, file TEXT NOT NULL, facts TEXT NOT NULL);
-"""
+    undone INTEGER NOT NULL
+)""",
+    "CREATE UNIQUE INDEX log_by_position ON log(first) WHERE undone = 0 AND first > 0",
+    "CREATE TABLE pieces(entry INTEGER, number INTEGER, body BLOB NOT NULL, PRIMARY KEY(entry, number))",
+    """CREATE TABLE answers(
+    key TEXT PRIMARY KEY, digest BLOB NOT NULL, position INTEGER NOT NULL, status INTEGER NOT NULL,
+    answer BLOB NOT NULL, checksum INTEGER NOT NULL
+) WITHOUT ROWID""",
+    """CREATE TABLE pending(
+    id TEXT PRIMARY KEY, x BLOB NOT NULL, given TEXT NOT NULL, made REAL NOT NULL, checksum INTEGER NOT NULL
+) WITHOUT ROWID""",
+    """CREATE TABLE snapshots(
+    position INTEGER PRIMARY KEY, file TEXT NOT NULL, facts TEXT NOT NULL, checksum INTEGER NOT NULL
+)""",
+)
+SEALED = {  # what the checksum of a row covers, in tables that are checked as a whole when the log is opened
+    "meta": "name, value",
+    "answers": "key, digest, position, status, answer",
+    "pending": "id, x, given, made",
+    "snapshots": "position, file, facts",
+}
 
 
 class Log:
@@ -49,19 +67,23 @@ class Log:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.connection = self._open()
+        if not self.path.exists():
+            raise Damaged(f"{self.path} is missing")
         self.ahead = 0  # bytes in the write-ahead file, about
+        self.lost: str | None = None  # why nothing may be written, if acknowledged requests are missing
+        self._writer: sqlite3.Connection | None = None
+        self._mark: Mark | None = None
+        self.answers = self._connected()  # for the thread of the event loop
         try:
-            self.answers = self._connected()  # for the thread of the event loop
-            version = self.meta("version")
-            if version != VERSION:
-                raise Damaged(f"{path} has version {version} of the log format, but this perceptrons reads {VERSION}")
-            self.tail = self.last  # the last position
+            self._check()
+            self._compare()
+            if self.lost is None:
+                self._open()
         except sqlite3.Error as error:
-            self.connection.close()
-            raise Damaged(f"{path} cannot be read: {error}") from error
-        except Damaged:
-            self.connection.close()
+            self.close()
+            raise Damaged(f"{path} cannot be read: {error}. Restore a copy of its folder") from error
+        except BaseException:
+            self.close()
             raise
 
     @classmethod
@@ -69,34 +91,102 @@ class Log:
         """Make a new database with these settings of the model."""
         with sqlite3.connect(path) as connection:
             connection.execute(f"PRAGMA page_size={PAGE}")
-            connection.executescript(SCHEMA)
-            facts = {"version": VERSION, "settings": settings, "rollbacks": 0}
-            connection.executemany(
-                "INSERT INTO meta VALUES (?, ?)", [(name, json.encode(value).decode()) for name, value in facts.items()]
-            )
+            for statement in SCHEMA:
+                connection.execute(statement)
+            facts = {"version": VERSION, "settings": settings, "rollbacks": 0, "commits": 0}
+            for name, value in facts.items():
+                _set_meta(connection, name, json.encode(value).decode())
         connection.close()
         os.chmod(path, 0o600)
+        Mark.create(Path(path).parent / MARK)
         return cls(path)
 
-    def _open(self) -> sqlite3.Connection:
-        if not self.path.exists():
-            raise Damaged(f"{self.path} is missing")
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection that writes."""
+        if self._writer is None:
+            raise Damaged(self.lost or f"{self.path} is closed")
+        return self._writer
+
+    def _open(self) -> None:
+        """Open the connection that writes."""
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10.0)
+        self._writer = connection
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA wal_autocheckpoint=0")  # `checkpoint` is called after answers have been sent
         connection.execute(f"PRAGMA journal_size_limit={16 * CHECKPOINT}")
         connection.execute("PRAGMA trusted_schema=OFF")
-        return connection
+
+    def _check(self) -> None:
+        """Raise `Damaged` if a bit is wrong anywhere but in requests, which are checked when they are read."""
+        with self.reading() as connection:
+            found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
+            version = self.meta("version", connection) if found else None
+            if version != VERSION:
+                raise Damaged(
+                    f"{self.path} has version {version} of the log format, but this perceptrons reads {VERSION}"
+                )
+            trouble = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            if [sql for (sql,) in found] != list(SCHEMA) or trouble != "ok":
+                raise Damaged(f"{self.path} is damaged ({trouble}): restore a copy of its folder")
+            for table, fields in SEALED.items():
+                for *row, checksum in connection.execute(f"SELECT {fields}, checksum FROM {table}"):
+                    if seal(*row) != checksum:
+                        raise Damaged(
+                            f"{self.path} is damaged: {row[0]!r:.80} among {table} does not match its checksum. "
+                            "Restore a copy of its folder"
+                        )
+
+    def _compare(self) -> None:
+        """Compare with the mark what the log has, and take up its numbers."""
+        with self.reading() as connection:
+            noted = self.meta("commits", connection)
+            newest = connection.execute("SELECT max(number) FROM log").fetchone()[0]
+        self.commits = max(noted, newest or 0)  # the number of the last commit
+        self.tail = self.last  # the last position
+        path = self.path.parent / MARK
+        try:
+            self._mark = Mark(path)
+            reached = self._mark.read()
+        except FileNotFoundError:
+            reached = None
+        remedy = f"Restore a copy of its folder, or roll back to position {self.tail} to go on from there"
+        if reached is None:
+            self.lost = f"{path}, which says how long the log must be, is missing or damaged. {remedy}"
+        elif self.commits < reached.commits or (self.commits == reached.commits and self.tail != reached.position):
+            self.lost = (
+                f"{self.path} has lost requests: it ends at position {self.tail} (commit {self.commits}), but position "
+                f"{reached.position} (commit {reached.commits}) was acknowledged. {remedy}"
+            )
+
+    def go_on(self) -> None:
+        """Go on with a log that has lost requests. What is left of its write-ahead file stays in a copy."""
+        if self.lost is None:
+            return
+        ahead = Path(f"{self.path}-wal")
+        if ahead.exists():
+            shutil.copyfile(ahead, f"{ahead}.lost-{time.time_ns()}")
+        if self._mark is None or self._mark.read() is None:
+            (self.path.parent / MARK).unlink(missing_ok=True)
+            Mark.create(self.path.parent / MARK)
+            self._mark = Mark(self.path.parent / MARK)
+        self.commits = max(self.commits, (self._mark.read() or Reached(0, 0)).commits)
+        self._open()
+        self.lost = None
 
     def close(self) -> None:
         """Close the connections; the last one to close moves the write-ahead file into the database."""
-        for connection in (self.answers, self.connection):
+        for connection in (self.answers, self._writer):
             with suppress(sqlite3.Error):
-                connection.close()
+                if connection is not None:
+                    connection.close()
+        if self._mark is not None:
+            self._mark.close()
+        self._writer = self._mark = None
 
     def _connected(self) -> sqlite3.Connection:
-        """A connection that only reads, so that it never waits for the one that writes."""
+        """A connection that only reads, so that it never waits for the one that writes, and changes no file."""
         address = f"{self.path.absolute().as_uri()}?mode=ro"
         return sqlite3.connect(address, uri=True, check_same_thread=False, timeout=10.0, isolation_level=None)
 
@@ -117,79 +207,92 @@ class Log:
 
     def append(self, group: Group) -> None:
         """Write a group in one transaction; all of it is on the disk when this returns, or nothing of it."""
-        write = self.connection.execute
+        learns = bool(group.lines) or group.large is not None
         if group.entry == 0 and self.connection.in_transaction:
             raise RuntimeError("a commit began while another one was open")
-        if (group.lines or group.large is not None) and group.first_position != self.tail + 1:
+        if learns and group.first_position != self.tail + 1:
             raise RuntimeError(f"position {group.first_position} would follow position {self.tail}")
-        try:
-            if group.is_plain:  # a statement of its own is a transaction, and takes Python's lock only once
-                self._insert(Row(group.first, group.last, group.examples, "json", "", b"\n".join(group.lines)))
-                self._done(group)
-                return
-            if not self.connection.in_transaction:  # `stage` has begun one for a large body
-                write("BEGIN IMMEDIATE")
+        row = Row(group.first, group.last, group.examples, "json", "", b"\n".join(group.lines))
+        self.ahead += 4 * PAGE  # pages of the table and the index, at least
+        if group.is_plain:  # a statement of its own is a transaction, and takes Python's lock only once
+            self._insert(row, self.commits + 1)
+            self._done(group.last)
+            return
+        with self._transaction(group.last if learns else self.tail) as number:
+            write = self.connection.execute
             if group.lines:
-                body = b"\n".join(group.lines)
-                self._insert(Row(group.first, group.last, group.examples, "json", "", body))
+                self._insert(row, number)
             if group.large is not None:
                 row = group.large
                 write(
-                    "UPDATE log SET first=?, last=?, examples=? WHERE entry=?",
-                    (row.first, row.last, row.examples, group.entry),
+                    "UPDATE log SET number=?, first=?, last=?, examples=?, checksum=? WHERE entry=?",
+                    (number, *row[:3], checksum_of(row, number, group.crc), group.entry),
                 )
-            if group.answers:
-                self.connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", group.answers)
+            for answer in group.answers:
+                write("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", (*answer, seal(*answer)))
             for each in group.pending:
                 if isinstance(each, str):
                     write("DELETE FROM pending WHERE id=?", (each,))
                 else:
-                    write("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?)", each)
-            write("COMMIT")
+                    write("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)", (*each, seal(*each)))
+
+    @contextmanager
+    def _transaction(self, tail: int) -> Iterator[int]:
+        """A commit with a number of its own, after which the last position is `tail`; all of it is done, or nothing."""
+        number = self.commits + 1
+        try:
+            if not self.connection.in_transaction:  # `stage` has begun one for a large body
+                self.connection.execute("BEGIN IMMEDIATE")
+            yield number
+            _set_meta(self.connection, "commits", str(number))
+            self.connection.execute("COMMIT")
         except BaseException:
             self.cancel()
             raise
-        self._done(group)
+        self._done(tail)
 
-    def _done(self, group: Group) -> None:
-        self.ahead += 4 * PAGE  # pages of the table and the index, at least
-        if group.lines or group.large is not None:
-            self.tail = group.last
+    def _done(self, tail: int) -> None:
+        """After a commit: count it, and raise the mark."""
+        self.commits, self.tail = self.commits + 1, tail
+        assert self._mark is not None
+        self._mark.write(Reached(self.commits, self.tail))
 
     def probe(self) -> None:
         """Write something, to see whether the disk takes it."""
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', hex(zeroblob(?)))", (1 << 15,))
+        _set_meta(self.connection, "probe", "0" * (1 << 16))
 
-    def _insert(self, row: Row) -> int:
+    def _insert(self, row: Row, number: int, undone: int = 0) -> None:
         self.ahead += len(row.body)
-        checksum = checksum_of(row.kind, row.settings, row.body)
-        cursor = self.connection.execute(
-            "INSERT INTO log(first, last, examples, kind, settings, body, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (*row, checksum),
+        self.connection.execute(
+            "INSERT INTO log(number, first, last, examples, kind, settings, body, checksum, undone) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (number, *row, checksum_of(row, number, crc32(row.body)), undone),
         )
-        return int(cursor.lastrowid or 0)
 
-    def stage(self, kind: str, settings: str, body: memoryview) -> int:
-        """Write a large body without committing; returns the number of its row, which has no position yet.
+    def stage(self, kind: str, settings: str, body: memoryview) -> tuple[int, int]:
+        """Write a large body without committing; returns the number of its row, and the CRC of the body.
 
-        Positions of staged rows are 0 until `append` sets them.
+        The row has no position and no checksum until `append` sets them.
         """
         self.connection.execute("BEGIN IMMEDIATE")
-        entry = self._insert(Row(0, 0, 0, kind, settings, b""))
-        checksum = checksum_of(kind, settings, b"")
+        cursor = self.connection.execute(
+            "INSERT INTO log(number, first, last, examples, kind, settings, body, checksum, undone) "
+            "VALUES (0, 0, 0, 0, ?, ?, x'', 0, 0)",
+            (kind, settings),
+        )
+        entry, crc = int(cursor.lastrowid or 0), 0
         for number, begin in enumerate(range(0, len(body), PIECE)):
             piece = body[begin : begin + PIECE]
-            checksum = crc32(piece, checksum)
+            crc = crc32(piece, crc)
             self.connection.execute("INSERT INTO pieces VALUES (?, ?, ?)", (entry, number, piece))
-        self.connection.execute("UPDATE log SET checksum=? WHERE entry=?", (checksum, entry))
         self.ahead += len(body)
-        return entry
+        return entry, crc
 
     def cancel(self) -> None:
         """Undo a transaction that has not been committed."""
         with suppress(sqlite3.Error):
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
+            if self._writer is not None and self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
 
     def checkpoint(self) -> None:
         """Move committed pages from the write-ahead file to the database if there are many; failing is no loss."""
@@ -197,13 +300,16 @@ class Log:
             with suppress(sqlite3.Error):
                 self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self.ahead = 0
+            if self._mark is not None:
+                self._mark.sync()
 
     # -- snapshots, rollback, trimming ------------------------------------------------------------------------
 
     def note_snapshot(self, position: int, file: str, facts: dict[str, Any]) -> None:
         """Note a snapshot that is complete on the disk."""
-        text = json.encode(facts).decode()
-        self.connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (position, file, text))
+        row = position, file, json.encode(facts).decode()
+        with self._transaction(self.tail):
+            self.connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (*row, seal(*row)))
 
     def snapshots(self, to: int | None = None) -> list[tuple[int, str, dict[str, Any]]]:
         """Position, file and facts of all snapshots up to a position, the newest first."""
@@ -214,70 +320,57 @@ class Log:
             ).fetchall()
         return [(position, file, json.decode(facts)) for position, file, facts in found]
 
-    def trim(self, position: int) -> list[str]:
-        """Delete the log up to a position that has a snapshot, and older snapshots; returns the files of these."""
-        execute = self.connection.execute
-        try:
-            execute("BEGIN IMMEDIATE")
+    def trim(self, position: int) -> None:
+        """Delete the log up to a position that has a snapshot, and forget older snapshots."""
+        with self._transaction(self.tail):
+            execute = self.connection.execute
             execute("DELETE FROM pieces WHERE entry IN (SELECT entry FROM log WHERE last <= ?)", (position,))
             execute("DELETE FROM log WHERE last <= ?", (position,))
             execute("DELETE FROM answers WHERE position <= ? AND position > 0", (position,))
-            files = execute("SELECT file FROM snapshots WHERE position < ?", (position,)).fetchall()
             execute("DELETE FROM snapshots WHERE position < ?", (position,))
-            execute("COMMIT")
-        except BaseException:
-            self.cancel()
-            raise
-        return [file for (file,) in files]
 
-    def undo(self, position: int, answer: tuple[str, bytes, int, int, bytes] | None = None) -> list[str]:
-        """Mark everything after a position as undone; returns the files of snapshots after it.
+    def undo(self, position: int, answer: tuple[str, bytes, int, int, bytes] | None = None) -> None:
+        """Mark everything after a position as undone, and forget snapshots after it.
 
         answer: to the request with a key that asked for it.
         """
-        execute = self.connection.execute
-        try:
-            execute("BEGIN IMMEDIATE")
-            number = self.meta("rollbacks", self.connection) + 1
-            execute("UPDATE meta SET value=? WHERE name='rollbacks'", (str(number),))
+        self.go_on()
+        with self._transaction(position) as number:
+            execute = self.connection.execute
+            undone = self.meta("rollbacks", self.connection) + 1
+            _set_meta(self.connection, "rollbacks", str(undone))
             cut = execute(
                 "SELECT entry, first, last, examples, kind, settings, body FROM log "
                 "WHERE undone = 0 AND first <= ? AND last > ?",
                 (position, position),
             ).fetchone()
             if cut is not None:  # a group, in the middle of which the position lies
-                self._split(cut[0], Row(*cut[1:]), position)
-            execute("UPDATE log SET undone=? WHERE undone = 0 AND first > ?", (number, position))
-            files = execute("SELECT file FROM snapshots WHERE position > ?", (position,)).fetchall()
+                self._split(cut[0], Row(*cut[1:]), position, number, undone)
+            execute("UPDATE log SET undone=? WHERE undone = 0 AND first > ?", (undone, position))
             execute("DELETE FROM snapshots WHERE position > ?", (position,))
             if answer is not None:
-                execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", answer)
-            execute("COMMIT")
-        except BaseException:
-            self.cancel()
-            raise
-        self.tail = position
-        return [file for (file,) in files]
+                execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?)", (*answer, seal(*answer)))
 
-    def _split(self, entry: int, row: Row, position: int) -> None:
-        """Replace a group by two: one up to the position, and the rest."""
+    def _split(self, entry: int, row: Row, position: int, number: int, undone: int) -> None:
+        """Replace a group by two: one up to the position, and the rest, which is undone."""
         lines, at = row.body.split(b"\n"), position - row.first + 1
         self.connection.execute("DELETE FROM log WHERE entry=?", (entry,))
-        for first, part in ((row.first, lines[:at]), (position + 1, lines[at:])):
+        for first, part, mark in ((row.first, lines[:at], 0), (position + 1, lines[at:], undone)):
             examples = sum(n_examples_of(line) for line in part)
-            self._insert(Row(first, first + len(part) - 1, examples, row.kind, row.settings, b"\n".join(part)))
+            part_row = Row(first, first + len(part) - 1, examples, row.kind, row.settings, b"\n".join(part))
+            self._insert(part_row, number, mark)
 
     # -- reading ----------------------------------------------------------------------------------------------
 
     def meta(self, name: str, connection: sqlite3.Connection | None = None) -> Any:
-        """A fact about the model: version, settings or rollbacks."""
+        """A fact about the model: version, settings, rollbacks or commits."""
         try:
-            found = (connection or self.connection).execute("SELECT value FROM meta WHERE name=?", (name,)).fetchone()
-        except sqlite3.DatabaseError as error:
-            raise Damaged(f"{self.path} cannot be read: {error}") from error
-        if found is None:
-            raise Damaged(f"{self.path} has no {name}")
-        return json.decode(found[0])
+            found = (connection or self.answers).execute("SELECT value FROM meta WHERE name=?", (name,)).fetchone()
+            if found is None:
+                raise Damaged(f"{self.path} is damaged: it has no {name}. Restore a copy of its folder")
+            return json.decode(found[0])
+        except (sqlite3.DatabaseError, DecodeError) as error:
+            raise Damaged(f"{self.path} is damaged: its {name} cannot be read ({error}). Restore a copy") from error
 
     @property
     def last(self) -> int:
@@ -319,19 +412,18 @@ class Log:
         try:
             with self.reading() as connection:
                 found = connection.execute(
-                    "SELECT entry, first, last, examples, kind, settings, body, checksum FROM log "
+                    "SELECT entry, number, first, last, examples, kind, settings, body, checksum FROM log "
                     "WHERE undone = 0 AND first > 0 AND last > ? AND first <= ? ORDER BY first",
                     (after, end),
                 )
-                for entry, *rest, checksum in found:
+                for entry, number, *rest, checksum in found:
                     row = Row(*rest)
                     self._check_order(row, position)
-                    body, actual = row.body, checksum_of(row.kind, row.settings, row.body)
+                    body = row.body
                     if row.kind != "json":
                         pieces = connection.execute("SELECT body FROM pieces WHERE entry=? ORDER BY number", (entry,))
                         body = b"".join(piece for (piece,) in pieces)
-                        actual = crc32(body, actual)
-                    if actual != checksum:
+                    if checksum_of(row, number, crc32(body)) != checksum:
                         raise Damaged(
                             f"{self.path} is damaged: the requests at positions {row.first} to {row.last} do not match "
                             f"their checksum. Roll back to position {row.first - 1} to go on without them, or restore "
@@ -359,3 +451,7 @@ class Log:
         with self.reading() as connection:
             found = connection.execute("SELECT id, x, given, made FROM pending ORDER BY made").fetchall()
         return [(id, x, json.decode(given), made) for id, x, given, made in found]
+
+
+def _set_meta(connection: sqlite3.Connection, name: str, value: str) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (name, value, seal(name, value)))

@@ -23,13 +23,19 @@ LOG = "log.sqlite"
 
 
 class Built(NamedTuple):
-    """A model at a position of its log, with its monitor; examples: how many it has learned since the snapshot."""
+    """A model at a position of its log, with its monitor.
+
+    examples: how many it has learned since the snapshot. oldest: the first position that can be restored. logged: the
+    examples in the whole log.
+    """
 
     model: Any
     monitor: Monitor
     position: int
     snapshot: int
     examples: int
+    oldest: int
+    logged: int
 
 
 def new_estimator(create: Create) -> Any:
@@ -84,11 +90,13 @@ def rebuild(
             position, examples = row.last, examples + row.examples
             if tell is not None:
                 tell(position)
+        oldest, logged = max(0, log.begin - 1), log.examples
     except sqlite3.Error as error:
         raise Damaged(f"{log.path} cannot be read: {error}") from error
-    if to is not None and position != to:
-        raise Damaged(f"{log.path} has no position {to}: its last is {position}")
-    return Built(model, monitor, position, snapshot, examples)
+    expected = log.tail if to is None else to
+    if position != expected:
+        raise Damaged(f"{log.path} has no position {expected}: its last is {position}")
+    return Built(model, monitor, position, snapshot, examples, oldest, logged)
 
 
 def _newest(folder: Path, log: Log, create: Create, to: int | None) -> tuple[Any, Monitor, int]:
@@ -111,6 +119,14 @@ def _newest(folder: Path, log: Log, create: Create, to: int | None) -> tuple[Any
         except (OSError, ValueError) as error:
             raise Damaged(f"{folder} cannot be read: {error}") from error
     return new_estimator(create), monitor, 0
+
+
+def save_snapshot(model: Any, path: Path) -> None:
+    """Write a snapshot, and read it back: what cannot be read is not a snapshot."""
+    from perceptrons.store import load, save
+
+    save(model, path)
+    load(path)
 
 
 def copied(model: Any) -> Any:

@@ -51,6 +51,7 @@ class Group:
     pending: list[Waits | str] = field(default_factory=list)  # predictions that wait from now on, ids that no longer do
     large: Row | None = None  # without its body, which `Log.stage` has written
     entry: int = 0  # the row that `Log.stage` has written
+    crc: int = 0  # of the body of that row
 
     @property
     def is_plain(self) -> bool:
@@ -68,9 +69,15 @@ class Group:
         return self.first + len(self.lines) - 1 if self.large is None else self.large.last
 
 
-def checksum_of(kind: str, settings: str, body: bytes) -> int:
-    """What is compared when a row is read: SQLite does not notice a flipped bit."""
-    return crc32(body, crc32(f"{kind}\n{settings}\n".encode()))
+def checksum_of(row: Row, number: int, crc: int) -> int:
+    """The checksum of a row of the log. number: of its commit. crc: of its body, which may be in pieces."""
+    facts = f"{number} {row.first} {row.last} {row.examples} {row.kind}\n{row.settings}"
+    return crc32(facts.encode(), crc)
+
+
+def seal(*fields: str | bytes | float) -> int:
+    """The checksum of a row of another table."""
+    return crc32(repr(fields).encode())
 
 
 def n_examples_of(line: bytes) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from perceptrons.serve.errors import Damaged, Refused
 from perceptrons.serve.limits import Limits
 from perceptrons.serve.messages import Create, Drift, State, Window
 from perceptrons.serve.model.bulk import Bits
-from perceptrons.serve.model.commits import Batch, Commits, Key, could_not_write
+from perceptrons.serve.model.commits import Commits, Key, could_not_write
 from perceptrons.serve.model.log import Log
 from perceptrons.serve.model.monitor import Monitor
 from perceptrons.serve.model.pending import Pending
-from perceptrons.serve.model.rebuild import Built, copied, rebuild
+from perceptrons.serve.model.rebuild import Built, copied, rebuild, save_snapshot
 from perceptrons.serve.model.records import Group
 from perceptrons.serve.model.room import Room
 
@@ -62,45 +62,50 @@ class Served(Commits):
         self.model: Any = None
         self.monitor = Monitor(self.create.window, self.create.delta)
         self.pending = Pending(limits)
-        self.room = Room(limits)
+        self.room = Room(limits, self.create.classes)
         self.snapshot_at = self.oldest = 0  # positions: of the newest snapshot, and the first that can be restored
         self.since = 0  # examples since the newest snapshot
         self.logged = 0  # examples in the log
         self.rollbacks = 0
-        self.restored = 0  # how often a failed commit made it necessary to rebuild the model
+        self.one_snapshot = asyncio.Lock()  # one is written at a time
 
     # -- loading ----------------------------------------------------------------------------------------------
 
     def load(self, tell: Callable[[int], None] | None = None) -> None:
         """Rebuild the model from its folder; if that fails, `broken` says why."""
         try:
-            self.pending.restore(self.log.pending())
-            self.clean()
-            self.become(rebuild(self.folder, self.log, self.create, tell=tell))
-        except (Damaged, OSError, sqlite3.Error) as error:
+            if self.log.lost is not None:
+                raise Damaged(self.log.lost)
+            self.become(rebuild(self.folder, self.log, self.create, tell=tell), self.log.pending())
+            self.sweep()
+        except Damaged as error:
             self.broken = str(error)
+        except Exception as error:  # one model that cannot be loaded is no trouble of the others
+            self.broken = f"{self.folder} cannot be read: {type(error).__name__}: {error}"
 
-    def become(self, built: Built) -> None:
-        """Take over a rebuilt model."""
+    def become(self, built: Built, waiting: list[tuple[str, bytes, Any, float]]) -> None:
+        """Take over a rebuilt model, and the predictions that wait for labels. Reads no file, so it cannot fail."""
         self.generation += 1
         self.model, self.monitor = built.model, built.monitor
         self.position = self.durable = built.position
         self.snapshot_at, self.since = built.snapshot, built.examples
-        self.oldest = max(0, self.log.begin - 1)
-        self.logged = self.log.examples
-        self.room = Room(self.limits)
+        self.oldest, self.logged = built.oldest, built.logged
+        self.pending = Pending(self.limits)
+        self.pending.restore(waiting)
+        self.room = Room(self.limits, self.create.classes)
         self.room.note(self.model)
         rule = getattr(self.model, "rule", None)
         full = getattr(rule, "covariance", None) == "full"
         self.slow = type(self.model).__name__ == "KernelPerceptron" or full
         self.broken = None
 
-    def clean(self) -> None:
-        """Delete snapshots that the log does not know: the server was stopped before it noted them."""
-        known = {file for _, file, _ in self.log.snapshots()}
-        for path in self.folder.glob("snapshot-*"):
-            if path.name not in known:
-                path.unlink(missing_ok=True)
+    def sweep(self) -> None:
+        """Delete snapshots that the log does not name. Nothing else deletes a snapshot."""
+        with suppress(OSError, sqlite3.Error):
+            known = {file for _, file, _ in self.log.snapshots()}
+            for path in self.folder.glob("snapshot-*"):
+                if path.name not in known:
+                    path.unlink(missing_ok=True)
 
     # -- after a commit ----------------------------------------------------------------------------------------
 
@@ -119,29 +124,17 @@ class Served(Commits):
             self.since = 0
             self.spawn(self._snapshot())
 
-    async def restore(self, batches: list[Batch], error: Exception) -> None:
-        """After a commit that failed: rebuild the model from the log, and refuse all requests that are not in it."""
-        self.broken = "its log could not be written, and the model is being restored. Try again"
-        self.restored += 1
+    async def rebuilt(self, durable: int) -> None:
+        """Rebuild the model from its log: the one way back from anything that went wrong while it learned."""
         self.generation += 1
-        self.failed = True
-        if self.open is not None:
-            batches, self.open = [*batches, self.open], None
         self.in_flight = {}
-        refused = could_not_write(error)
         try:
-            await self.run(self.log.checkpoint)  # on a full disk, this lets the write-ahead file begin again
             built = await self.run(rebuild, self.folder, self.log, self.create)
-            if built.position < self.durable:
-                raise Damaged(f"its log ends at position {built.position}, but {self.durable} was acknowledged")
-            waiting = await self.run(self.log.pending)
-            self.become(built)
-            self.pending = Pending(self.limits)
-            self.pending.restore(waiting)
+            if built.position < durable:
+                raise Damaged(f"its log ends at position {built.position}, but {durable} was acknowledged")
+            self.become(built, await self.run(self.log.pending))
         except Exception as trouble:
-            self.broken = f"its log could not be written, and then not be read: {trouble}"
-        for batch in batches:
-            batch.settle(refused)
+            self.broken = f"it could not be restored from its log: {trouble}"
 
     # -- what it tells ----------------------------------------------------------------------------------------
 
@@ -154,6 +147,17 @@ class Served(Commits):
     def n_features(self) -> int:
         """Number of features of the model."""
         return 0 if self.model is None else int(self.model.__dict__.get("n_features_in_", 0))
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """Refuse a request whose example the model does not take. An error after it has learned is not a refusal."""
+        before = self.counts
+        try:
+            yield
+        except (ValueError, TypeError, OverflowError) as error:
+            if self.counts != before:
+                raise
+            raise Refused(422, str(error)) from None
 
     def state(self) -> State:
         """The model as it is."""
@@ -186,30 +190,51 @@ class Served(Commits):
 
     async def snapshot(self) -> int:
         """Write a snapshot of the model as it is in the log; returns its position. Requests wait only for a copy."""
-        from perceptrons.store import save
-
-        async with self.alone():
-            self.check_open()
-            position, facts, rollbacks = self.durable, {"monitor": self.monitor.state()}, self.rollbacks
-            if position == self.snapshot_at or "_learner" not in self.model.__dict__:
-                return self.snapshot_at
-            model = await self.run(copied, self.model)
-        file = f"snapshot-{position:012d}-{secrets.token_hex(4)}.perceptron"
-        try:
-            await self.run(save, model, self.folder / file)
+        async with self.one_snapshot:
             async with self.alone():
-                if rollbacks == self.rollbacks:  # otherwise it is a snapshot of what was undone
-                    await self.run(self.log.note_snapshot, position, file, facts)
-                    self.snapshot_at = position
-                    await self._trim()
-                    file = ""
-        except (OSError, sqlite3.Error, ValueError) as error:
-            raise could_not_write(error, "no snapshot was written") from None
-        finally:
-            if file:
-                with suppress(OSError):
-                    (self.folder / file).unlink()
-        return self.snapshot_at
+                self.check_open()
+                position, facts, rollbacks = self.durable, {"monitor": self.monitor.state()}, self.rollbacks
+                if "_learner" not in self.model.__dict__ or (
+                    position == self.snapshot_at and await self.run(self._has_snapshot, position)
+                ):
+                    return self.snapshot_at
+                model = await self.run(copied, self.model)
+            file = f"snapshot-{position:012d}-{secrets.token_hex(4)}.perceptron"
+            try:
+                await self.run(save_snapshot, model, self.folder / file)
+                async with self.alone():
+                    if rollbacks == self.rollbacks:  # otherwise it is a snapshot of what was undone
+                        self.oldest, self.logged = await self.run(self._note, position, file, facts)
+                        self.snapshot_at = position
+            except (OSError, sqlite3.Error, ValueError, Damaged) as error:
+                await self.run(self.sweep)  # not if it was cancelled: a thread may be noting the file just now
+                raise could_not_write(error, "no snapshot was written") from None
+            await self.run(self.sweep)
+            return self.snapshot_at
+
+    def _has_snapshot(self, position: int) -> bool:
+        """Whether the snapshot of a position is there; position 0 needs none."""
+        return position == 0 or any((self.folder / file).exists() for at, file, _ in self.log.snapshots(position)[:1])
+
+    def _note(self, position: int, file: str, facts: dict[str, Any]) -> tuple[int, int]:
+        """Note a snapshot that has been read back, and trim the log as the owner of the model has chosen.
+
+        The log is trimmed only up to a snapshot that can be read now. Returns the first position that can be restored,
+        and the examples in the log.
+        """
+        from perceptrons.store import load
+
+        self.log.note_snapshot(position, file, facts)
+        if self.create.keep is not None:
+            for at, found, _ in self.log.snapshots(self.durable - self.create.keep):
+                if at < self.log.begin:  # it was trimmed up to there before
+                    break
+                with suppress(OSError, ValueError):
+                    if at != position:
+                        load(self.folder / found)
+                    self.log.trim(at)
+                    break
+        return max(0, self.log.begin - 1), self.log.examples
 
     async def _snapshot(self) -> None:
         """Write a snapshot that nobody asked for; trouble is told, and the next one will be tried."""
@@ -217,17 +242,6 @@ class Served(Commits):
             await self.snapshot()
         except Refused as refused:
             self.tell("trouble", {"name": self.name, "what": refused.message})
-
-    async def _trim(self) -> None:
-        """Delete old parts of the log, as the owner of the model has chosen."""
-        if self.create.keep is None:
-            return
-        enough = [at for at, _, _ in self.log.snapshots(self.durable - self.create.keep)]
-        if enough:
-            for file in await self.run(self.log.trim, enough[0]):
-                (self.folder / file).unlink(missing_ok=True)
-            self.oldest = enough[0]
-            self.logged = self.log.examples
 
     async def rollback(self, position: int, key: Key | None) -> None:
         """Go back to a position. What came after it stays in the log, marked as undone.
@@ -241,15 +255,17 @@ class Served(Commits):
             kept = None if key is None else (key.text, key.digest, position, 200, b"")
             try:
                 built = await self.run(rebuild, self.folder, self.log, self.create, position)
-                files = await self.run(self.log.undo, position, kept)
+                waiting = await self.run(self.log.pending)
+                await self.run(self.log.undo, position, kept)
             except Damaged as error:
                 raise Refused(409, str(error)) from None
             except (sqlite3.Error, OSError) as error:
-                raise could_not_write(error) from None
+                raise could_not_write(error, "nothing was rolled back") from None
             self.rollbacks += 1
-            self.become(built)
-            for file in files:
-                (self.folder / file).unlink(missing_ok=True)
+            self.become(built, waiting)
+            with suppress(sqlite3.Error):
+                self.logged = await self.run(lambda: self.log.examples)
+            await self.run(self.sweep)
 
     def check_position(self, position: int) -> None:
         """Refuse a position that cannot be restored."""

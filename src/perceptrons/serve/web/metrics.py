@@ -19,7 +19,7 @@ OF_MODELS: tuple[tuple[str, str, bool, Any], ...] = (
     ("mistakes", "Examples that the model predicted wrong before it learned them.", True, lambda m: m.counts[1]),
     ("updates", "Steps that the model has made.", True, lambda m: m.counts[2]),
     ("drifts", "How often the mistake rate rose.", True, lambda m: m.monitor.n_drifts),
-    ("commits_failed", "Commits of the log that failed.", True, lambda m: m.restored),
+    ("commits_failed", "Commits of the log that failed.", True, lambda m: m.commits_failed),
     ("window_mistake_rate", "Share of mistakes in the window.", False, lambda m: m.monitor.rate),
     ("features", "Features of the model.", False, lambda m: m.n_features),
     ("classes", "Classes of the model.", False, lambda m: len(m.room.labels)),

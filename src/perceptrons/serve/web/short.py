@@ -161,7 +161,7 @@ class Short(HttpToolsProtocol):
                 return True
             if found.y is UNSET:
                 return False
-            batch, answer = served.enlist(verbs.learned(served, found, body), None)
+            batch, answer = served.learn_now(lambda: verbs.learned(served, found, body), None)
         except Refused as refused:
             self._refuse(route, begun, refused)
             return True

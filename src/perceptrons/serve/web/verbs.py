@@ -106,21 +106,17 @@ async def learn(served: Served, call: Call, *, tells: bool = False) -> Reply:
 def learned(served: Served, example: Any, body: bytes) -> Accepted:
     """Learn from one example."""
     model, y = served.model, example.y
-    try:
+    with served.refusing():
         x = given_x(example.x)
         served.room.check(model, x, y)
         wrong = learn_single(model, x, y, served.create.classes)
-    except (ValueError, TypeError) as error:
-        raise Refused(422, str(error)) from None
     served.room.add(model, y)
     return Accepted(body, bytes((wrong,)), Learned(0, 1, wrong))
 
 
 def _predict_learn(served: Served, example: Any, body: bytes) -> Accepted:
-    try:
+    with served.refusing():
         given = served.model.predict_one(given_x(example.x))
-    except (ValueError, TypeError) as error:
-        raise Refused(422, str(error)) from None
     learned(served, example, body)
     return _told(served, read_raw(body).x, example.y, given, example.id)
 
@@ -136,12 +132,10 @@ def _learn_few(served: Served, examples: list[Example], body: bytes, tells: bool
     """Learn from some examples, all or none: they are one part."""
     assert len(examples) <= PART
     before = counts(served.model)[1]
-    try:
+    with served.refusing():
         parts = parts_of(examples)
         served.room.check_parts(served.model, parts)
         bits, guesses = learn_parts(served.model, parts, served.create.classes)
-    except (ValueError, TypeError) as error:
-        raise Refused(422, str(error)) from None
     for example in examples:
         served.room.add(served.model, example.y)
     if tells:
