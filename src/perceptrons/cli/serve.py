@@ -32,7 +32,8 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 LIMITS: tuple[tuple[str, str, Any, Any, str], ...] = (
-    ("--max-body", "body", Size(), "256M", "Largest body of a request, such as 64M."),
+    ("--max-body", "body", Size(), "256M", "Largest body of a request that learns, such as 64M."),
+    ("--max-question", "question", Size(), "1M", "Largest body of a request that only reads, such as a prediction."),
     ("--max-models", "models", click.IntRange(1), 100, "Maximum number of models."),
     ("--max-features", "features", click.IntRange(1), 1 << 20, "Maximum number of features of a model."),
     ("--max-classes", "classes", click.IntRange(2), 1000, "Maximum number of classes of a model."),

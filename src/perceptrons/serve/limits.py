@@ -12,7 +12,9 @@ class Limits:
     Parameters
     ----------
     body : int
-        Bytes of a request.
+        Bytes of a request that learns or creates.
+    question : int
+        Bytes of a request that only reads, such as a prediction.
     features, classes : int
         Of one model.
     weights : int
@@ -30,6 +32,7 @@ class Limits:
     """
 
     body: int = 256 << 20
+    question: int = 1 << 20
     features: int = 1 << 20
     classes: int = 1000
     weights: int = 1 << 27

@@ -1,7 +1,7 @@
 """The high-water mark of a log: how many commits it must have, and the last position that they led to.
 
-SQLite ends its write-ahead file silently at the first bit that is wrong. The number of commits is therefore kept outside
-of it, in a small file of two slots that are written in turn. One of them is valid whenever the process dies.
+SQLite ends its write-ahead file silently at the first bit that is wrong. The number of commits is therefore kept
+outside of it, in a small file of two slots that are written in turn. One of them is valid whenever the process dies.
 
 The mark is written after a commit and before its answers, so it never promises more than the disk has. It is written
 to the disk with each checkpoint: after a power failure, it may be as old as the last one.

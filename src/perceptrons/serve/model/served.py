@@ -273,11 +273,10 @@ class Served(Commits):
         if not self.oldest <= position <= last:
             raise Refused(422, f"position must lie between {self.oldest} and {last}, got {position}")
 
-    async def at(self, position: int) -> Any:
-        """The model as it was at a position; this one stays as it is."""
-        self.check_position(position)
+    def at(self, position: int) -> Any:
+        """The model as it was at a position; this one stays as it is. Takes long: call it in a thread."""
         try:
-            return (await self.read(rebuild, self.folder, self.log, self.create, position)).model
+            return rebuild(self.folder, self.log, self.create, position).model
         except Damaged as error:
             raise Refused(409, str(error)) from None
 

@@ -25,10 +25,10 @@ from perceptrons.serve.limits import Limits
 from perceptrons.serve.model.directory import Directory
 from perceptrons.serve.web.events import Events
 from perceptrons.serve.web.gate import Gate
-from perceptrons.serve.web.http import Call, failure, send_reply
+from perceptrons.serve.web.http import Call, Questions, failure, send_reply
 from perceptrons.serve.web.metrics import Metrics
 from perceptrons.serve.web.openapi import description
-from perceptrons.serve.web.routes import ROUTES, V1, Route
+from perceptrons.serve.web.routes import READ, ROUTES, V1, Route
 from perceptrons.serve.web.tokens import Tokens
 
 THREADS = 8
@@ -55,6 +55,7 @@ class Server:
         self.gate = Gate(Tokens(path))
         self.metrics = Metrics(self.directory)
         self.description = description()
+        self.questions = Questions()
         endpoints = {(route.method, route.path): Endpoint(self, route) for route in ROUTES}
         self.quick = {
             path.removeprefix(f"{V1}/"): endpoint
@@ -124,15 +125,16 @@ class Endpoint:
     async def answer(self, name: str, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request to the model with this name."""
         server, route, begun = self.server, self.route, time.perf_counter()
+        call = Call(scope, receive, name, server.limits, server.questions if route.scope in (None, READ) else None)
         try:
-            server.gate.admit(scope, route.scope)
-            call = Call(scope, receive, name, server.limits)
+            call.allowed = server.gate.admit(scope, route.scope)
             reply = await route.act(server.directory.find(name) if route.of_model else server, call)
         except Refused as refused:
             reply = failure(refused)
         except Exception:
             logger.exception("%s failed", self.label)
             reply = failure(Refused(500, "a fault of the server; its log says more"))
+        server.questions.held.discard(call)
         server.metrics.count(self.label, reply.status, time.perf_counter() - begun)
         try:
             await send_reply(reply, receive, send, server.limits.timeout)

@@ -38,8 +38,8 @@ class Gate:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
 
-    def admit(self, scope: Any, needed: int | None) -> None:
-        """Refuse a request that lacks the scope, a place in `SCOPES`; None: everybody may."""
+    def admit(self, scope: Any, needed: int | None) -> int:
+        """Refuse a request that lacks the scope, a place in `SCOPES`; None: everybody may. Returns what it may do."""
         origin, given, hosts = None, b"", []
         for key, value in scope["headers"]:
             if key == b"host":
@@ -56,12 +56,13 @@ class Gate:
         if not self.tokens.required:
             if host.rsplit(b":", 1)[0] not in LOCAL and host not in LOCAL:
                 raise Refused(403, "without tokens, this server answers only to localhost, 127.0.0.1 and [::1]")
-            return
+            return len(SCOPES) - 1
         if needed is None:
-            return
+            return 0
         scheme, _, token = given.partition(b" ")
         allowed = self.tokens.scope_of(token.strip()) if scheme.lower() == b"bearer" else None
         if allowed is None:
             raise Refused(401, "this server needs a token: send the header 'Authorization: Bearer TOKEN'")
         if allowed < needed:
             raise Refused(403, f"this needs a token with the scope {SCOPES[needed]!r}; yours has {SCOPES[allowed]!r}")
+        return allowed

@@ -18,6 +18,7 @@ from perceptrons.serve.web.gate import header
 
 JSON = b"application/json"
 NOTHING: dict[str, str] = {}
+LARGE_QUESTIONS = 16  # requests with a body of more than a part that only read, at a time
 KEY = 255  # the most characters of a key
 
 
@@ -30,13 +31,28 @@ class Reply(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
+class Questions:
+    """Requests that only read, and whose bodies are large: only some are held at a time, whoever sends them."""
+
+    def __init__(self) -> None:
+        self.held: set[Call] = set()
+
+    def hold(self, call: Call) -> None:
+        """Let a request send a large body; refuse it if there are too many."""
+        if len(self.held) >= LARGE_QUESTIONS and call not in self.held:
+            raise Refused(503, f"{LARGE_QUESTIONS} requests with large bodies are being answered: try again", 1)
+        self.held.add(call)
+
+
 class Call:
-    """A request. `name`: that of the model in its path, if any."""
+    """A request. `name`: that of the model in its path, if any. `questions`: for requests that only read."""
 
-    __slots__ = ("limits", "name", "receive", "scope")
+    __slots__ = ("allowed", "limits", "most", "name", "questions", "receive", "scope")
 
-    def __init__(self, scope: Any, receive: Any, name: str, limits: Limits) -> None:
-        self.scope, self.receive, self.name, self.limits = scope, receive, name, limits
+    def __init__(self, scope: Any, receive: Any, name: str, limits: Limits, questions: Questions | None = None) -> None:
+        self.scope, self.receive, self.name, self.limits, self.questions = scope, receive, name, limits, questions
+        self.allowed = 0  # what its token allows, a place in `SCOPES`
+        self.most = limits.body if questions is None else min(limits.question, limits.body)
 
     @property
     def query(self) -> dict[str, str]:
@@ -73,17 +89,19 @@ class Call:
     async def body(self) -> bytes:
         """The whole body. A client that is too slow, or sends too much, is refused."""
         length = header(self.scope, b"content-length")
-        if length is not None and int(length) > self.limits.body:
+        if length is not None and int(length) > self.most:
             raise self._too_large()
         message = await self._part()
         content: bytes = message.get("body", b"")
         if not message.get("more_body"):
             return content
+        if self.questions is not None:
+            self.questions.hold(self)
         parts = bytearray(content)
         while message.get("more_body"):
             message = await self._part()
             parts += message.get("body", b"")
-            if len(parts) > self.limits.body:
+            if len(parts) > self.most:
                 raise self._too_large()
         return bytes(parts)
 
@@ -98,7 +116,7 @@ class Call:
         return message
 
     def _too_large(self) -> Refused:
-        return Refused(413, f"the body is larger than {self.limits.body:,} bytes: send it in several requests")
+        return Refused(413, f"the body is larger than {self.most:,} bytes: send it in several requests")
 
     def key(self, body: bytes) -> Key | None:
         """The `Idempotency-Key` of this request."""

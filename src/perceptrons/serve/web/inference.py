@@ -14,9 +14,9 @@ from msgspec import UNSET, Struct, UnsetType
 from perceptrons import __version__
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.messages import encode
-from perceptrons.serve.model.bulk import Dense
+from perceptrons.serve.model.bulk import Dense, are_numbers
 from perceptrons.serve.model.served import Served
-from perceptrons.serve.web.http import Call, Reply
+from perceptrons.serve.web.http import JSON, Call, Reply, decoded
 
 NUMBERS = {"FP32", "FP64", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"}
 TYPES = {"f": "FP64", "i": "INT64", "u": "UINT64", "b": "BOOL"}  # of labels, by the kind of their array
@@ -113,20 +113,28 @@ async def ready(served: Served, call: Call) -> Reply:
 
 async def infer(served: Served, call: Call) -> Reply:
     """Predict the rows of a tensor."""
-    asked: Inference = await call.read(Inference)
+    if call.content_type != JSON:
+        raise Refused(415, "this route takes application/json")
+    body = await call.body()
     served.check_open()
     if "_learner" not in served.model.__dict__:
         raise Refused(409, f"the model {served.name!r} has learned nothing yet")
+    return Reply(encode(await served.read(_infer, served, body)))
+
+
+def _infer(served: Served, body: bytes) -> Inferred:
+    """Predict, in a thread."""
+    asked: Inference = decoded(Inference, body)
     part = _rows(asked)
     wanted = {"label", "scores"} if asked.outputs is UNSET else {each.name for each in asked.outputs}
     if not wanted <= {"label", "scores"}:
         raise Refused(400, f"outputs are label and scores, got {', '.join(sorted(wanted))[:200]}")
     try:
-        outputs = await served.read(_outputs, served.model, part)
+        outputs = _outputs(served.model, part)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
     chosen = [each for each in outputs if each.name in wanted]
-    return Reply(encode(Inferred(served.name, chosen, id=asked.id)))
+    return Inferred(served.name, chosen, id=asked.id)
 
 
 def _rows(asked: Inference) -> Dense:
@@ -140,11 +148,14 @@ def _rows(asked: Inference) -> Dense:
         )
     if len(tensor.shape) != 2 or min(tensor.shape) < 1:
         raise Refused(400, f"the shape of {tensor.name!r:.80} must be [rows, features], got {tensor.shape}")
+    rows = tensor.data if tensor.data and type(tensor.data[0]) is list else [tensor.data]
     try:
-        flat = np.array(tensor.data)
-        if flat.dtype.kind not in "iufb" or flat.size != math.prod(tensor.shape):
-            raise ValueError(f"its {flat.size:,} values do not fill the shape {tensor.shape}")
-        return Dense(flat.reshape(tensor.shape), None)
+        if not all(type(row) is list and are_numbers(row) for row in rows):  # NumPy would make long texts of them
+            raise ValueError("it must be numbers, in one list or in a list of rows")
+        size = sum(map(len, rows))
+        if size != math.prod(tensor.shape) or (len(rows) > 1 and {len(row) for row in rows} != {tensor.shape[1]}):
+            raise ValueError(f"its {size:,} values do not fill the shape {tensor.shape}")
+        return Dense(np.array(rows).reshape(tensor.shape), None)
     except ValueError as error:
         raise Refused(400, f"the data of {tensor.name!r:.80} cannot be read: {error}") from None
 

@@ -15,13 +15,13 @@ from perceptrons.serve import messages
 from perceptrons.serve.errors import Damaged, Refused
 from perceptrons.serve.messages import Create, Models, Position, Replay, Replayed, encode
 from perceptrons.serve.model.bulk import parts_of, predict_parts
-from perceptrons.serve.model.rebuild import copied
 from perceptrons.serve.model.served import Served, classes_of, counts
 from perceptrons.serve.web import inference, verbs
 from perceptrons.serve.web.http import Call, Reply
 
 READ, LEARN, ADMIN = 0, 1, 2  # places in `tokens.SCOPES`
 FILE = b"application/octet-stream"
+PIECE = 1 << 16  # bytes of a file that are sent at a time
 NDJSON = b"application/x-ndjson"
 PAGE = Path(__file__).parents[1] / "page"
 POLICY = b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
@@ -108,14 +108,20 @@ async def snapshot(served: Served, call: Call) -> Reply:
 async def replay(served: Served, call: Call) -> Reply:
     """Show the model as it was at a position, and predict with it; nothing changes."""
     wanted: Replay = await call.read(Replay)
-    model = await served.at(wanted.position)
+    served.check_position(wanted.position)
+    return Reply(await served.read(_replay, served, wanted))
+
+
+def _replay(served: Served, wanted: Replay) -> bytes:
+    """Rebuild and predict, in a thread: few do that at a time, and only they hold a model."""
     try:
+        model = served.at(wanted.position)
         parts = parts_of(wanted.examples, labelled=False) if wanted.examples else []
-        predictions = await served.read(predict_parts, model, parts)
+        predictions = predict_parts(model, parts)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
     n_features = int(model.__dict__.get("n_features_in_", 0))
-    return Reply(encode(Replayed(wanted.position, *counts(model), n_features, classes_of(model), predictions)))
+    return encode(Replayed(wanted.position, *counts(model), n_features, classes_of(model), predictions))
 
 
 async def log(served: Served, call: Call) -> Reply:
@@ -155,22 +161,36 @@ async def file(served: Served, call: Call) -> Reply:
     from perceptrons.store import save
 
     options = call.options(position=int)
-    if "position" in options:
-        model = await served.at(options["position"])
-    else:
-        served.check_open()
-        async with served.alone():  # what is not in the log yet is not shown
-            model = await served.run(copied, served.model)
-    if "_learner" not in model.__dict__:
-        raise Refused(409, "nothing has been learned yet: there is nothing to save")
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name) / "model"
 
-    def saved() -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            save(model, Path(folder) / "model")
-            return (Path(folder) / "model").read_bytes()
+    def saved(model: Any) -> int:
+        if "_learner" not in model.__dict__:
+            raise Refused(409, "nothing has been learned yet: there is nothing to save")
+        save(model, path)
+        return path.stat().st_size
 
+    try:
+        if "position" in options:
+            served.check_position(options["position"])
+            size = await served.read(lambda: saved(served.at(options["position"])))
+        else:
+            served.check_open()
+            async with served.alone():  # what is not in the log yet is not shown
+                size = await served.run(saved, served.model)
+    except BaseException:
+        folder.cleanup()
+        raise
     name = b'attachment; filename="%s.perceptron"' % served.name.encode()
-    return Reply(await served.read(saved), kind=FILE, headers=((b"content-disposition", name),))
+    headers = (b"content-disposition", name), (b"content-length", str(size).encode())
+    return Reply(pieces(folder, path), kind=FILE, headers=headers)
+
+
+async def pieces(folder: tempfile.TemporaryDirectory[str], path: Path) -> AsyncGenerator[bytes]:
+    """The content of a file in a folder, which is deleted at the end."""
+    with folder, open(path, "rb") as file:
+        while piece := await asyncio.to_thread(file.read, PIECE):
+            yield piece
 
 
 # -- the server -----------------------------------------------------------------------------------------------

@@ -12,16 +12,19 @@ import time
 from http import HTTPStatus
 from typing import Any
 
+import httptools
 from msgspec import UNSET
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.web import verbs
 from perceptrons.serve.web.app import Server, logger
-from perceptrons.serve.web.http import JSON, failure
+from perceptrons.serve.web.http import JSON, Reply, failure
 
 SLOWEST = 1 << 14  # bytes a second, on average, after the first seconds
 LARGEST = 1 << 16  # bytes of a body that is answered here
+HEAD, HEADERS = 1 << 16, 100  # the most bytes and lines of a head
+LARGE_HEAD = Refused(431, f"the head of a request may have {HEAD:,} bytes and {HEADERS} headers")
 PREFIX = b"/v1/models/"
 ROUTES = {"predict": "POST /v1/models/{name}/predict", "learn": "POST /v1/models/{name}/learn"}
 GOOD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
@@ -48,6 +51,8 @@ class Short(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Start the clock."""
         super().connection_made(transport)
+        self.is_refused = False
+        self.progress, self.silent = False, 0  # whether something was understood, and bytes since then
         self.held: bytearray | None = None  # the body of a request that may be answered here
         self.heard, self.listening = self.loop.time(), True
         self.begun, self.received = 0.0, 0  # when a request began to come, and how much of it has come
@@ -77,12 +82,62 @@ class Short(HttpToolsProtocol):
         self.heard = self.loop.time()
         self.received += len(data)
         self.begun = self.begun or self.heard
-        super().data_received(data)
+        view = memoryview(data)
+        for begin in range(0, len(view), HEAD):
+            if not self.is_refused and not self.transport.is_closing():
+                self._feed(bytes(view[begin : begin + HEAD]))
+
+    def _feed(self, part: bytes) -> None:
+        """Parse a part of a request. A head or a trailer that does not end is refused before it takes memory."""
+        self.progress = False
+        try:
+            self.parser.feed_data(part)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._without_upgrade(part[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self._refuse_connection(Refused(400, "this is not HTTP/1.1"))
+        self.silent = len(part) if self.progress else self.silent + len(part)
+        if self.silent > 2 * HEAD:
+            self._refuse_connection(LARGE_HEAD)
+
+    def _without_upgrade(self, rest: bytes) -> None:
+        """Go on as if the client had not offered another protocol, as clients of HTTP/2 do: it may be ignored.
+
+        The parser takes the body of such a request for the other protocol, so it gets the head once more without it.
+        """
+        if self.parser.get_method() == b"CONNECT":
+            self._refuse_connection(Refused(405, "this server is not a proxy"))
+            return
+        lines = [self.parser.get_method() + b" " + self.url + b" HTTP/1.1"]
+        lines += [b"%b: %b" % each for each in self.headers if each[0] not in (b"upgrade", b"connection")]
+        self.parser = httptools.HttpRequestParser(self)
+        self._feed(b"\r\n".join([*lines, b"", b""]))
+        if rest:
+            self._feed(rest)
+
+    def _refuse_connection(self, refused: Refused) -> None:
+        """Answer something that is not a request, and close the connection."""
+        if not self.is_refused:
+            self.is_refused = True
+            if self.cycle is None or self.cycle.response_complete:  # otherwise an earlier request would get this answer
+                self.transport.write(_bad(failure(refused), b"connection: close\r\n"))
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        self.progress = True
+        super().on_message_begin()
 
     # -- requests ---------------------------------------------------------------------------------------------
 
     def on_headers_complete(self) -> None:
         """Decide whether the request may be answered here."""
+        self.progress = True
+        if self.is_refused or self.parser.should_upgrade():
+            return
+        if len(self.headers) > HEADERS or sum(len(key) + len(value) for key, value in self.headers) > HEAD:
+            self._refuse_connection(LARGE_HEAD)
+            return
         self.held = bytearray() if self._looks_usual() else None
         if self.held is None:
             self.listening = False
@@ -105,6 +160,9 @@ class Short(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
+        self.progress = True
+        if self.is_refused:
+            return
         if self.held is None:
             super().on_body(body)
         else:
@@ -112,6 +170,9 @@ class Short(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Answer the request, or hand it to the usual way."""
+        self.progress = True
+        if self.is_refused or self.parser.should_upgrade():
+            return
         self.begun, self.received = 0.0, 0
         if self.held is None:
             super().on_message_complete()
@@ -196,10 +257,13 @@ class Short(HttpToolsProtocol):
 
     def _refuse(self, route: str, begun: float, refused: Refused) -> None:
         reply = failure(refused)
-        assert isinstance(reply.body, bytes)
-        headers = b"".join(b"%b: %b\r\n" % each for each in reply.headers)
         if not self.transport.is_closing():
-            self.transport.write(
-                BAD % (reply.status, HTTPStatus(reply.status).phrase.encode(), len(reply.body), headers, reply.body)
-            )
+            self.transport.write(_bad(reply))
         self.application.metrics.count(route, reply.status, time.perf_counter() - begun)
+
+
+def _bad(reply: Reply, more: bytes = b"") -> bytes:
+    """An error on the wire; more: a header."""
+    assert isinstance(reply.body, bytes)
+    headers = b"".join(b"%b: %b\r\n" % each for each in reply.headers) + more
+    return BAD % (reply.status, HTTPStatus(reply.status).phrase.encode(), len(reply.body), headers, reply.body)

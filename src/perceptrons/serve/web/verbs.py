@@ -34,6 +34,7 @@ from perceptrons.serve.model.large import learn_body
 from perceptrons.serve.model.learning import given_x, is_wrong, learn_single
 from perceptrons.serve.model.served import Served, counts
 from perceptrons.serve.web.http import JSON, Call, Reply, decoded
+from perceptrons.serve.web.tokens import SCOPES
 
 KINDS = {
     b"application/x-ndjson": "ndjson",
@@ -41,6 +42,7 @@ KINDS = {
     b"text/x-svmlight": "svmlight",
     b"text/csv": "csv",
 }
+SMALL = 1 << 14  # bytes of a body that is read in the event loop
 FEW = 100  # examples of one request that are learned in the event loop
 ID = 255  # the most characters of an id
 
@@ -70,6 +72,12 @@ def read_json(body: bytes) -> Example | list[Example]:
         raise Refused(400, f"the body is not JSON: {error}") from None
 
 
+async def _read(served: Served, body: bytes) -> Example | list[Example]:
+    """One example, or several; a thread reads large bodies, so that other requests are answered meanwhile."""
+    found: Example | list[Example] = await served.read(read_json, body) if len(body) > SMALL else read_json(body)
+    return found
+
+
 def settings_of(kind: str, options: dict[str, Any]) -> dict[str, Any]:
     """What a format needs to know, for the log."""
     names = {"svmlight": ("zero_based",), "csv": ("target",)}.get(kind, ())
@@ -93,7 +101,7 @@ async def learn(served: Served, call: Call, *, tells: bool = False) -> Reply:
     if kind is not None:
         return Reply(await learn_body(served, kind, settings_of(kind, options), body, key, tells=tells))
     settings_of("json", options)
-    found = read_json(body)
+    found = await _read(served, body)
     if type(found) is list:
         if len(found) > FEW or served.slow:
             return Reply(await learn_body(served, "examples", {}, body, key, tells=tells))
@@ -178,18 +186,28 @@ async def predict(served: Served, call: Call) -> Reply:
         served.check_open()
     if kind is not None:
         return Reply(encode(ManyPredicted(await served.read(_predict_body, served, kind, body, options))))
-    found = read_json(body)
-    if type(found) is list:
-        return await _predict_many(served, found, options)
-    try:
-        answer = (
-            await served.read(_predict, served, found, options) if served.slow else _predict(served, found, options)
-        )
-    except (ValueError, TypeError) as error:
-        raise Refused(422, str(error)) from None
-    if found.id is not UNSET:  # type: ignore[union-attr]
+    if served.slow or len(body) > SMALL:
+        found, answer = await served.read(_predict_json, served, body, options)
+    else:
+        found, answer = _predict_json(served, body, options)
+    if type(answer) is Predicted and found.id is not UNSET:
+        if call.allowed < SCOPES.index("learn"):
+            raise Refused(
+                403, "a prediction with an id is kept for its label: that needs a token with the scope 'learn'"
+            )
         await _keep(served, found, bytes(read_raw(body).x), answer)
     return Reply(encode(answer))
+
+
+def _predict_json(served: Served, body: bytes, options: dict[str, Any]) -> tuple[Any, Predicted | ManyPredicted]:
+    """Predict one example, or several; returns what was asked, too."""
+    found = read_json(body)
+    try:
+        if type(found) is list:
+            return found, _predict_many(served, found, options)
+        return found, _predict(served, found, options)
+    except (ValueError, TypeError) as error:
+        raise Refused(422, str(error)) from None
 
 
 NONE: dict[str, Any] = {}
@@ -258,22 +276,15 @@ async def _keep(served: Served, example: Any, x: bytes, answer: Predicted) -> No
         served.queue -= 1
 
 
-async def _predict_many(served: Served, examples: list[Example], options: dict[str, Any]) -> Reply:
+def _predict_many(served: Served, examples: list[Example], options: dict[str, Any]) -> ManyPredicted:
     if options.get("ask"):
         raise Refused(400, "ask is for single examples")
     if any(example.id is not UNSET for example in examples):
         raise Refused(422, "an id is for single examples: predict these one by one, or leave out the ids")
-
-    def work() -> ManyPredicted:
-        found = ManyPredicted(predict_parts(served.model, parts_of(examples, labelled=False)))
-        if options.get("scores"):
-            found.scores = [served.model.score_one(given_x(example.x)) for example in examples]
-        return found
-
-    try:
-        return Reply(encode(await served.read(work) if len(examples) > FEW or served.slow else work()))
-    except (ValueError, TypeError) as error:
-        raise Refused(422, str(error)) from None
+    found = ManyPredicted(predict_parts(served.model, parts_of(examples, labelled=False)))
+    if options.get("scores"):
+        found.scores = [served.model.score_one(given_x(example.x)) for example in examples]
+    return found
 
 
 def _predict_body(served: Served, kind: str, body: bytes, options: dict[str, Any]) -> list[Any]:
@@ -288,9 +299,16 @@ def _predict_body(served: Served, kind: str, body: bytes, options: dict[str, Any
 
 async def explain(served: Served, call: Call) -> Reply:
     """List what each feature contributes to the score of an example."""
-    asked: Explain = await call.read(Explain)
+    if call.content_type != JSON:
+        raise Refused(415, "this route takes application/json")
+    body = await call.body()
     if served.model is None:
         served.check_open()
+    return Reply(await served.read(_explain, served, body) if len(body) > SMALL else _explain(served, body))
+
+
+def _explain(served: Served, body: bytes) -> bytes:
+    asked: Explain = decoded(Explain, body)
     if not hasattr(served.model, "explain_one"):
         raise Refused(
             422, f"{type(served.model).__name__} has no weights of features: its predictions are not explained"
@@ -302,4 +320,4 @@ async def explain(served: Served, call: Call) -> Reply:
     except (ValueError, TypeError, AttributeError) as error:
         raise Refused(422, str(error)) from None
     terms = [Term(*each) for each in told]
-    return Reply(encode(Explained(told.score, told.intercept, told.label, told.against, told.unknown, terms)))
+    return encode(Explained(told.score, told.intercept, told.label, told.against, told.unknown, terms))
