@@ -316,6 +316,28 @@ def test_features_of_tables_are_never_mixed_up(tmp_path):
         assert model.feature_names_in_.tolist() == ["age", "job=nurse", "job=smith", "job=baker"]
 
 
+@pytest.mark.parametrize(
+    "learn",
+    [
+        lambda model, x: model.learn_one(x, 1),
+        lambda model, x: model.learn_one({"age": 3, "job": "nurse"}, 1).learn_one(x, 1),  # by the short way
+        lambda model, x: model.learn_many([x], [1]),
+        lambda model, x: model.learn_one(([9], [1.0]), 1),
+    ],
+)
+def test_a_model_of_a_table_keeps_the_features_of_its_columns(tmp_path, learn):
+    """As in predictions, other columns and new categories are left out. Otherwise its file could not be read."""
+    path = jobs(tmp_path / "jobs.csv", ["nurse", "smith", "baker"])
+    model = Perceptron().fit(source(path, target="y"))
+    seen = model.n_seen_
+    learn(model, {"age": 50, "job": "pilot", "pay": 3.0})
+    assert model.n_features_in_ == model.coef_.shape[1] == 4 and model.n_seen_ > seen
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert np.array_equal(again.coef_, model.coef_)
+    assert np.array_equal(again.predict(source(path, like=again.encoding_)), model.predict(source(path, target="y")))
+
+
 def test_a_stream_from_the_copy_of_a_table_knows_its_columns(tmp_path):
     path = jobs(tmp_path / "jobs.csv", ["nurse", "smith", "baker"])
     Perceptron().fit(source(path, target="y", cache=tmp_path))  # leaves a copy

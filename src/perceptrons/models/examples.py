@@ -44,12 +44,17 @@ def n_features_of(model: Supervised) -> int:
     return found
 
 
+def can_grow(model: Supervised) -> bool:
+    """Whether new features make room in a model. One that was trained on a table has the features of its columns."""
+    return "encoding_" not in vars(model)
+
+
 def example_of(model: Supervised, x: Any, *, grows: bool) -> tuple[Example, Names | None]:
     """One example, not scaled yet; and the names of features, if it has some.
 
-    grows: whether new features make room; otherwise they are left out.
+    grows: whether new features make room if the model can grow; otherwise they are left out.
     """
-    n_features = n_features_of(model)
+    n_features, grows = n_features_of(model), grows and can_grow(model)
     if not isinstance(x, Mapping) and hasattr(x, "to_dict") and hasattr(x, "index") and not hasattr(x, "columns"):
         x = x.to_dict()  # a row of a data frame
     if isinstance(x, Mapping) and not hasattr(x, "tocsr"):  # as a sparse matrix in DOK format has
@@ -145,11 +150,12 @@ def at_row(i: int, error: Exception) -> ValueError:
 
 def examples_of(model: Supervised, X: Iterable[Any], *, grows: bool) -> tuple[Example, Names]:
     """Several dicts as rows, not scaled yet, and the names of features; new names get numbers at once."""
-    names, n_features = names_of(model), n_features_of(model)
+    names, n_features, learns = names_of(model), n_features_of(model), grows
+    grows = grows and can_grow(model)
     found, new = list[Rows](), list[str]()
     try:
         for i, x in enumerate(X):
-            check_dict(x, i, "partial_fit" if grows else "predict")
+            check_dict(x, i, "partial_fit" if learns else "predict")
             try:
                 rows, more = from_dict(x, names, n_features + len(new), grows=grows)
             except ValueError as error:

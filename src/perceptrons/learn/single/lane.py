@@ -40,7 +40,9 @@ class Caller(NamedTuple):
     resized: Callable[[int, Names], None]  # called with the new number of features
     owner: Ints  # an array whose entry is the number of the thread that owns the model, 0 for none
     class_weight: dict[Any, float] | None = None
-    zeros: bool = True  # whether features that a dict does not have are 0; otherwise they are missing
+    # Whether features that a dict does not have are 0, and new ones make room. A model that was trained on a table has
+    # the features of its columns: others are left out, and those that a dict does not have are missing.
+    zeros: bool = True
     learns: bool = True  # otherwise it only predicts
 
 
@@ -238,11 +240,11 @@ class Lane:
         return type(weight) in NUMBERS and 0.0 <= weight <= LARGEST and takes_weights(self.learner.rule)
 
     def _unusual(self, x: dict[Any, Any]) -> Row:
-        """The row of a dict that compiled code does not read; makes room for new features.
+        """The row of a dict that compiled code does not read; makes room for new features if the model can grow.
 
         Raises an error, and changes nothing, if the dict is no example.
         """
-        entries, new = entries_of(x, self.names, self.learner.n_features, grows=True)
+        entries, new = entries_of(x, self.names, self.learner.n_features, grows=self.caller.zeros)
         row = self._sparse(np.dtype(np.float64), len(entries))
         if not row.fill(entries, self.learner.n_features + len(new)):
             raise unusable(x)

@@ -26,7 +26,7 @@ from perceptrons.data.arrays import Rows
 from perceptrons.learn.single.example import Example as Row
 from perceptrons.learn.single.example import from_pair
 from perceptrons.models import one, validation
-from perceptrons.models.examples import at_row, examples_of, n_features_of
+from perceptrons.models.examples import at_row, can_grow, examples_of, n_features_of
 from perceptrons.serve.messages import Example, Examples, read_example
 
 Bits = npt.NDArray[np.uint8]
@@ -129,10 +129,9 @@ class Sparse(Part):
         return len(self.rows)
 
     def read(self, model: Any, *, grows: bool) -> tuple[Row, Any]:
-        known = n_features_of(model)
-        return Row(
-            self.rows.wide(max(known, self.rows.n_features)) if grows else self.rows.narrow(known).wide(known), []
-        ), None
+        known, rows = n_features_of(model), self.rows
+        grows = grows and can_grow(model)
+        return Row(rows.wide(max(known, rows.n_features)) if grows else rows.narrow(known).wide(known), []), None
 
 
 class Table(Part):
