@@ -1,9 +1,12 @@
 """Threads that share one model: learning is exclusive, and predictions see a whole hypothesis."""
 
 import copy
+import os
 import pickle
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -207,3 +210,138 @@ def test_threads_that_live_at_the_same_time_do_not_wait_for_each_other_to_predic
             inside.wait(30)
 
     all_at_once(*[read] * 8)
+
+
+# -- forks ------------------------------------------------------------------------------------------------------------
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+quiet = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # it is about threads, which are tested here
+
+
+def in_child(work):
+    """The text that `work` returns in a child of this process, or its error. A child that hangs is killed."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(30)
+            try:
+                said = str(work())
+            except BaseException as error:
+                said = f"{type(error).__name__}: {error}"
+            os.write(writer, said.encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader) as file:
+        said = file.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@contextmanager
+def meanwhile(begin):
+    """Another thread calls `begin` with a function, which it calls in the middle of what it does and which waits."""
+    inside, end = threading.Event(), threading.Event()
+
+    def hold():
+        inside.set()
+        assert end.wait(60)
+
+    thread = threading.Thread(target=begin, args=(hold,))
+    thread.start()
+    assert inside.wait(60)
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+USES = {
+    "predict": lambda model: model.predict(rows(0)[0]),
+    "predict_one": lambda model: model.predict_one(rows(0)[0][0]),
+    "partial_fit": lambda model: model.partial_fit(*rows(0)),
+    "learn_one": lambda model: model.learn_one(rows(0)[0][0], 1),
+    "fit": lambda model: model.fit(*rows(0)),
+    "in a grandchild": lambda model: in_child(lambda: model.predict(rows(0)[0])),
+}
+
+
+def owned(model, hold):
+    """Learn as the owner, and be in the middle of it."""
+    model.learn_one(rows(0)[0][0], 1).learn_one(rows(0)[0][1], 0)
+    assert model._guard.owner.thread == threading.get_ident()
+    model._guard.quickly(hold)
+
+
+@forks
+@quiet
+@pytest.mark.parametrize("learns", [lambda model, hold: model._guard.change(hold), owned], ids=["change", "owner"])
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_model_that_was_half_changed_at_a_fork_is_refused_in_the_child(use, learns):
+    model, other = Perceptron(), Perceptron().fit(*rows(0))
+    model.fit(*rows(0))
+    with meanwhile(partial(learns, model)):
+        assert "RuntimeError: this process was forked while another thread changed" in in_child(lambda: use(model))
+        assert "Error" not in in_child(lambda: use(other))
+    assert "Error" not in in_child(lambda: use(model))
+    use(model)  # the parent goes on
+
+
+def reads(model, hold):
+    with model._guard.mine():
+        model._guard.settle()
+        hold()
+
+
+def trains(model, hold):
+    with model._guard.learning:
+        model._guard.settle()
+        hold()
+
+
+def owns(model, hold):
+    for x, y in zip(*rows(0), strict=True):
+        model.learn_one(x, y)
+    hold()
+
+
+@forks
+@quiet
+@pytest.mark.parametrize("begin", [reads, trains, owns, lambda model, hold: model._guard.alone(hold)])
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_model_that_is_whole_can_be_used_after_a_fork(use, begin):
+    """Although threads held its locks that do not exist in the child."""
+    model = Perceptron().fit(*rows(0))
+    with meanwhile(partial(begin, model)):
+        assert "Error" not in in_child(lambda: use(model)) != ""
+
+
+@forks
+@quiet
+def test_a_thread_that_learns_may_fork():
+    """Its own locks stay its own in the child."""
+    model = Perceptron().fit(*rows(0))
+    found = model._guard.change(lambda: in_child(lambda: model.partial_fit(*rows(1)).n_seen_))
+    assert int(found) == Perceptron().fit(*rows(0)).partial_fit(*rows(1)).n_seen_
+
+
+@forks
+@quiet
+def test_children_do_not_hang_whenever_they_are_forked():
+    model, stop = Perceptron().fit(*rows(0)), threading.Event()
+
+    def learn():
+        while not stop.is_set():
+            model.partial_fit(*rows(1, n=300))
+
+    thread = threading.Thread(target=learn)
+    thread.start()
+    try:
+        said = [in_child(lambda: model.predict(rows(0)[0]).shape) for _ in range(30)]
+    finally:
+        stop.set()
+        thread.join()
+    assert all(each == "(6,)" or each.startswith("RuntimeError: this process was forked") for each in said), said

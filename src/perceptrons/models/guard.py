@@ -7,6 +7,7 @@ predictions under way have ended. So a prediction sees the model before or after
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import threading
 import time
@@ -15,7 +16,8 @@ from contextlib import nullcontext
 from functools import wraps
 from heapq import heappop, heappush
 from threading import get_ident
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
@@ -63,6 +65,18 @@ class _Owner:
         self.lost = False  # whether another thread has taken the model away
 
 
+class _HalfChanged:
+    """What a model has for locks if another thread was changing it when the process was forked."""
+
+    def __enter__(self, *_: Any, **__: Any) -> NoReturn:
+        raise RuntimeError(
+            "this process was forked while another thread changed the model, so the model may be half changed here: "
+            "fork while no thread learns, or load the model from a file in this process"
+        )
+
+    __exit__ = acquire = _is_owned = __enter__
+
+
 class Guard:
     """The locks of one model. Deep copies and pickles of a model do not have them: they get locks of their own.
 
@@ -77,19 +91,24 @@ class Guard:
 
     A thread that uses the lane may call the model again, in a signal handler for example. That call takes the long way.
     If the thread is the owner, it needs no lock to read: no other thread comes in while the owner is busy.
+
+    After a fork, only the thread that forked lives on in the child. Nobody there would release the locks of the others,
+    so the child gets new ones.
     """
 
     def __init__(self) -> None:
-        self.learning = threading.RLock()  # for a whole call that learns
-        self.gate = threading.RLock()
-        self.stripes = tuple(threading.RLock() for _ in range(STRIPES))
+        self.learning: Any = threading.RLock()  # for a whole call that learns
+        self.gate: Any = threading.RLock()
+        self.stripes: tuple[Any, ...] = tuple(threading.RLock() for _ in range(STRIPES))
         self.lane: Any = None  # the short way for single examples; None after a change
         self.names: Any = None  # names of features that did not come with dicts: the array, and what `Names` made of it
         self.owner: _Owner | None = None
         self.thread = np.zeros(1, dtype=np.intp)  # that of the owner, if he has not lost the model; else 0
         self._used = False  # whether a thread that has all locks uses the lane
         self._shared = False  # whether a second thread has used the model
+        self._changing = False  # whether a thread that has all locks may change the model
         self._last, self._streak = 0, 0  # the last thread that called `quickly` with locks, and how often in a row
+        _guards.add(self)
 
     def mine(self) -> Any:
         """The lock that lets this thread read; to be used with ``with``, and `settle` in its block."""
@@ -116,7 +135,16 @@ class Guard:
     def change(self, act: Callable[[], R]) -> R:
         """Call `act`, which changes the model, while no other thread reads or learns."""
         self.lane = None
-        return self.alone(act)
+        return self.alone(lambda: self._noted(act))
+
+    def _noted(self, act: Callable[..., R], *args: Any) -> R:
+        """Call `act`, and note that it may change the model; called by a thread that has all locks."""
+        before = self._changing
+        try:
+            self._changing = True
+            return act(*args)
+        finally:
+            self._changing = before
 
     def alone(self, act: Callable[[], R]) -> R:
         """Call `act` while no other thread reads or learns."""
@@ -140,7 +168,7 @@ class Guard:
                 raise
             finally:
                 owner.busy = False
-        return self.alone(lambda: self._with_locks(act, *args))
+        return self.alone(lambda: self._noted(self._with_locks, act, *args))
 
     def glance(self, act: Callable[..., R], *args: Any) -> R | None:
         """Call `act` as `quickly` does, to predict; None also if another thread learns for more than a moment."""
@@ -150,7 +178,7 @@ class Guard:
 
     def soon(self, act: Callable[[], R]) -> R | None:
         """Call `act` as `alone` does; None if another thread learns for more than a moment."""
-        had, taken = self.learning._is_owned(), False  # type: ignore[attr-defined]
+        had, taken = self.learning._is_owned(), False
         try:
             taken = had or self.learning.acquire(timeout=MOMENT)
             return self.alone(act) if taken else None
@@ -172,6 +200,42 @@ class Guard:
             return act(*args)
         finally:
             self._used = False
+
+    def forget_threads(self) -> None:
+        """In the child of a fork: keep the locks of this thread, and renew those of threads that do not exist here."""
+        if isinstance(self.learning, _HalfChanged):  # since an earlier fork
+            return
+        owner, mine = self.owner, self.learning._is_owned()
+        left = owner is not None and owner.thread != get_ident()
+        if (self._changing and not mine) or (left and owner is not None and owner.busy):
+            self.learning = self.gate = _HalfChanged()
+            self.stripes = (self.learning,) * STRIPES
+        else:
+            self.learning, self.gate, *stripes = map(_renewed, (self.learning, self.gate, *self.stripes))
+            self.stripes = tuple(stripes)
+        if left:
+            self.owner, self.thread[0] = None, 0
+        if not mine:
+            self._used = self._changing = False
+            if owner is None or left:  # another thread may have been using it
+                self.lane = None
+
+
+_guards: WeakSet[Guard] = WeakSet()
+
+
+def _renewed(lock: Any) -> Any:
+    """A new lock, unless this thread holds the old one."""
+    return lock if lock._is_owned() else threading.RLock()
+
+
+def _after_fork() -> None:
+    for guard in list(_guards):
+        guard.forget_threads()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def reading(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
