@@ -8,7 +8,10 @@ import ssl
 import stat
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -112,6 +115,69 @@ def test_the_last_token_that_is_revoked_does_not_open_the_door(serve, tmp_path):
     (tmp_path / "tokens.json").unlink()
     time.sleep(1.1)
     server.web().refused(401, "GET", "/v1/models")
+
+
+def at_once(works):
+    """Run functions in threads of their own, all at the same time; return their results."""
+    begin = threading.Barrier(len(works))
+
+    def run(work):
+        begin.wait()
+        return work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [done.result() for done in [pool.submit(run, work) for work in works]]
+
+
+def test_tokens_that_are_made_at_the_same_time_all_survive(tmp_path):
+    def make():
+        return [Tokens(tmp_path).make_numbered("read") for _ in range(5)]
+
+    made = [each for some in at_once([make] * 8) for each in some]
+    names = [str(k) for k in range(1, 41)]
+    assert sorted((name for name, _ in made), key=int) == [each.name for each in Tokens(tmp_path).all()] == names
+    assert all(Tokens(tmp_path).scope_of(text.encode()) == 0 for _, text in made)
+
+
+def test_commands_at_the_same_time_make_different_tokens(tmp_path):
+    words = [sys.executable, "-m", "perceptrons", "serve", "token", tmp_path]
+    started = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(4)]
+    texts = {process.communicate(timeout=60)[0].strip() for process in started}
+    assert [process.returncode for process in started] == [0] * 4 and len(texts) == 4
+    assert all(Tokens(tmp_path).scope_of(text) == 1 for text in texts)
+
+
+def test_a_token_that_is_revoked_while_others_are_made_stays_revoked(tmp_path):
+    for k in range(8):
+        Tokens(tmp_path).make(f"old{k}", "admin")
+
+    def make(k):
+        for j in range(4):
+            Tokens(tmp_path).make(f"new{k}{j}", "read")
+
+    at_once([partial(make, k) for k in range(4)] + [partial(Tokens(tmp_path).revoke, f"old{k}") for k in range(8)])
+    found = sorted(each.name for each in Tokens(tmp_path).all())
+    assert found == [f"new{k}{j}" for k in range(4) for j in range(4)]
+
+
+def test_revoking_a_token_that_does_not_exist_makes_no_files(tmp_path):
+    with pytest.raises(ValueError, match="there is no token 'none'"):
+        Tokens(tmp_path / "new").revoke("none")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "old, new", [("admin", "admio"), ("scope", "scopd"), ('"digest":"', '"digest":"x'), ("[", "{")]
+)
+def test_a_damaged_file_lets_nobody_in(tmp_path, old, new):
+    token = Tokens(tmp_path).make("only", "admin").encode()
+    running = Tokens(tmp_path)
+    path = tmp_path / "tokens.json"
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(ValueError, match="is damaged"):
+        Tokens(tmp_path)
+    running.refresh()
+    assert running.required and running.scope_of(token) == SCOPES.index("admin")
 
 
 # -- browsers ---------------------------------------------------------------------------------------------------------

@@ -192,8 +192,6 @@ def token(directory: Path, scope: str, name: str | None, lists: bool, revoke: st
         for each in tokens.all():
             output.say(f"{each.scope:<5}  {each.name}")
     else:
-        taken = {each.name for each in tokens.all()}
-        number = next(str(k) for k in range(1, len(taken) + 2) if str(k) not in taken)
-        text = tokens.make(name or number, scope)
-        output.say(f"token {name or number!r} with the scope {scope}; it is shown only now:", err=True)
+        name, text = (name, tokens.make(name, scope)) if name else tokens.make_numbered(scope)
+        output.say(f"token {name!r} with the scope {scope}; it is shown only now:", err=True)
         output.say(text)
