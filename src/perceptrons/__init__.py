@@ -5,12 +5,12 @@ Names are imported on first use: `import perceptrons` loads neither Numba nor sc
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
+TYPE_CHECKING = False  # as in `typing`, which takes long to import: Ctrl-C during that would leave a traceback
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from perceptrons.models import (
         KernelPerceptron,
         PassiveAggressiveClassifier,
@@ -37,6 +37,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'perceptrons' has no attribute {name!r}")
+    import importlib
+
     module = "perceptrons.store" if name in ("load", "save") else "perceptrons.models"
     return getattr(importlib.import_module(module), name)
 

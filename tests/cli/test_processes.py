@@ -30,6 +30,11 @@ def noisy(tmp_path_factory):
     return path
 
 
+def hear_ctrl_c():
+    """In the new process: a shell may have told this one to ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def on_a_terminal(command, *args, until=None):
     """What the command prints on a terminal and its exit code; it is interrupted once it has printed `until`."""
     ours, theirs = pty.openpty()
@@ -56,6 +61,33 @@ def test_ctrl_c_leaves_a_usable_model(command, noisy, tmp_path):
     assert code == 130 and seen.rstrip().endswith("interrupted") and "interrupted in pass " in seen
     assert "pass " in seen and "\x1b[2K" in seen  # the bar, and that it was wiped away
     assert perceptrons.load(model).n_seen_ >= 3000
+
+
+def test_an_early_ctrl_c_is_quiet(command, models, files):
+    """Whenever it comes: while Python starts, while the command is imported, or while it works."""
+    chance = random.Random(0)
+    for _ in range(20):
+        settings = {"stdout": PIPE, "stderr": PIPE, "preexec_fn": hear_ctrl_c}
+        with command("evaluate", models["two"], files / "two.svm", **settings) as process:
+            time.sleep(chance.uniform(0.0, 0.15))
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[1].decode()
+        ours = "Traceback" in said and "perceptrons" in said.replace(sys.prefix, "")
+        assert not ours and process.returncode in (0, 1, 130, -signal.SIGINT), said
+
+
+def test_ctrl_c_while_the_command_is_imported_is_quiet(tmp_path):
+    """A module that the command imports sends the signal itself."""
+    (tmp_path / "click.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "perceptrons", "--help"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        preexec_fn=hear_ctrl_c,
+        capture_output=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode in (130, -signal.SIGINT) and done.stdout == done.stderr == b""
 
 
 def test_colours_are_for_terminals(command, shell, models, files):

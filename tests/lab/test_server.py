@@ -164,7 +164,9 @@ def test_two_pages_at_once(lab):
 
 
 @pytest.mark.parametrize(
-    "sent", [b"\xff\x00\xfe garbage", b"", json.dumps(show()).encode(), "", "{", "[]", '{"do": 1}']
+    "sent",
+    [b"\xff\x00\xfe garbage", b"", json.dumps(show()).encode(), "", "{", "[]", '{"do": 1}', '{"x": ' + "[" * 5000],
+    ids=range(8),
 )
 def test_garbage_is_answered(lab, sent):
     with lab.talk() as talk:

@@ -63,7 +63,7 @@ def test_statistics_do_not_depend_on_how_rows_are_cut():
 
 
 def test_the_sample_is_spread_evenly_whatever_the_cuts(monkeypatch):
-    monkeypatch.setattr(statistics, "SAMPLE", 8)
+    monkeypatch.setattr(statistics, "KEPT", 8)
     found = Statistics(1)
     held = np.zeros(30, dtype=bool)
     held[::3] = True
@@ -71,6 +71,22 @@ def test_the_sample_is_spread_evenly_whatever_the_cuts(monkeypatch):
     for begin, end in [(0, 5), (5, 6), (6, 30)]:
         found.add(as_rows(X[begin:end]), held[begin:end])
     assert found.sample.ravel().tolist() == X[~held].ravel()[::4].tolist()
+
+
+def test_advice_about_scales_looks_at_2_to_the_18_values():
+    """Of four times as many it sees every fourth row. The sizes in a row depend on how often its number is even."""
+    number = np.arange(1 << 18)
+    X = np.ones((len(number), 4))
+    X[:, 0] = np.where(number % 4, 1e9, np.where(number % 64, 1e6, 1e3))
+    found = off_scale(as_rows(X), None)
+    assert X[::4].size == 1 << 18 and found == off_scale(as_rows(X[::4]), None)
+    assert "about 9.7e+05" in found and "about 1e+03" in off_scale(as_rows(X[::64]), None)
+
+
+def test_a_sample_of_rows_has_at_most_2_to_the_14():
+    found = Statistics(1)
+    found.add(as_rows(np.arange(1.0 + (1 << 14))[:, np.newaxis]))
+    assert found.sample.ravel().tolist() == np.arange(0.0, 1 + (1 << 14), 2).tolist()
 
 
 def test_a_wild_cell_does_not_hide_the_others():

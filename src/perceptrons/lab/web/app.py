@@ -149,7 +149,7 @@ class Lab:
                 if received.get("text") is None:
                     raise ValueError("expected text, got bytes")
                 request = engine.messages.decoder.decode(received["text"])
-            except ValueError as error:  # msgspec's errors are such, too
+            except (ValueError, RecursionError) as error:  # msgspec's errors are of these, too
                 await socket.send_bytes(engine.messages.encoded({"id": -1, "error": f"not a request: {error}"}))
                 continue
             answer = await self._run(session.answer, request)

@@ -22,14 +22,14 @@ Floats = npt.NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 APART = 100.0  # numbered features are scaled if the largest has this many times the size of the smallest
 NAMED = 3  # the most features that advice names on either side
-SAMPLE = 1 << 18  # values that advice about scales looks at
+LOOKED_AT = 1 << 18  # the most values that advice about scales looks at
 OFTEN = 0.1  # the sizes of features that occur in this share of the rows are compared; rare words differ by nature
 FARTHEST = 5.0  # |z| of columns of tables is cut off here: one wild cell must not undo what many rows have taught
 WILD = 20.0  # a column with a larger |z| is measured again, without the values that are far away
 ALONE = 0.9  # and so is a column in which one value has most of the variance: its |z| is over this times √n
 ROUNDS = 60
 TINY = 1e-290  # a smaller deviation counts as 0: its inverse would overflow
-SAMPLE, ROOM = 1 << 14, 1 << 24  # rows, spread evenly, from which such columns are measured, and the most bytes of them
+KEPT, ROOM = 1 << 14, 1 << 24  # rows, spread evenly, from which such columns are measured, and the most bytes of them
 
 
 class Statistics:
@@ -69,7 +69,7 @@ class Statistics:
     def _thin(self) -> None:
         """Keep every second row of the sample until it is not too large."""
         width = len(self.mean)
-        while sum(map(len, self.parts)) > min(SAMPLE, max(1, ROOM // (8 * max(1, width)))):
+        while sum(map(len, self.parts)) > min(KEPT, max(1, ROOM // (8 * max(1, width)))):
             self.parts, self.every = [self.sample[::2].copy()], 2 * self.every
 
     def join(self, other: Statistics) -> None:
@@ -208,7 +208,7 @@ def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
     names: of all features, if they have names. A sample of the rows is enough.
     """
     found = Sizes(dense=False)
-    stride = max(1, rows.values.size // SAMPLE)
+    stride = max(1, -(-rows.values.size // LOOKED_AT))
     found.add(rows if stride == 1 else rows.take(np.arange(0, len(rows), stride)))
     size = found.size
     if not found.far_apart:
