@@ -1,9 +1,11 @@
-"""What a server that learns survives: kills, a full disk, a read-only disk, a clock that jumps, malformed requests.
+"""What a server that learns survives: kills, flipped bits, bad disks, a clock that jumps, malformed requests.
 
-    python benchmarks/serve_faults.py [kills=200] [minutes=10]
+    python benchmarks/serve_faults.py [kills=200] [stops=500] [flips=2000] [requests=5000] [minutes=10]
 
 The server is killed under load at random moments, and restarted; each time, its models are compared with sequential
-learning of what it acknowledged. For a full disk and a read-only one, it runs on small disks of its own, which only
+learning of what it acknowledged. It is also stopped at each of its writes in turn (`stops`), by a kill or by Ctrl-C
+twice; it starts on folders with flipped bits; and it gets random requests, of which those that are answered with an
+error must not change anything. For a full disk and a read-only one, it runs on small disks of its own, which only
 root can mount. At the end it runs under mixed load for some minutes: 8 models, 32 connections.
 """
 
@@ -20,14 +22,18 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "serve"))
+from flips import Flips
 from forks import Forks
+from injected import Faults, spread
 from killing import Connection, Rounds, assert_equal, learn_line
 from malformed import malformed
 from serve import COMMAND, free_port, started
+from unchanged import Run
 
 from perceptrons import Perceptron, load
 
@@ -41,20 +47,19 @@ main(["serve", *sys.argv[1:]])
 """
 
 
-def main(n_kills: int, minutes: float) -> None:
+def main(n_kills: float, stops: float = 500, flips: float = 2000, requests: float = 5000, minutes: float = 10) -> None:
     """Print a line for each fault."""
-    with tempfile.TemporaryDirectory() as folder:
-        kills(Path(folder), n_kills)
-    with tempfile.TemporaryDirectory() as folder:
-        full_disk(Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        read_only_disk(Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        clock(Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        rubbish(Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        soak(Path(folder), minutes)
+    faults = [
+        partial(kills, n=int(n_kills)),
+        partial(writes, n=int(stops)),
+        partial(bits, n=int(flips)),
+        partial(errors, n=int(requests)),
+        *(full_disk, read_only_disk, clock, rubbish),
+        partial(soak, minutes=minutes),
+    ]
+    for fault in faults:
+        with tempfile.TemporaryDirectory() as folder:
+            fault(Path(folder))
 
 
 def kills(folder: Path, n: int) -> None:
@@ -71,6 +76,36 @@ def kills(folder: Path, n: int) -> None:
         f"kill -9 under load: {n} kills, {rounds.n_acknowledged:,} requests acknowledged, 0 lost, 0 learned twice, "
         "models equal to sequential learning bit for bit"
     )
+
+
+def writes(folder: Path, n: int) -> None:
+    """Stop at one of the writes of a request, and compare what comes back with what was acknowledged."""
+    faults = Faults(folder)
+    cases = faults.cases()
+    for case in spread(cases, n):
+        faults.run(*case)
+    faults.close()
+    print(
+        f"kill -9 before and after a write, and Ctrl-C twice: {n} of {len(cases):,} cases, {faults.open} requests "
+        "without an answer, 0 acknowledged lost, 0 learned twice, models equal to sequential learning bit for bit"
+    )
+
+
+def bits(folder: Path, n: int) -> None:
+    """Flip bits in the folders of models."""
+    flips = Flips(folder)
+    print(flips.run(n))
+    flips.close()
+    assert not flips.found, flips.found
+
+
+def errors(folder: Path, n: int) -> None:
+    """Random requests to all estimators, about half of them wrong."""
+    forks = Forks(folder)
+    run = Run(forks)
+    print(run.all(n))
+    forks.close()
+    assert not run.found, run.found
 
 
 def equals_log(connection: Connection, name: str, acknowledged: int, folder: Path) -> None:
@@ -307,5 +342,5 @@ def resident(process: int) -> float:
 
 
 if __name__ == "__main__":
-    given = dict(each.split("=") for each in sys.argv[1:])
-    main(int(given.get("kills", 200)), float(given.get("minutes", 10)))
+    given = {name: float(value) for name, value in (each.split("=") for each in sys.argv[1:])}
+    main(given.pop("kills", 200), **given)

@@ -336,7 +336,7 @@ class Model:
         return (answer["prediction"], answer["ask"]) if ask else answer["prediction"]
 
     def predict_many(self, X: Iterable[Any]) -> list[Any]:
-        """Predict the labels of several examples, in one request.
+        """Predict the labels of several examples, in as few requests as the server's limit on their size allows.
 
         Parameters
         ----------
@@ -348,7 +348,17 @@ class Model:
         list
             Their labels; None for each if nothing has been learned yet.
         """
-        labels: list[Any] = self._read("/predict", {"examples": to_examples(X)})["predictions"]
+        return self._predict(to_examples(X))
+
+    def _predict(self, examples: list[Any]) -> list[Any]:
+        """Predict examples in one request, or in two halves if the server says that it is too large."""
+        try:
+            labels: list[Any] = self._read("/predict", {"examples": examples})["predictions"]
+        except ServerError as error:
+            if error.status != 413 or len(examples) < 2:
+                raise
+            half = len(examples) // 2
+            labels = [*self._predict(examples[:half]), *self._predict(examples[half:])]
         return labels
 
     def learn(self, x: Any, y: Any, *, key: str | None = None) -> Answer:

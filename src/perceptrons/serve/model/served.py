@@ -78,6 +78,8 @@ class Served(Commits):
                 raise Damaged(self.log.lost)
             self.become(rebuild(self.folder, self.log, self.create, tell=tell), self.log.pending())
             self.sweep()
+            for path in self.folder.glob(".snapshot-*.tmp"):  # the server was stopped while it wrote this
+                path.unlink()
         except Damaged as error:
             self.broken = str(error)
         except Exception as error:  # one model that cannot be loaded is no trouble of the others

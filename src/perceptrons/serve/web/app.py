@@ -55,6 +55,7 @@ class Server:
         self.gate = Gate(Tokens(path))
         self.metrics = Metrics(self.directory)
         self.description = description()
+        self.stopping = False
         self.questions = Questions()
         endpoints = {(route.method, route.path): Endpoint(self, route) for route in ROUTES}
         self.quick = {
@@ -82,6 +83,7 @@ class Server:
     async def _lifespan(self, app: Any) -> Any:
         sweeper = asyncio.create_task(self._sweep())
         yield
+        self.stopping = True
         sweeper.cancel()
         await self.directory.close()
         self.pool.shutdown()
@@ -132,12 +134,17 @@ class Endpoint:
         except Refused as refused:
             reply = failure(refused)
         except Exception:
-            logger.exception("%s failed", self.label)
-            reply = failure(Refused(500, "a fault of the server; its log says more"))
+            if not server.stopping:  # otherwise there are no threads any more that could do the work
+                logger.exception("%s failed", self.label)
+            reply = failure(
+                Refused(503, "the server is stopping: send the request again later")
+                if server.stopping
+                else Refused(500, "a fault of the server; its log says more")
+            )
         server.questions.held.discard(call)
         server.metrics.count(self.label, reply.status, time.perf_counter() - begun)
         try:
-            await send_reply(reply, receive, send, server.limits.timeout)
+            await send_reply(reply, call, send)
         except TimeoutError:
             logger.info("%s: the client did not take the answer in time", self.label)
 

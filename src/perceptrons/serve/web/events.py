@@ -33,12 +33,12 @@ class Events:
         """Events as they come, until the server stops."""
         if len(self.listeners) >= MOST:
             raise Refused(429, f"{MOST} clients listen to events already", 10)
-        queue: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
-        self.listeners.add(queue)
-        return self._stream(queue)
+        return self._stream()
 
-    async def _stream(self, queue: asyncio.Queue[bytes]) -> AsyncGenerator[bytes]:
+    async def _stream(self) -> AsyncGenerator[bytes]:
         clock = asyncio.get_running_loop().time
+        queue: asyncio.Queue[bytes] = asyncio.Queue(WAITING)
+        self.listeners.add(queue)  # not before: a stream that never begins has no end, either
         try:
             while not self.stopping.is_set():
                 yield formatted("state", self.state())

@@ -160,10 +160,15 @@ def failure(refused: Refused) -> Reply:
     return Reply(encode(Failure(refused.message)), refused.status, JSON, headers)
 
 
-async def send_reply(reply: Reply, receive: Any, send: Any, timeout: float) -> None:
+async def send_reply(reply: Reply, call: Call, send: Any) -> None:
     """Send an answer. A client that does not take it in time is given up."""
-    body = reply.body
+    body, receive, timeout = reply.body, call.receive, call.limits.timeout
     headers = [(b"content-type", reply.kind), *reply.headers]
+    if call.scope["method"] == "HEAD" and not isinstance(body, bytes):  # the answer without what would be made for it
+        await body.aclose()
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+        return
     if isinstance(body, bytes):
         headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
