@@ -111,6 +111,26 @@ def test_the_client(client, tmp_path, learned):
     assert caught.value.status == 404
 
 
+def test_the_client_asks_in_parts_if_a_question_is_too_large(serve, tmp_path):
+    server = serve(tmp_path, "--max-question", "20k")
+    model = Client(server.url).create("m")
+    model.learn_many([{"a": 1.0}, {"b": 1.0}], ["a", "b"])
+    rows = [{"a": 1.0}, {"b": 1.0}, {"a": 2.0}] * 3000
+    assert model.predict_many(rows) == ["a", "b", "a"] * 3000
+    with pytest.raises(ServerError) as caught:
+        model.predict({"a": 1.0, "long": "x" * 30_000})
+    assert caught.value.status == 413
+
+
+def test_a_refused_body_is_no_commit_that_failed(web):
+    remote = web.create()
+    remote.refused(422, "learn", b"1 nonsense\n", kind="text/x-svmlight")
+    remote.refused(422, "learn", {"x": {"a": 1}, "y": None})
+    found = [line for line in web.ok("GET", "/metrics").decode().splitlines() if "commits_failed" in line]
+    found = [line for line in found if f'"{remote.name}"' in line]
+    assert found and all(line.endswith(" 0.0") for line in found)
+
+
 def test_the_client_sends_files(client, tmp_path, learned):
     save(learned(Perceptron(), [([[0, 2], [1.0, 1.0]], 1.0), ([[1], [1.0]], 0.0)]), tmp_path / "model")
     model = client.upload("sent", tmp_path / "model")

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +104,25 @@ def test_malformed_requests_are_refused_and_change_nothing(serve, tmp_path):
     assert [again[name] for name in ("n_seen", "n_mistakes", "n_updates")] == [*remote.counts]
     server.stop(9)
     assert remote.on(server.again()).counts == (again["n_seen"], again["n_mistakes"], again["n_updates"])
+
+
+def test_too_few_file_descriptors_are_named_and_leave_nothing_behind(serve, tmp_path):
+    resource = pytest.importorskip("resource", reason="this system has no limits on files")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("this system cannot change the limits of another process")
+    server = serve(tmp_path)
+    web = server.web()
+    web.create().learn({"a": 1.0}, "yes")
+    limits = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    statuses = set()
+    used = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+    for more in range(0, 40, 3):
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + more, limits[1]))
+        answer = web.call("POST", f"/v1/models/more{more}", {})
+        statuses.add(answer.status)
+        if answer.status != 201:
+            assert "too many open files" in answer.json["error"] and "disk" not in answer.json["error"]
+    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, limits)
+    assert statuses == {201, 503}
+    assert not [path for path in (tmp_path / "models").iterdir() if path.name.startswith(".")]
+    web.create()

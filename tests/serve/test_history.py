@@ -314,3 +314,85 @@ def test_a_log_that_is_no_database_stops_only_its_model(serve, tmp_path):
     server = server.again()
     assert other.on(server).state()["n_seen"] == 3
     assert remote.name in server.err.read_text()
+
+
+def test_a_flipped_bit_in_the_write_ahead_file_is_told_and_the_evidence_stays(serve, tmp_path, content, learned):
+    """SQLite ends the file silently at such a bit. The mark says how far it went."""
+    stream, server = examples(12), serve(tmp_path)
+    remote, other = server.web().create(), server.web().create()
+    for each in (remote, other):
+        each.learn_all(stream)
+    server.stop(signal.SIGKILL)
+    ahead = server.folder / "models" / remote.name / "log.sqlite-wal"
+    damaged = bytearray(ahead.read_bytes())
+    damaged[len(damaged) // 2] ^= 4
+    ahead.write_bytes(damaged)
+    server = server.again()
+    remote, other = remote.on(server), other.on(server)
+    told = remote.state()["broken"]
+    assert "has lost requests" in told and "position 12 (commit 12) was acknowledged" in told
+    assert told in remote.refused(503, "learn", {"x": stream[0][0], "y": "a"})
+    assert other.content() == content(learned(Perceptron(), stream))
+    assert ahead.read_bytes() == bytes(damaged)  # nothing has been written
+    last = int(told.split("ends at position ")[1].split()[0])
+    assert 0 < last < 12
+    assert remote.do("rollback", {"position": last})["broken"] is None
+    assert [path.read_bytes() for path in ahead.parent.glob("log.sqlite-wal.lost-*")] == [bytes(damaged)]
+    assert remote.content() == content(learned(Perceptron(), stream[:last]))
+    remote.learn_all(stream[last:])
+    server.stop(signal.SIGKILL)
+    assert remote.on(server.again()).content() == content(learned(Perceptron(), stream))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE pending SET x=CAST(replace(CAST(x AS TEXT), '1', '3') AS BLOB)",
+        "UPDATE answers SET key='other'",
+        "UPDATE meta SET value=replace(value, 'Perceptron', 'Perceptroo') WHERE name='settings'",
+        "UPDATE meta SET value='{' WHERE name='settings'",
+        "UPDATE snapshots SET position=2",
+    ],
+)
+def test_a_changed_fact_is_told_and_stops_only_its_model(serve, tmp_path, change):
+    server = serve(tmp_path)
+    remote, other = server.web().create(), server.web().create()
+    for each in (remote, other):
+        each.learn({"a": 1.0}, "a", key=f"{each.name}")
+        each.do("snapshot", {})
+        each.predict({"a": 1.0}, id="waits")
+    server.stop(signal.SIGKILL)
+    with database(server, remote, writes=True) as found:
+        found.execute(change)
+    server = server.again()
+    error = remote.on(server).refused(503, "predict", {"x": {"a": 1.0}})
+    assert str(server.folder / "models" / remote.name / "log.sqlite") in error and "damaged" in error
+    other.on(server).learn({"a": 1.0}, "b")
+
+
+def test_a_snapshot_that_has_gone_is_written_again(serve, tmp_path, content, learned):
+    """And the log is trimmed only up to one that can be read."""
+    stream, server = examples(6), serve(tmp_path)
+    remote = server.web().create(keep=0)
+    remote.learn_all(stream)
+    assert remote.do("snapshot", {}) == {"position": 6}
+    (gone,) = snapshots(server, remote)
+    gone.unlink()
+    assert remote.do("snapshot", {}) == {"position": 6}
+    assert len(snapshots(server, remote)) == 1
+    server.stop(signal.SIGKILL)
+    assert remote.on(server.again()).content() == content(learned(Perceptron(), stream))
+
+
+def test_a_log_is_not_trimmed_up_to_a_snapshot_that_cannot_be_read(serve, tmp_path, content, learned):
+    stream, server = examples(30), serve(tmp_path)
+    remote = server.web().create(keep=5)
+    remote.learn_all(stream[:10])
+    remote.do("snapshot", {})
+    assert remote.state()["oldest"] == 0
+    (first,) = snapshots(server, remote)
+    first.write_bytes(first.read_bytes()[:-1])
+    remote.learn_all(stream[10:])
+    remote.do("snapshot", {})
+    assert remote.state()["oldest"] == 0  # it would be 10
+    assert remote.content(12) == content(learned(Perceptron(), stream[:12]))

@@ -270,3 +270,56 @@ def test_regression_does_not_ask(web):
     remote = web.create("PassiveAggressiveRegressor")
     remote.learn([1.0], 2.0)
     assert "classifiers" in remote.refused(422, "predict?ask=true", {"x": [1.0]})
+
+
+@pytest.mark.parametrize(
+    "verb, body",
+    [
+        ("learn", {"x": {"f": 1}, "y": "7"}),
+        ("predict-learn", {"x": {"f": 1}, "y": "7"}),
+        ("predict-learn", {"x": {"f": 1}, "y": True}),
+        ("label", {"id": "waits", "y": "7"}),
+        ("learn", {"examples": [{"x": {"f": 1}, "y": 2.0}, {"x": {"f": 1}, "y": "7"}]}),
+        ("learn", {"examples": [{"x": {"f": 1}, "y": "7"}, {"x": {"f": 2}, "y": "8"}]}),
+    ],
+)
+@pytest.mark.parametrize("rule", ["pa1", "arow"])
+def test_a_regressor_learns_from_numbers_only(web, verb, body, rule):
+    remote = web.create("PassiveAggressiveRegressor", {"rule": rule})
+    remote.learn({"f": 2}, 3.0)
+    remote.predict({"f": 1}, id="waits")
+    before = remote.content(), remote.counts, remote.log()
+    assert remote.refused(422, verb, body)
+    assert (remote.content(), remote.counts, remote.log()) == before
+    assert remote.do("label", {"id": "waits", "y": 7})["position"] == 2  # it has not lost its id
+    again = remote.do("replay", {"position": 2})
+    assert (again["n_seen"], again["n_updates"]) == (2, remote.counts[2])
+
+
+def test_labels_have_a_length(web):
+    remote = web.create()
+    remote.learn({"a": 1}, "l" * 255)
+    for body in ({"x": {"a": 1}, "y": "l" * 256}, {"examples": [{"x": {"a": 1}, "y": "l" * 256}]}):
+        assert "255" in remote.refused(422, "learn", body)
+    assert remote.counts[0] == 1
+
+
+@pytest.mark.parametrize(
+    "classes, wrong",
+    [
+        ([True, False], 7),
+        ([True, False], 1),
+        ([True, False], "true"),
+        ([0, 1], True),
+        (["a", "b"], 1),
+        ([1, 2], "1"),
+    ],
+)
+def test_labels_are_of_the_kind_of_the_classes(web, classes, wrong):
+    remote = web.create(classes=classes)
+    for y in classes:
+        remote.learn({"a": 1}, y)
+    for verb in ("learn", "predict-learn"):
+        remote.refused(422, verb, {"x": {"a": 1}, "y": wrong})
+        remote.refused(422, verb, {"examples": [{"x": {"a": 1}, "y": wrong}]})
+    assert remote.state()["classes"] == sorted(classes) and remote.counts[0] == 2

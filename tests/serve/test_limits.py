@@ -298,3 +298,100 @@ def test_unknown_routes_and_methods(web):
     assert "openapi.json" in web.refused(404, "GET", "/v1/nothing")
     assert "does not take PUT" in web.refused(405, "PUT", "/v1/models")
     assert web.refused(404, "POST", "/v1/models/none/learn", {"x": [1.0], "y": 1})
+
+
+# -- heads ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "".join(f"X-{k}: 1\r\n" for k in range(101)),
+        "".join(f"X-{k}: {'v' * 1000}\r\n" for k in range(70)),
+        f"X: {'v' * 70_000}\r\n",
+        f"{'X' * 70_000}: 1\r\n",
+    ],
+    ids=["101 headers", "70 kB", "a long value", "a long name"],
+)
+def test_large_heads_are_refused(server, web, head):
+    connection = server.socket()
+    connection.sendall(f"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode())
+    said = rest(connection)
+    assert said.startswith(b"HTTP/1.1 431 ") and b"connection: close" in said.lower()
+    assert set(json.loads(said.split(b"\r\n\r\n")[1])) == {"error"}
+    assert web.ok("GET", "/v1/models")
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"GET / HTTP/1.1\r\nX: ",
+        b"GET /",
+        b"POST /v1/models/none/learn HTTP/1.1\r\nHost: l\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
+    ],
+    ids=["header", "target", "trailer"],
+)
+def test_endless_heads_are_cut_off(server, web, begin):
+    connection = server.socket()
+    sent = 0
+    with suppress(OSError):
+        connection.sendall(begin)
+        while sent < 64 << 20:
+            connection.sendall(b"v" * 65536)
+            sent += 65536
+    assert sent < 64 << 20
+    assert web.ok("GET", "/v1/models")
+
+
+@pytest.mark.parametrize("upgrade", ["h2c", "websocket", "TLS/1.0", "nothing"])
+def test_an_offer_to_upgrade_is_ignored(server, web, upgrade):
+    """The body is the body, and not a second request."""
+    remote = web.create()
+    inner = post(f"{remote.path}/learn", json.dumps(single("inner")).encode())
+    outer = ("Connection: Upgrade, HTTP2-Settings", f"Upgrade: {upgrade}", "HTTP2-Settings: AAMAAABkAAQAAP__")
+    good = json.dumps(single("good")).encode()
+    connection = server.socket()
+    connection.sendall(post(f"{remote.path}/learn", inner, *outer) + post(f"{remote.path}/learn", good, *outer))
+    (first, _), (second, _) = answers(connection, 2)
+    assert (first, second) == (400, 200)
+    assert remote.state()["classes"] == ["good"]
+
+
+def test_head_is_answered_without_a_body(server):
+    for path in ("/v1/events", "/v1/models"):
+        connection = server.socket()
+        connection.sendall(f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        said = rest(connection)
+        assert said.split()[1] in (b"200", b"405") and said.endswith(b"\r\n\r\n"), said
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+
+def test_a_question_has_a_small_body_and_learning_a_large_one(server, web):
+    remote = web.create()
+    rows = [{"x": {"a": 1.0}, "y": "yes"}] * 60_000
+    large = json.dumps({"examples": rows}).encode()
+    assert len(large) > 1 << 20
+    remote.do("learn", large, kind="application/json")
+    assert remote.counts[0] == 60_000
+    assert "1 MB" in remote.refused(413, "predict", json.dumps({"examples": [{"a": 1.0}] * 120_000}).encode())
+
+
+def test_inference_does_not_multiply_memory(serve, tmp_path):
+    """One long text among many short ones: an array of texts would have the room of the longest for each."""
+    server = serve(tmp_path)
+    remote = server.web().create()
+    remote.learn([1.0], "a")
+    before = peak(server.pid)
+    data = ["s"] * 20_000 + ["l" * 60_000]
+    tensor = {"name": "x", "shape": [20_001, 1], "datatype": "BYTES", "data": data}
+    answer = server.web().call("POST", f"/v2/models/{remote.name}/infer", {"inputs": [tensor]})
+    assert 400 <= answer.status < 500
+    assert peak(server.pid) - before < 64 << 20
+
+
+def peak(process):
+    """The most memory that a process has had, in bytes."""
+    with open(f"/proc/{process}/status") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM"))

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import shlex
 import shutil
 import signal
 import ssl
@@ -12,12 +13,14 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("msgspec", reason="the server needs the extra 'serve'")
 pytest.importorskip("uvicorn", reason="the server needs the extra 'serve'")
 
+from perceptrons import Perceptron, save
 from perceptrons.client import Client
 from perceptrons.serve.web.routes import ROUTES
 from perceptrons.serve.web.tokens import SCOPES, Tokens
@@ -70,6 +73,20 @@ def test_the_short_way_asks_for_tokens_too(guarded):
     assert read.ok("POST", "/v1/models/short/predict", {"x": [1.0]}) == {"prediction": 1}
     assert guarded.web().call("POST", "/v1/models/short/predict", {"x": [1.0]}).status == 401
     assert read.ok("GET", "/v1/models/short")["n_seen"] == 1
+
+
+def test_only_who_may_learn_leaves_predictions_waiting(serve, tmp_path):
+    """They are written to the log, and take room."""
+    made = {scope: Tokens(tmp_path).make(scope, scope) for scope in SCOPES}
+    server = serve(tmp_path)
+    remote = server.web(token=made["admin"]).create()
+    body = {"x": {"a": 1.0}, "id": "waits"}
+    reader = server.web(token=made["read"])
+    assert reader.ok("POST", f"{remote.path}/predict", {"x": {"a": 1.0}}) == {"prediction": None}
+    assert "learn" in reader.refused(403, "POST", f"{remote.path}/predict", body)
+    assert remote.state()["pending"] == 0
+    server.web(token=made["learn"]).ok("POST", f"{remote.path}/predict", body)
+    assert remote.state()["pending"] == 1
 
 
 def test_tokens_are_not_stored(guarded):
@@ -304,6 +321,22 @@ def test_help_and_a_start_as_anyone_would(tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) in (0, -signal.SIGTERM)
         process.stdout.close()
+
+
+def test_model_files_in_the_directory_are_told(serve, tmp_path):
+    save(Perceptron().fit([[0.0], [1.0]], ["no", "yes"]), tmp_path / "spam filter.perceptron")
+    server = serve(tmp_path)
+    said = until(lambda: "curl" in server.out.read_text() and server.out.read_text())
+    assert "spam filter.perceptron is not served" in said
+    words = shlex.split(next(line for line in said.splitlines() if "curl" in line))
+    header, file, address = words[2], words[4], words[5]
+    assert words[:2] == ["curl", "-H"] and words[3] == "--data-binary" and file[:1] == "@"
+    path = address.removeprefix(server.url)
+    server.web().ok("POST", path, Path(file[1:]).read_bytes(), kind=header.split(": ")[1])
+    server.stop()
+    again = server.again()
+    assert "is not served" not in again.out.read_text()
+    assert again.web().model("spam-filter").predict([1.0]) == "yes"
 
 
 def test_help(command):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -125,6 +127,13 @@ def command(
         for name, served in server.directory.models.items():
             facts = f"{served.counts[0]:,} examples, log position {served.durable:,}"
             output.say(f"  {name}: {served.create.estimator}, {served.broken or facts}")
+        for path in sorted(directory.glob("*.perceptron")):
+            name = re.sub(r"[^A-Za-z0-9._-]", "-", path.stem)[:64]
+            if name not in server.directory.models:
+                output.say(f"{path} is not served: models live in {directory / 'models'}. To make one of this file:")
+                url = f"{scheme}://{address}:{port}/v1/models/{name}"
+                kind = "Content-Type: application/octet-stream"
+                output.say(f"  curl -H {shlex.quote(kind)} --data-binary @{shlex.quote(str(path))} {url}")
         if not server.gate.tokens.required:
             output.say("no tokens: only programs on this machine can connect. To make one:")
             output.say(f"  perceptrons serve token {directory}")
