@@ -32,12 +32,12 @@ class Online(BaseEstimator):
         `perceptrons.rules` has their formulas. "uneven" is for two classes. Rules with a covariance ("arow" to "sop")
         and rules that scale w ("romma", "alma", "shifting") do not combine with the voted readout; the latter also
         need ``eta0=1``.
-    readout : {"last", "averaged", "voted", "pocket"}, default="last"
-        Which weight vector makes predictions. "last": the final one. "averaged": the mean over all examples processed.
+    readout : {"averaged", "last", "voted", "pocket"}, default="averaged"
+        Which weight vector makes predictions. "averaged": the mean over all examples processed. "last": the final one.
         "voted": all of them by vote, each weighted by the number of examples that it lasted. "pocket": the one with the
         fewest mistakes on all training rows; a weight vector is tried on them when its run of right answers is the
-        longest so far. The convergence theorem is about "last"; "averaged" usually predicts better if the data cannot
-        be separated.
+        longest so far. The convergence theorem, `converged_` and `margin_bound_` are about "last", the textbook's
+        perceptron. "averaged" predicts new rows better, whether or not the data can be separated.
     fit_intercept : bool, default=True
         Whether to learn a bias b, the weight of a constant feature 1.
     intercept_scaling : float, default=1.0
@@ -45,13 +45,16 @@ class Online(BaseEstimator):
         Choose it in proportion to the features: for texts of length 1, 0.1 learns faster than 1.
     eta0 : float, default=1.0
         Scale of every step. From zero weights, with the rule "perceptron", it changes no prediction.
-    max_iter : int, default=10_000_000
-        Maximum number of passes over the data. With the default `tol`, training ends long before.
+    max_iter : int, default=1000
+        Maximum number of passes over the data.
     tol : float or None, default=1e-3
         Stop when the margin is proved to be smaller than `tol` times R, the length of the longest row, or when the rows
         are proved not to be separable. Checked after each pass, from pass `n_iter_no_change` on. Rules that keep a
         covariance prove nothing about the margin: with them, training stops when `n_iter_no_change` passes made no
-        fewer mistakes than an earlier one. None turns all this off; then set `max_iter`, whose default is large.
+        fewer mistakes than an earlier one. With other rules and the readout "averaged", training also stops when more
+        passes no longer change the predictions: after 16, 32, 64, … passes, if the mean predicts at most 0.5 % of the
+        training rows differently than after half as many, and a pass since then has made at least half as many
+        mistakes as one in the quarter before. None turns all this off.
     shuffle : bool, default=True
         Whether each pass visits the examples in a new random order.
     random_state : int, RandomState or None, default=0
@@ -192,7 +195,7 @@ class Online(BaseEstimator):
         """
         params: dict[str, Any] = super().get_params(deep=False)
         if deep:
-            rule = rules.RULES.get(self.rule, tuple)() if isinstance(self.rule, str) else self.rule
+            rule = rules.RULES.get(self._rule, tuple)() if isinstance(self._rule, str) else self._rule
             if isinstance(rule, tuple) and hasattr(rule, "_asdict"):
                 params.update({f"rule__{name}": value for name, value in rule._asdict().items()})
         return params
@@ -220,7 +223,7 @@ class Online(BaseEstimator):
         super().set_params(**own)
         parts = {name.removeprefix("rule__"): value for name, value in params.items() if name not in own}
         if parts:
-            rule = rules.resolve(self.rule)
+            rule = rules.resolve(self._rule)
             unknown = [name for name in parts if name not in rule._fields]
             if unknown:
                 raise ValueError(
@@ -228,6 +231,11 @@ class Online(BaseEstimator):
                 )
             self.rule = rule._replace(**parts)
         return self
+
+    @property
+    def _rule(self) -> Any:
+        """The name of the rule, or the rule."""
+        return self.rule
 
     # -- training ---------------------------------------------------------------------------------------------
 
