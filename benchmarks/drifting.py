@@ -54,7 +54,7 @@ STREAMS: dict[str, Callable[[], Any]] = {
         change_speed=0.001,
         n_drift_centroids=10,
     ),
-    "LED-like mixture": lambda: moving(synth.Mixed(classification_function=0, seed=0), synth.Mixed(1, seed=1)),
+    "Mixed, sudden": lambda: moving(synth.Mixed(classification_function=0, seed=0), synth.Mixed(1, seed=1)),
     "hyperplane, still": lambda: synth.Hyperplane(seed=0, n_features=10, n_drift_features=0, noise_percentage=0.1),
 }
 

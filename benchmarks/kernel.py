@@ -84,9 +84,8 @@ def passes(digits: Digits) -> None:
     X, y = X[:20_000].copy(), y[:20_000]
     head("RBF, 20,000 rows: one pass against ten (fewer if one makes no mistake), seconds", "one", "ten")
     for gamma in (0.05, 0.03, "scale"):
-        one, ten = (
-            KernelPerceptron(gamma=gamma, rule="perceptron", readout="last", max_iter=n, tol=None) for n in (1, 10)
-        )
+        plain = partial(KernelPerceptron, gamma=gamma, rule="perceptron", readout="last", tol=None)
+        one, ten = (plain(max_iter=n) for n in (1, 10))
         figures = ratio(partial(one.fit, X, y), partial(ten.fit, X, y), repeats=5)
         row(f"gamma={gamma!r}", *figures, "<= 2.5", unit=1.0)
         print(

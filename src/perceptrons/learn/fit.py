@@ -69,9 +69,9 @@ class Settling:
         self.next = 8  # the number of passes after which predictions are made next
         self.guesses: npt.NDArray[Any] | None = None  # after half as many passes
 
-    def settled(self, mistakes: list[int], guess: Callable[[], npt.NDArray[Any]]) -> bool:
-        """Whether to stop, given the mistakes of each pass and a function that predicts the training rows."""
-        n = len(mistakes)
+    def settled(self, run: Run, guess: Callable[[], npt.NDArray[Any]]) -> bool:
+        """Whether to stop; `guess` predicts the training rows."""
+        n, mistakes = run.n_iter, run.mistakes
         if n < self.next:
             return False
         before, self.guesses, self.next = self.guesses, guess(), 2 * n
@@ -250,11 +250,7 @@ def fit(
             lines = min(lines, together, *(end - run.n_iter for end in stops if end > run.n_iter))
             _learn(learner, material, passes, run, lines)
             _judge(learner, material, passes, run, decision)
-            if (
-                settling is not None
-                and run.going
-                and settling.settled(run.mistakes, partial(material.guesses, learner))
-            ):
+            if settling is not None and run.going and settling.settled(run, partial(material.guesses, learner)):
                 run.stop = "settled"
             if held_out is not None:
                 run.validation_errors.append(held_out())

@@ -32,8 +32,8 @@ class Perceptron(Classifier):
 
     Guarantee, for the rule "perceptron": if some hypothesis separates the rows with margin γ, training makes at most
     ``(R/γ)²`` updates, in any order. R is the length of the longest row, with the constant of the bias appended.
-    Training ends when a whole pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. It also ends
-    after `max_iter` passes, or when more passes no longer change what the mean predicts (see `tol`). With
+    Training ends when a whole pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. It also
+    ends after `max_iter` passes, or when more passes no longer change what the mean predicts (see `tol`). With
     ``readout="last", max_iter=10**7``, all data with a relative margin γ/R of at least `tol` end without training
     errors. Centre rows that lie far from the origin: the constant feature is short beside them, so that γ/R is small.
     `perceptrons.theory.mistake_bound` has the theorems for other rules.

@@ -92,7 +92,8 @@ class Trace:
     converged, stop : bool and str
         Whether the final hypothesis makes no mistake, and why the run ended: "converged"; "margin", which is proved to
         be below `tol`; "inseparable", which the rows are proved to be; "stuck", if the last pass made mistakes but no
-        step; "settled": more passes no longer changed what the mean predicts; "loss", which stopped falling; "validation", by early stopping; or "max_iter".
+        step; "settled", if more passes no longer changed what the mean predicts; "loss", which stopped falling;
+        "validation", by early stopping; or "max_iter".
     tol : float or None
         The parameter of the model.
     n_rows : int
