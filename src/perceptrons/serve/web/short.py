@@ -156,7 +156,9 @@ class Short(HttpToolsProtocol):
                 return False
             if name == b"content-length":
                 length = int(value)
-        return 0 < length <= min(LARGEST, self.application.limits.body) and self.parser.get_http_version() == "1.1"
+        limits = self.application.limits
+        most = min(LARGEST, limits.body, limits.question)
+        return 0 < length <= most and self.parser.get_http_version() == "1.1"
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
