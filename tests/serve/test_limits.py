@@ -375,7 +375,9 @@ def test_a_question_has_a_small_body_and_learning_a_large_one(server, web):
     assert len(large) > 1 << 20
     remote.do("learn", large, kind="application/json")
     assert remote.counts[0] == 60_000
-    assert "1,048,576 bytes" in remote.refused(413, "predict", json.dumps({"examples": [{"a": 1.0}] * 120_000}).encode())
+    assert "1,048,576 bytes" in remote.refused(
+        413, "predict", json.dumps({"examples": [{"a": 1.0}] * 120_000}).encode()
+    )
     assert remote.counts[0] == 60_000  # the rest of the body was read and dropped: the connection goes on
 
 
