@@ -8,9 +8,10 @@ malformed=10000 minutes=10. Without parts, all of them run.
 The server is killed under load at random moments, and restarted; each time, its models are compared with sequential
 learning of what it acknowledged. It is also stopped at each of its writes in turn (`stops`), by a kill or by Ctrl-C
 twice; it starts on folders with flipped bits; and it gets random requests, of which those that are answered with an
-error must not change anything. Strangers send the largest requests that a server takes without a token or with the
-scope `read`, on as many connections, while its memory and the time of a health check are measured. For a full disk and a read-only one, it runs on small disks of its own, which only
-root can mount. At the end it runs under mixed load for some minutes: 8 models, 32 connections.
+error must not change anything. Strangers send the largest requests that the server takes without a token or with the
+scope `read`, on as many connections, while its memory and the time of a health check are measured. For a full disk and
+a read-only one, it runs on small disks of its own, which only root can mount. At the end it runs under mixed load for
+some minutes: 8 models, 32 connections.
 """
 
 from __future__ import annotations
