@@ -441,6 +441,6 @@ def test_strangers_take_little_memory(tmp_path):
     kinds = ("no token: pages that are not read", "no token: small headers", "rows, scores", "infer", "svmlight, short")
     try:
         for cost in strangers.run(connections=16, seconds=0.5, kinds=kinds):
-            assert cost.memory < 64 << 20, cost
+            assert cost.memory < 128 << 20, cost  # without limits, some of them take gigabytes
     finally:
         strangers.close()
