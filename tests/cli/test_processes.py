@@ -72,7 +72,7 @@ def test_an_early_ctrl_c_is_quiet(command, models, files):
             time.sleep(chance.uniform(0.0, 0.15))
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=60)[1].decode()
-        ours = "Traceback" in said and "perceptrons" in said.replace(sys.prefix, "")
+        ours = "Traceback" in said and str(Path(perceptrons.__file__).parent) in said
         assert not ours and process.returncode in (0, 1, 130, -signal.SIGINT), said
 
 

@@ -176,7 +176,7 @@ pwd.getpwall = lambda: [Entry(pw_uid=65533, pw_gid=5), pwd.getpwuid(0)]
 
 
 @as_root
-def test_owners_and_groups(tmp_path):
+def test_owners_and_groups(tmp_path, open_to_others):
     """Folders of this user and of root will do. A group may write if it is the private group of this user."""
     me, you = 65534, 65533
     code, expected = PRIVACY + f"os.seteuid({me})\n", []
@@ -189,14 +189,7 @@ def test_owners_and_groups(tmp_path):
         code += f"pwd.getpwuid = lambda uid: Entry(pw_name='me', pw_gid={gid}, pw_uid={me})\n"
         code += f"print(is_private({str(folder)!r}))\n"
         expected.append(str(uid != you and (mode == 0o755 or gid == 1)))
-    closed = [
-        path for path in (tmp_path, *tmp_path.parents) if not path.stat().st_mode & 0o001
-    ]  # pytest closes its own
-    for path in closed:
-        path.chmod(0o711)
     assert run(code, SOURCE).split() == expected
-    for path in closed:
-        path.chmod(0o700)
 
 
 def test_the_digest_covers_all_sources():
