@@ -217,22 +217,23 @@ def test_a_folder_that_vanishes_is_made_anew(folder):
 
 @posix
 @pytest.mark.parametrize(
-    ("environment", "home"),
+    ("environment", "others"),
     [
-        ({"HOME": "/a"}, "/a/.cache/perceptrons"),
-        ({"HOME": "/a", "XDG_CACHE_HOME": "/b"}, "/b/perceptrons"),
-        ({"HOME": "/a", "XDG_CACHE_HOME": "b"}, "/a/.cache/perceptrons"),
-        ({"HOME": "a"}, None),
-        ({"HOME": "~"}, None),  # as it stays if the user is unknown
+        ({"HOME": "/a"}, ["/a/.cache/perceptrons", "/tmp/perceptrons-{me}"]),
+        ({"HOME": "/a", "XDG_CACHE_HOME": "/b"}, ["/b/perceptrons", "/tmp/perceptrons-{me}"]),
+        ({"HOME": "/a", "XDG_CACHE_HOME": "b"}, ["/a/.cache/perceptrons", "/tmp/perceptrons-{me}"]),
+        ({"HOME": "a"}, ["/tmp/perceptrons-{me}"]),
+        ({"HOME": "~", "TMPDIR": "/c"}, ["/c/perceptrons-{me}"]),  # as it stays if the user is unknown
+        ({"HOME": "~", "TMPDIR": "c"}, []),
     ],
 )
-def test_no_folder_depends_on_the_current_one(monkeypatch, environment, home):
-    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"):
+def test_no_folder_depends_on_the_current_one(monkeypatch, environment, others):
+    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "TMPDIR"):
         monkeypatch.delenv(name, raising=False)
     for item in environment.items():
         monkeypatch.setenv(*item)
     beside = str(Path(objects.__file__).parent / "__pycache__")
-    assert objects.folders() == [beside, home][: 1 + (home is not None)]
+    assert objects.folders() == [beside, *(other.format(me=os.geteuid()) for other in others)]
 
 
 # -- other processes and versions -------------------------------------------------------------------------------------
