@@ -1,5 +1,6 @@
 """Property tests draw the same examples in every run; `--hypothesis-profile=explore` draws new ones."""
 
+import multiprocessing
 import os
 import tempfile
 from pathlib import Path
@@ -25,6 +26,15 @@ def stranger(monkeypatch):
             monkeypatch.setattr(os, "geteuid", lambda: OTHER)
 
     return give
+
+
+@pytest.fixture(scope="session")
+def semaphores():
+    """Skip tests of processes that share locks where the system has none."""
+    try:
+        multiprocessing.Lock()
+    except OSError as error:
+        pytest.skip(f"processes cannot share locks here, which need /dev/shm: {error}")
 
 
 @pytest.fixture
