@@ -159,7 +159,7 @@ def test_private_folders(tmp_path, mode, above, private):
 def test_a_link_in_a_folder_of_others_is_not_followed(tmp_path):
     folder, public = tmp_path / "folder", tmp_path / "public"
     folder.mkdir(mode=0o700)
-    public.mkdir()
+    public.mkdir(mode=0o755)
     (public / "link").symlink_to("../folder")
     (tmp_path / "first").symlink_to("folder/../public/link")  # a chain: the second link can be replaced
     assert is_private(str(tmp_path / "first"))
