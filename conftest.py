@@ -1,6 +1,8 @@
 """Tests, and examples in docstrings, keep their copies of rows in a folder of their own, not of whoever runs them."""
 
 import importlib.util
+import multiprocessing
+import os
 
 import pytest
 
@@ -10,6 +12,11 @@ OPTIONAL = {"river": "src/perceptrons/river", "distributed": "src/perceptrons/da
 collect_ignore_glob = ["docs/*.py", "docs/_*", "docs/gallery", "docs/pictures", "docs/reference/*/*"]
 collect_ignore = ["docs/inside/adding.md"]
 collect_ignore += [folder for package, folder in OPTIONAL.items() if not importlib.util.find_spec(package)]
+
+try:
+    multiprocessing.Lock()
+except OSError:  # as without /dev/shm; in processes that tests start, joblib would warn
+    os.environ["JOBLIB_MULTIPROCESSING"] = "0"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,9 @@
 """Property tests draw the same examples in every run; `--hypothesis-profile=explore` draws new ones."""
 
+import multiprocessing
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -23,3 +26,26 @@ def stranger(monkeypatch):
             monkeypatch.setattr(os, "geteuid", lambda: OTHER)
 
     return give
+
+
+@pytest.fixture(scope="session")
+def semaphores():
+    """Skip tests of processes that share locks where the system has none."""
+    try:
+        multiprocessing.Lock()
+    except OSError as error:
+        pytest.skip(f"processes cannot share locks here, which need /dev/shm: {error}")
+
+
+@pytest.fixture
+def open_to_others(tmp_path):
+    """Let other users pass through the folders above `tmp_path` that pytest closes."""
+    closed = {path: path.stat().st_mode for path in (tmp_path, *tmp_path.parents) if not path.stat().st_mode & 0o001}
+    temporary = Path(tempfile.gettempdir()).resolve()
+    if not all(temporary in path.parents for path in closed):
+        pytest.skip(f"other users cannot reach folders in {temporary}")
+    for path, mode in closed.items():
+        path.chmod(mode | 0o011)
+    yield
+    for path, mode in closed.items():
+        path.chmod(mode)

@@ -3,10 +3,9 @@
 Names are imported on first use: `import perceptrons` loads neither Numba nor scikit-learn.
 """
 
-from __future__ import annotations
-
+# Neither `__future__` nor `typing` is imported: Ctrl-C during that would leave a traceback.
 __version__ = "0.1.0"
-TYPE_CHECKING = False  # as in `typing`, which takes long to import: Ctrl-C during that would leave a traceback
+TYPE_CHECKING = False  # as in `typing`
 
 if TYPE_CHECKING:
     from typing import Any
@@ -34,7 +33,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module 'perceptrons' has no attribute {name!r}")
     import importlib

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def test_an_early_ctrl_c_is_quiet(command, models, files):
             time.sleep(chance.uniform(0.0, 0.15))
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=60)[1].decode()
-        ours = "Traceback" in said and "perceptrons" in said.replace(sys.prefix, "")
+        ours = "Traceback" in said and str(Path(perceptrons.__file__).parent) in said
         assert not ours and process.returncode in (0, 1, 130, -signal.SIGINT), said
 
 

@@ -44,6 +44,13 @@ def compiles(function, expected):
     return sum(compiled.cached.stats.cache_misses.values()) > 0
 
 
+def key_of_double():
+    """The key of what Numba calls for `double(2)`."""
+    from numba import typeof
+
+    return native.key_of(Compiled(double), ("numba", repr((typeof(2),))))
+
+
 def warnings(caplog):
     return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
 
@@ -106,9 +113,7 @@ class Evil:
 @posix
 @pytest.mark.parametrize("level", range(3), ids=["file", "folder", "above"])
 def test_pickles_that_others_can_write_are_not_read(folder, tmp_path, caplog, level):
-    from numba import typeof
-
-    key = native.key_of(Compiled(double), ("numba", repr((typeof(2),))))
+    key = key_of_double()
     assert objects.write(key, (pickle.dumps(Evil(tmp_path / "ran")),))
     (file,) = folder.iterdir()
     spoiled = (file, folder, tmp_path)[level]
@@ -133,19 +138,26 @@ def first(pair):
 
 @posix
 @pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="only root can become another user")
-def test_code_that_root_compiled_serves_others(folder):
+def test_code_that_root_compiled_serves_others(folder, open_to_others):
     """As in an image of a container, where root installs and compiles."""
-    assert compiles(double, 4)
-    closed = [path for path in folder.parents if not path.stat().st_mode & 0o001]  # pytest closes its own
-    for path in closed:
-        path.chmod(0o711)
-    os.seteuid(65534)
+    umask = os.umask(0o022)
     try:
-        assert not compiles(double, 4)
+        assert compiles(double, 4)
+    finally:
+        os.umask(umask)
+    key = key_of_double()
+    kept = objects.read(key)
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setegid(65534)
+    os.seteuid(65534)
+    try:  # nothing else is read, since the environment may lie in a folder of root's that is closed to others
+        found = objects.read(key)
     finally:
         os.seteuid(0)
-        for path in closed:
-            path.chmod(0o700)
+        os.setegid(0)
+        os.setgroups(groups)
+    assert found == kept is not None
 
 
 # -- no room ----------------------------------------------------------------------------------------------------------
@@ -205,22 +217,23 @@ def test_a_folder_that_vanishes_is_made_anew(folder):
 
 @posix
 @pytest.mark.parametrize(
-    ("environment", "home"),
+    ("environment", "others"),
     [
-        ({"HOME": "/a"}, "/a/.cache/perceptrons"),
-        ({"HOME": "/a", "XDG_CACHE_HOME": "/b"}, "/b/perceptrons"),
-        ({"HOME": "/a", "XDG_CACHE_HOME": "b"}, "/a/.cache/perceptrons"),
-        ({"HOME": "a"}, None),
-        ({"HOME": "~"}, None),  # as it stays if the user is unknown
+        ({"HOME": "/a"}, ["/a/.cache/perceptrons", "/tmp/perceptrons-{me}"]),
+        ({"HOME": "/a", "XDG_CACHE_HOME": "/b"}, ["/b/perceptrons", "/tmp/perceptrons-{me}"]),
+        ({"HOME": "/a", "XDG_CACHE_HOME": "b"}, ["/a/.cache/perceptrons", "/tmp/perceptrons-{me}"]),
+        ({"HOME": "a"}, ["/tmp/perceptrons-{me}"]),
+        ({"HOME": "~", "TMPDIR": "/c"}, ["/c/perceptrons-{me}"]),  # as it stays if the user is unknown
+        ({"HOME": "~", "TMPDIR": "c"}, []),
     ],
 )
-def test_no_folder_depends_on_the_current_one(monkeypatch, environment, home):
-    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"):
+def test_no_folder_depends_on_the_current_one(monkeypatch, environment, others):
+    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "TMPDIR"):
         monkeypatch.delenv(name, raising=False)
     for item in environment.items():
         monkeypatch.setenv(*item)
     beside = str(Path(objects.__file__).parent / "__pycache__")
-    assert objects.folders() == [beside, home][: 1 + (home is not None)]
+    assert objects.folders() == [beside, *(other.format(me=os.geteuid()) for other in others)]
 
 
 # -- other processes and versions -------------------------------------------------------------------------------------

@@ -70,13 +70,17 @@ def test_a_second_process_compiles_nothing_and_an_edit_is_noticed(tmp_path):
     assert edited != weights
 
 
-def test_no_folder_to_write_in_is_no_failure(tmp_path):
-    # Beside the source and in the home folder: here neither can be made.
+def package_without_a_folder(tmp_path):
+    """A copy of the package, and an environment: machine code can be kept neither beside the source nor at home."""
     folder = copy_of_package(tmp_path)
     blocked = folder / "blocked"
     blocked.write_text("a file where a folder would be needed")
     (folder / "perceptrons" / "core" / "jit" / "__pycache__").write_text("likewise")
-    environment = {"HOME": str(blocked), "XDG_CACHE_HOME": str(blocked / "cache"), "NUMBA_CACHE_DIR": ""}
+    return folder, {"HOME": str(blocked), "XDG_CACHE_HOME": str(blocked / "cache"), "TMPDIR": str(blocked)}
+
+
+def test_no_folder_to_write_in_is_no_failure(tmp_path):
+    folder, environment = package_without_a_folder(tmp_path)
     code = (
         "import numpy as np\n"
         "from perceptrons import Perceptron\n"
@@ -84,6 +88,20 @@ def test_no_folder_to_write_in_is_no_failure(tmp_path):
     )
     out = run(code, folder, **environment)
     assert out.startswith("1") and out.count("compiles anew in every process") == 1  # not once for every function
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems give every user a home")
+def test_code_of_a_user_without_a_home_is_in_the_temporary_folder(tmp_path):
+    folder, environment = package_without_a_folder(tmp_path)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    temporary.chmod(0o1777)
+    environment["TMPDIR"] = str(temporary)
+    first, weights = run(FIT, folder, **environment).split(" ", 1)
+    assert int(first) > 0 and run(FIT, folder, **environment) == f"0 {weights}"
+    (own,) = temporary.iterdir()
+    own.chmod(0o777)
+    assert "other users can write to" in run(FIT, folder, **environment)
 
 
 def test_a_rule_of_the_users_is_compiled_as_it_stands_now(tmp_path):
@@ -110,7 +128,7 @@ def test_a_package_that_others_can_write_keeps_its_code_at_home(tmp_path):
     assert not list(folder.rglob("*.native"))
     file.unlink()
     home.chmod(0o777)
-    assert "other users can write to" in run(code, folder, XDG_CACHE_HOME=str(home))
+    assert "other users can write to" in run(code, folder, XDG_CACHE_HOME=str(home), TMPDIR=str(folder))
     assert not list(tmp_path.rglob("*.native"))
 
 
@@ -141,7 +159,7 @@ def test_private_folders(tmp_path, mode, above, private):
 def test_a_link_in_a_folder_of_others_is_not_followed(tmp_path):
     folder, public = tmp_path / "folder", tmp_path / "public"
     folder.mkdir(mode=0o700)
-    public.mkdir()
+    public.mkdir(mode=0o755)
     (public / "link").symlink_to("../folder")
     (tmp_path / "first").symlink_to("folder/../public/link")  # a chain: the second link can be replaced
     assert is_private(str(tmp_path / "first"))
@@ -176,7 +194,7 @@ pwd.getpwall = lambda: [Entry(pw_uid=65533, pw_gid=5), pwd.getpwuid(0)]
 
 
 @as_root
-def test_owners_and_groups(tmp_path):
+def test_owners_and_groups(tmp_path, open_to_others):
     """Folders of this user and of root will do. A group may write if it is the private group of this user."""
     me, you = 65534, 65533
     code, expected = PRIVACY + f"os.seteuid({me})\n", []
@@ -189,14 +207,7 @@ def test_owners_and_groups(tmp_path):
         code += f"pwd.getpwuid = lambda uid: Entry(pw_name='me', pw_gid={gid}, pw_uid={me})\n"
         code += f"print(is_private({str(folder)!r}))\n"
         expected.append(str(uid != you and (mode == 0o755 or gid == 1)))
-    closed = [
-        path for path in (tmp_path, *tmp_path.parents) if not path.stat().st_mode & 0o001
-    ]  # pytest closes its own
-    for path in closed:
-        path.chmod(0o711)
     assert run(code, SOURCE).split() == expected
-    for path in closed:
-        path.chmod(0o700)
 
 
 def test_the_digest_covers_all_sources():

@@ -1,6 +1,7 @@
 """The command `perceptrons lab`: its address, its file, its errors, and Ctrl-C."""
 
 import os
+import shlex
 import socket
 import subprocess
 import time
@@ -76,11 +77,11 @@ def test_a_port_can_be_chosen():
 
 
 def test_a_browser_is_opened(tmp_path):
-    script, told = tmp_path / "browser", tmp_path / "address"
-    script.write_text(f'#!/bin/sh\nprintf %s "$1" > {told}.part && mv {told}.part {told}\n')
+    script, told = tmp_path / "browser", tmp_path / "browser.address"
+    script.write_text('#!/bin/sh\nprintf %s "$1" > "$0.part" && mv "$0.part" "$0.address"\n')
     script.chmod(0o755)
     command = [each for each in COMMAND if each != "--no-browser"]
-    with started(command=command, env={**os.environ, "BROWSER": f"{script} %s"}) as lab:
+    with started(command=command, env={**os.environ, "BROWSER": f"{shlex.quote(str(script))} %s"}) as lab:
         end = time.monotonic() + 60
         while not told.exists() and time.monotonic() < end:
             time.sleep(0.02)

@@ -29,7 +29,7 @@ def threads():
 
 
 @pytest.fixture(scope="session")
-def processes():
+def processes(semaphores):
     """A client of two workers that are processes of one thread each."""
     import dask
     from distributed import Client, LocalCluster

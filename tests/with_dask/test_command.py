@@ -72,6 +72,7 @@ def test_one_shard_is_learned_as_without_a_cluster(folder, run, processes, valid
     assert state(load(folder / "one")) == state(load(folder / "two"))
 
 
+@pytest.mark.usefixtures("semaphores")
 def test_processes_that_are_started_learn_the_same(folder, run, processes):
     process = command(folder, "three", "--workers", "2", "--shards", "3", "--passes", "3")
     out, err = process.communicate(timeout=120)
@@ -85,6 +86,7 @@ def test_processes_that_are_started_learn_the_same(folder, run, processes):
     assert run(*words(folder, "five", "--quiet", "--scheduler", processes.scheduler.address))[1:] == ("", "")
 
 
+@pytest.mark.usefixtures("semaphores")
 def test_finished_passes_are_kept_after_ctrl_c(folder):
     """Ctrl-C goes to all processes of a terminal; the workers leave it to the command."""
     process = command(folder, "kept", "--workers", "2", "--shards", "2", "--passes", "100000", start_new_session=True)
@@ -96,6 +98,21 @@ def test_finished_passes_are_kept_after_ctrl_c(folder):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and err.strip() == "interrupted"
     assert "interrupted in pass" in out and load(folder / "kept").n_iter_ >= 3
+
+
+def test_processes_that_cannot_be_started(folder):
+    """As without /dev/shm, where processes share locks."""
+    done = command(folder, "never", "--workers", "2", "--quiet", preexec_fn=without_locks)
+    _, err = done.communicate(timeout=120)
+    assert done.returncode == 2 and "Traceback" not in err, err
+    assert "--workers: processes cannot be started here (" in err
+
+
+def without_locks():
+    """In the new process: a lock that processes share is a file of 32 bytes."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
 
 
 def test_what_needs_something_else_is_refused(folder, run, processes, monkeypatch):
@@ -163,6 +180,7 @@ def test_train_reports_and_saves_what_the_cluster_has_learned(rows, run, process
         assert summary["held_out_error"] == pytest.approx(1 - model.score(source(rows / "held.svm")))
 
 
+@pytest.mark.usefixtures("semaphores")
 def test_train_in_processes_of_its_own(rows, run):
     code, out, _ = run(
         "train", rows / "part-*.svm", "-m", rows / "m", "--workers", "2", "--shards", "2", "--passes", "2"

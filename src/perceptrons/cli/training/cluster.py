@@ -78,17 +78,29 @@ def connected(given: dict[str, Any]) -> Iterator[Client]:
         with client:
             yield client
         return
-    with _without_interrupts():
-        cluster = LocalCluster(
-            n_workers=given["workers"],
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",  # a free port
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-        )
+    try:
+        with _without_interrupts():
+            cluster = LocalCluster(
+                n_workers=given["workers"],
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",  # a free port
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+            )
+    except RuntimeError as error:
+        raise click.ClickException(
+            f"--workers: processes cannot be started here ({_cause(error)}). "
+            "Train without it, or name a running cluster with --scheduler"
+        ) from error
     with cluster, Client(cluster) as client:
         yield client
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The first of the errors that led to this one."""
+    before = error.__cause__ or error.__context__
+    return error if before is None else _cause(before)
 
 
 @contextmanager

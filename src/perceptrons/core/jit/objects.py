@@ -45,14 +45,20 @@ class Key(NamedTuple):
 
 
 def folders() -> list[str]:
-    """List the folders that may hold compiled code, in the order in which Numba looks for its own cache."""
+    """List the folders that may hold compiled code: beside this file, in the user's cache, in the temporary folder.
+
+    The last one is for users without a home, as in containers.
+    """
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return [os.path.abspath(os.path.join(chosen, "perceptrons"))]
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__")
     home = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(home):  # its standard says that a relative path must be ignored
         home = os.path.expanduser(os.path.join("~", ".cache"))  # still relative if this user has no home
-    return [beside, os.path.join(home, "perceptrons")] if os.path.isabs(home) else [beside]
+    found = [beside, os.path.join(home, "perceptrons")]
+    if os.name == "posix":  # elsewhere, every user has a home
+        found.append(os.path.join(os.environ.get("TMPDIR") or "/tmp", f"perceptrons-{os.geteuid()}"))
+    return [folder for folder in found if os.path.isabs(folder)]
 
 
 def read(key: Key) -> tuple[Any, ...] | None:
