@@ -93,7 +93,7 @@ def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
         except TypeError as error:
             raise _unsortable(error) from error
         codes[codes == len(classes)] = 0
-    return codes, np.flatnonzero(classes[codes] != y)
+    return codes, (classes[codes] != y).nonzero()[0]
 
 
 def _unsortable(error: TypeError) -> ValueError:

@@ -252,12 +252,14 @@ class Online(BaseEstimator):
 
     def _commit(self, learner: AnyLearner, run: Run, n_rows: int) -> None:
         """Become the fitted model, while no thread reads; `n_rows` is the number of rows, or tokens, in a pass."""
-        self._learner = learner
-        self.n_iter_ = run.n_iter
-        self.converged_ = run.converged
-        self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
-        self.validation_errors_ = np.array(run.validation_errors)
-        self._n_rows = n_rows
+        vars(self).update(
+            _learner=learner,
+            n_iter_=run.n_iter,
+            converged_=run.converged,
+            mistakes_=np.array(run.mistakes, dtype=np.int64),
+            validation_errors_=np.array(run.validation_errors),
+            _n_rows=n_rows,
+        )
 
     def _conclude(self, learner: AnyLearner, run: Run, stacklevel: int, advice: Callable[[], str] = str) -> None:
         """After `_commit`: warn if training did not converge, with more advice, and raise a pending Ctrl-C."""

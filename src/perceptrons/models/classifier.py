@@ -62,12 +62,12 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         n_rows: int,
         settings: dict[str, Any] | None = None,
     ) -> None:
-        self.classes_ = targets.classes
+        vars(self)["classes_"] = targets.classes
         super()._become(fresh, learner, targets, run, n_rows, settings)
 
     def _commit(self, learner: Any, run: Run, n_rows: int) -> None:
         super()._commit(learner, run, n_rows)
-        self.contradiction_ = run.verdict.rows
+        vars(self)["contradiction_"] = run.verdict.rows
 
     # -- streams ----------------------------------------------------------------------------------------------
 
@@ -194,9 +194,7 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         sklearn.exceptions.NotFittedError, ValueError
             As for `decision_function`.
         """
-        scores = self.decision_function(X)
-        codes = self._learner.predict(scores.reshape(len(scores), -1))
-        return np.asarray(self.classes_[codes])
+        return np.asarray(self.classes_[self._learner.predict(self._scores(X))])
 
     @reading
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

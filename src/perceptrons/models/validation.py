@@ -101,7 +101,8 @@ def labels(model: BaseEstimator, y: Any, rows: Rows, input_name: str = "y") -> A
     array = np.asarray(y) if isinstance(y, list) else y
     if not isinstance(array, np.ndarray) or array.ndim != 1:
         array = column_or_1d(y, warn=True)
-    check_consistent_length(rows.sq_norm, array)
+    if len(array) != len(rows):
+        check_consistent_length(rows.sq_norm, array)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         what = "NaN" if np.isnan(array[row]) else "infinity"

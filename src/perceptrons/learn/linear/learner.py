@@ -286,7 +286,7 @@ class LinearLearner(ClassLearner):
         """The rows of w that belong to these features (None: all) and to the bias; all, if a step changes all."""
         if columns is None or self.shape.touches_all:
             return slice(None)
-        return np.append(columns[columns < self.n_features], self.n_features)
+        return np.concatenate([columns[columns < self.n_features], [self.n_features]])
 
     # -- shards -----------------------------------------------------------------------------------------------
 
