@@ -28,8 +28,9 @@ class Once:
     def learn(self, changed: dict[str, Any] | None, known: Targets, new: list[int]) -> Run:
         """Learn from all rows; an error leaves the learner unchanged.
 
-        changed: settings to continue with, if they are not those of the learner. known: what exists or was announced. new: the first row of each other class. After Ctrl-C, `Run.stop` is
-        "interrupted" and the learner holds what it has learned so far.
+        changed: settings to continue with, if they are not those of the learner. known: what exists or was announced.
+        new: the first row of each other class. After Ctrl-C, `Run.stop` is "interrupted" and the learner holds what it
+        has learned so far.
         """
         learner, columns, run = self.learner, self.rows.columns(), Run(mistakes=[0], stop="stream")
         before, seen = learner.snapshot(columns), learner.totals.seen
