@@ -22,7 +22,8 @@ Floats = npt.NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 APART = 100.0  # numbered features are scaled if the largest has this many times the size of the smallest
 NAMED = 3  # the most features that advice names on either side
-LOOKED_AT = 1 << 15  # values that advice about scales looks at
+LOOKED_AT, ROWS = 1 << 14, 16  # values that advice about scales looks at, or those of so many rows if they are long,
+MOST = 1 << 18  # but no more than these
 OFTEN = 0.1  # the sizes of features that occur in this share of the rows are compared; rare words differ by nature
 FARTHEST = 5.0  # |z| of columns of tables is cut off here: one wild cell must not undo what many rows have taught
 WILD = 20.0  # a column with a larger |z| is measured again, without the values that are far away
@@ -229,9 +230,10 @@ def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
 def sizes_of_some(rows: Rows) -> tuple[npt.NDArray[np.intp], Floats]:
     """The features that are often not 0, and √(mean of x²) of each, over the values that are not 0.
 
-    They are those of a sample: rows spread evenly, with about `LOOKED_AT` values, whatever the number of rows.
+    They are those of a sample of rows, spread evenly, so that the work does not grow with the number of rows.
     """
-    every = max(1, -(-rows.values.size // LOOKED_AT))
+    size = rows.values.size
+    every = max(1, -(-size // min(max(LOOKED_AT, ROWS * size // len(rows)), MOST)))
     n = len(range(0, len(rows), every))
     if rows.indices is None or rows.indptr is None:
         x = rows.values[::every].astype(np.float64)
@@ -240,7 +242,7 @@ def sizes_of_some(rows: Rows) -> tuple[npt.NDArray[np.intp], Floats]:
         begin, end = (ends.astype(np.intp) for ends in (rows.indptr[:-1:every], rows.indptr[1::every]))
         place = np.cumsum(end - begin)
         at = np.repeat(end - place, end - begin) + np.arange(place[-1])
-        x, features = rows.values[at].astype(np.float64), rows.indices[at].astype(np.intp)
+        x, features = rows.values[at].astype(np.float64, copy=False), rows.indices[at].astype(np.intp)
         count, squares = np.bincount(features, x != 0), np.bincount(features, x * x / n)
     often = np.flatnonzero((count >= OFTEN * n) & (squares > 0))
     return often, np.sqrt(squares[often] * n / count[often])
