@@ -85,7 +85,7 @@ def new_classes(y: Array, known: Array) -> list[int]:
 def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
     """The number of each label's class, and the rows whose label is not one of the classes."""
     if len(classes) == 2:
-        first, second = (np.asarray(y == label) for label in classes)
+        first, second = y == classes[0], y == classes[1]
         return second.view(np.uint8), (~(first | second)).nonzero()[0]
     try:
         codes = np.searchsorted(classes, y)

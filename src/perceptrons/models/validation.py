@@ -29,10 +29,12 @@ def features(model: BaseEstimator, X: Any, *, reset: bool, input_name: str = "X"
     names = getattr(X, "columns", None)
     X_checked = readable(X, model, input_name)
     rows = as_rows(X_checked, None if names is None else list(names), input_name)
-    if _known_width(model, X_checked, names, reset):
-        return rows
     # The model changes last, so that bad input leaves it unchanged.
-    validate_data(model, X if names is not None else X_checked, reset=reset, skip_check_array=True)
+    if reset and isinstance(X, np.ndarray | sp.sparray | sp.spmatrix):  # without names: no need to look for them
+        vars(model)["n_features_in_"] = rows.n_features
+        vars(model).pop("feature_names_in_", None)
+    elif not _known_width(model, X_checked, names, reset):
+        validate_data(model, X if names is not None else X_checked, reset=reset, skip_check_array=True)
     return rows
 
 
