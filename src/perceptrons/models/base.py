@@ -252,7 +252,7 @@ class Online(BaseEstimator):
 
     def _commit(self, learner: AnyLearner, run: Run, n_rows: int) -> None:
         """Become the fitted model, while no thread reads; `n_rows` is the number of rows, or tokens, in a pass."""
-        vars(self).update(
+        self.__dict__.update(
             _learner=learner,
             n_iter_=run.n_iter,
             converged_=run.converged,

@@ -63,12 +63,12 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         n_rows: int,
         settings: dict[str, Any] | None = None,
     ) -> None:
-        vars(self)["classes_"] = targets.classes
+        self.__dict__["classes_"] = targets.classes
         super()._become(fresh, learner, targets, run, n_rows, settings)
 
     def _commit(self, learner: Any, run: Run, n_rows: int) -> None:
         super()._commit(learner, run, n_rows)
-        vars(self)["contradiction_"] = run.verdict.rows
+        self.__dict__["contradiction_"] = run.verdict.rows
 
     # -- streams ----------------------------------------------------------------------------------------------
 
