@@ -1,4 +1,4 @@
-"""One version of the library beside another: every row of the README's table, both sides alternating.
+"""One version of the library beside another: the rows of the README's table and calls with few rows, alternating.
 
     python benchmarks/versions.py OTHER [folder with the data, by default ../shared/data] [part of a row's name …]
 
