@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -92,6 +93,12 @@ ONE_ROW = {
     "predict_then_learn": lambda model, x: model.predict_then_learn(x, [0]),
     "predict": lambda model, x: model.predict(x),
     "learn_one": lambda model, x: model.learn_one((x.indices, x.data), 1),
+    "learn_one of a dict": lambda model, x: model.learn_one({"x10": 1.0, "x20": 2.0}, 1),
+    "learn_one of a Counter": lambda model, x: model.learn_one(Counter(x10=1, x20=2), 1),
+    "learn_one of lists": lambda model, x: model.learn_one((x.indices.tolist(), x.data.tolist()), 1),
+    "learn_one with classes": lambda model, x: model.learn_one((x.indices, x.data), 1, classes=[0, 1]),
+    "learn_one of a new feature": lambda model, x: model.learn_one({f"new{model.n_features_in_}": 1.0}, 1),
+    "learn_many": lambda model, x: model.learn_many([{"x10": 1.0}, {"x20": 2.0}], [1, 0]),
     "predict_one": lambda model, x: model.predict_one((x.indices, x.data)),
 }
 

@@ -263,7 +263,7 @@ class Supervised(Online, metaclass=ABCMeta):
             settings = self._check_learning_once(first)
             rows = self._rows(fresh, X, reset=first)
             guesses = self._learn_rows(settings, fresh, rows, y, classes, sample_weight, predict)
-            if single:  # a dense row, which is as long as the weights that are looked at here
+            if single:  # this looks at all weights, as a dense row does
                 one.shorten(self, settings)
             return guesses
 
