@@ -273,10 +273,16 @@ class Supervised(Online, metaclass=ABCMeta):
             self._validate_params()
         learns_from_streams(self)
         settings = self._settings()
-        if not first and settings != self._learned_with:
+        if not first and self._changed(settings):
             self._validate_params()  # otherwise, once is enough
         self._refuse_early_stopping()
         return settings
+
+    def _changed(self, settings: dict[str, Any]) -> bool:
+        """Whether these are not the settings that this model has learned with."""
+        known = self._learned_with
+        # Rules are tuples: those of different types may be equal.
+        return settings != known or type(settings["rule"]) is not type(known["rule"])
 
     def _learn_rows(
         self,
@@ -295,7 +301,7 @@ class Supervised(Online, metaclass=ABCMeta):
         before: what the model has learned, if it cannot know that itself. like: rows to set up a new learner with.
         """
         first = not hasattr(self, "_learner")
-        changed = None if first or settings == self._learned_with else settings
+        changed = None if first or not self._changed(settings) else settings
         y = self._labels(y, rows)
         before = before or self._known()
         known, new = before.announced(classes, y)
