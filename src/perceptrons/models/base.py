@@ -18,6 +18,9 @@ from perceptrons.learn.report import Progress, unconverged
 from perceptrons.models.guard import Guard, reading
 
 
+_parameters: dict[type, tuple[str, ...]] = {}  # of each class: scikit-learn inspects signatures in every call
+
+
 class Online(BaseEstimator):
     """Base class of all estimators. ``rule__C`` is the parameter C of the rule.
 
@@ -190,7 +193,10 @@ class Online(BaseEstimator):
         dict
             Parameters by name.
         """
-        params: dict[str, Any] = super().get_params(deep=False)
+        names = _parameters.get(type(self))
+        if names is None:
+            names = _parameters[type(self)] = tuple(super().get_params(deep=False))
+        params: dict[str, Any] = {name: getattr(self, name) for name in names}
         if deep:
             rule = rules.RULES.get(self.rule, tuple)() if isinstance(self.rule, str) else self.rule
             if isinstance(rule, tuple) and hasattr(rule, "_asdict"):
