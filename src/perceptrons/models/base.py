@@ -17,7 +17,6 @@ from perceptrons.learn.plain import flattened, restored
 from perceptrons.learn.report import Progress, unconverged
 from perceptrons.models.guard import Guard, reading
 
-
 _parameters: dict[type, tuple[str, ...]] = {}  # of each class: scikit-learn inspects signatures in every call
 
 
