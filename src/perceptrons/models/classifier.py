@@ -195,7 +195,8 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         sklearn.exceptions.NotFittedError, ValueError
             As for `decision_function`.
         """
-        return np.asarray(self.classes_[self._learner.predict(self._scores(X))])
+        scores = self._scores(X)
+        return np.asarray(self.classes_[self._learner.predict(scores)])
 
     @reading
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
