@@ -142,6 +142,20 @@ def test_fit_allocates_a_few_numbers_per_row_and_no_copy_of_the_matrix(layout, k
     assert peak_bytes(fit) < 40 * n + 600_000 < X.shape[0] * X.shape[1] * 8 / 10
 
 
+@pytest.mark.parametrize(("readout", "arrays"), [("last", 4), ("averaged", 5)])
+def test_fit_of_a_wide_matrix_allocates_a_few_arrays_of_its_width(readout, arrays):
+    """The weights, a sum of the readout, and for the warning two counts of a sample."""
+    width = 300_000
+    X = sp.csr_array((np.ones(1000), np.arange(0, width, width // 1000, dtype=np.int32), np.arange(0, 1001, 10)))
+    X.resize(100, width)
+
+    def fit():
+        with pytest.warns(UserWarning, match="stopped by max_iter"):
+            Perceptron(max_iter=1, tol=None, readout=readout).fit(X, np.arange(100) % 2)
+
+    assert peak_bytes(fit) < arrays * 8 * width
+
+
 def test_predict_allocates_a_few_numbers_per_row():
     n, width = 20_000, 100
     X = sp.csr_array(random.normal(size=(n, width)))
