@@ -95,6 +95,19 @@ def test_advice_about_scales_leaves_out_what_is_rare_or_0():
     assert off_scale(as_rows(stored), None) == off_scale(as_rows(sp.csr_array((2, 3))), None) == ""
 
 
+def test_advice_about_scales_looks_at_16_rows_if_they_are_long():
+    """With fewer, the size of some feature among many would look small by chance."""
+    X = np.random.default_rng(0).standard_normal((64, 4000))
+    assert off_scale(as_rows(X[:1]), None) != ""
+    assert off_scale(as_rows(X), None) == off_scale(as_rows(sp.csr_array(X)), None) == ""
+
+
+def test_advice_about_scales_of_huge_values():
+    X = np.array([[1e150, 1.0], [-1e154, 1.0], [1e154, 2.0]])
+    for rows in (as_rows(X), as_rows(sp.csr_array(X)), as_rows(100 * X, any_length=True)):
+        assert "column 0" in off_scale(rows, None)
+
+
 def test_a_sample_of_rows_has_at_most_2_to_the_14():
     found = Statistics(1)
     found.add(as_rows(np.arange(1.0 + (1 << 14))[:, np.newaxis]))

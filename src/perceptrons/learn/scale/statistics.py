@@ -22,8 +22,8 @@ Floats = npt.NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 APART = 100.0  # numbered features are scaled if the largest has this many times the size of the smallest
 NAMED = 3  # the most features that advice names on either side
-LOOKED_AT, ROWS = 1 << 13, 16  # values that advice about scales looks at, or those of so many rows if they are long,
-MOST = 1 << 18  # but no more than these
+# Advice about scales looks at a sample: this many values, or this many rows if they are long, and at most this many.
+ENOUGH, SOME_ROWS, MOST = 1 << 13, 16, 1 << 18
 OFTEN = 0.1  # the sizes of features that occur in this share of the rows are compared; rare words differ by nature
 FARTHEST = 5.0  # |z| of columns of tables is cut off here: one wild cell must not undo what many rows have taught
 WILD = 20.0  # a column with a larger |z| is measured again, without the values that are far away
@@ -233,19 +233,20 @@ def sizes_of_some(rows: Rows) -> tuple[npt.NDArray[np.intp], Floats]:
     They are those of a sample of rows, spread evenly, so that the work does not grow with the number of rows.
     """
     size = rows.values.size
-    every = max(1, -(-size // min(max(LOOKED_AT, ROWS * size // len(rows)), MOST)))
+    every = max(1, -(-size // min(max(ENOUGH, SOME_ROWS * size // len(rows)), MOST)))
     n = len(range(0, len(rows), every))
-    if rows.indices is None or rows.indptr is None:
-        x = rows.values[::every].astype(np.float64)
-        count, squares = np.count_nonzero(x, axis=0), (x * x / n).sum(axis=0)
-    else:
-        begin, end = (ends.astype(np.intp) for ends in (rows.indptr[:-1:every], rows.indptr[1::every]))
-        place = np.cumsum(end - begin)
-        at = np.repeat(end - place, end - begin) + np.arange(place[-1])
-        x, features = rows.values[at].astype(np.float64, copy=False), rows.indices[at].astype(np.intp)
-        count, squares = np.bincount(features, x != 0), np.bincount(features, x * x / n)
+    with np.errstate(over="ignore"):  # rows of kernels may be of any length
+        if rows.indices is None or rows.indptr is None:
+            x = rows.values[::every].astype(np.float64)
+            count, squares = np.count_nonzero(x, axis=0), (x * x / n).sum(axis=0)
+        else:
+            begin, end = (ends.astype(np.intp) for ends in (rows.indptr[:-1:every], rows.indptr[1::every]))
+            place = np.cumsum(end - begin)
+            at = np.repeat(end - place, end - begin) + np.arange(place[-1])
+            x, features = rows.values[at].astype(np.float64, copy=False), rows.indices[at].astype(np.intp)
+            count, squares = np.bincount(features, x != 0), np.bincount(features, x * x / n)
     often = np.flatnonzero((count >= OFTEN * n) & (squares > 0))
-    return often, np.sqrt(squares[often] * n / count[often])
+    return often, np.sqrt(squares[often]) * np.sqrt(n / count[often])
 
 
 def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
