@@ -1,4 +1,4 @@
-"""One version of the library beside another: every row of the README's table, both sides alternating.
+"""One version of the library beside another: the rows of the README's table and calls with few rows, alternating.
 
     python benchmarks/versions.py OTHER [folder with the data, by default ../shared/data] [part of a row's name …]
 
@@ -168,6 +168,34 @@ def one_row(method: str) -> Work:
     return work
 
 
+def sparse_row(width: int) -> Work:
+    """Calls of `partial_fit` with one row of 100 non-zeros each, averaged."""
+    from perceptrons import Perceptron
+
+    rows = [
+        sp.csr_array(
+            (rng.normal(size=100), np.sort(rng.choice(width, 100, replace=False)).astype(np.int32), [0, 100]),
+            shape=(1, width),
+        )
+        for _ in range(CALLS)
+    ]
+    calls = [(x, [i % 2]) for i, x in enumerate(rows)]
+    model = Perceptron(readout="averaged").partial_fit(*calls[0], classes=[0, 1])
+    return lambda: [model.partial_fit(*call) for call in calls]
+
+
+def few_rows(method: str, n: int) -> Work:
+    """Calls with a few dense rows of 30 features each."""
+    from perceptrons import Perceptron
+
+    X = rng.normal(size=(CALLS, n, 30))
+    y = (X @ rng.normal(size=30) > 0) ^ (rng.random((CALLS, n)) < 0.1)
+    model = Perceptron().partial_fit(X[0], y[0], classes=[False, True])
+    call = getattr(model, method)
+    calls = [(x,) if method == "predict" else (x, labels) for x, labels in zip(X, y, strict=True)]
+    return lambda: [call(*args) for args in calls]
+
+
 def rows(data: Path) -> dict[str, Callable[[], Work]]:
     """Every row by its name."""
     made: dict[str, Callable[[], Work]] = {}
@@ -177,6 +205,11 @@ def rows(data: Path) -> dict[str, Callable[[], Work]]:
                 made[f"{name}, {order}, {kind.__name__}"] = lambda make=make, kind=kind, shuffle=shuffle: linear(
                     make(), kind, shuffle=shuffle
                 )
+    for passes, number in ((1, "one pass"), (5, "five passes")):
+        for kind in (np.float64, np.float32):
+            made[f"CSR 100,000 x 75 of 50,000, {number} in order, {kind.__name__}"] = lambda kind=kind, passes=passes: (
+                linear(csr(), kind, passes, shuffle=False)
+            )
     for kind in (np.float64, np.float32):
         for name, rule in (("PA-I", "pa1"), ("margin", "margin")):
             made[f"{name}, CSR, shuffled, {kind.__name__}"] = lambda k=kind, rule=rule: linear(csr(), k, rule=rule)
@@ -198,6 +231,12 @@ def rows(data: Path) -> dict[str, Callable[[], Work]]:
         "UD English-EWT from lists of words, five passes": lambda: tags(data),
         "partial_fit of one NumPy row of 30": lambda: one_row("partial_fit"),
         "predict_then_learn of one NumPy row of 30": lambda: one_row("predict_then_learn"),
+        "partial_fit of 10 dense rows of 30": lambda: few_rows("partial_fit", 10),
+        "partial_fit of 100 dense rows of 30": lambda: few_rows("partial_fit", 100),
+        "predict of 1 dense row of 30": lambda: few_rows("predict", 1),
+        "predict of 100 dense rows of 30": lambda: few_rows("predict", 100),
+        "partial_fit of one sparse row, 1,000,000 features, averaged": lambda: sparse_row(1_000_000),
+        "partial_fit of one sparse row, 1,000 features, averaged": lambda: sparse_row(1_000),
     }
 
 

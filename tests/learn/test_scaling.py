@@ -73,14 +73,39 @@ def test_the_sample_is_spread_evenly_whatever_the_cuts(monkeypatch):
     assert found.sample.ravel().tolist() == X[~held].ravel()[::4].tolist()
 
 
-def test_advice_about_scales_looks_at_2_to_the_18_values():
+@pytest.mark.parametrize("matrix", [np.asarray, sp.csr_array])
+def test_advice_about_scales_looks_at_2_to_the_13_values(matrix):
     """Of four times as many it sees every fourth row. The sizes in a row depend on how often its number is even."""
-    number = np.arange(1 << 18)
+    number = np.arange(1 << 13)
     X = np.ones((len(number), 4))
     X[:, 0] = np.where(number % 4, 1e9, np.where(number % 64, 1e6, 1e3))
-    found = off_scale(as_rows(X), None)
-    assert X[::4].size == 1 << 18 and found == off_scale(as_rows(X[::4]), None)
-    assert "about 9.7e+05" in found and "about 1e+03" in off_scale(as_rows(X[::64]), None)
+    found = off_scale(as_rows(matrix(X)), None)
+    assert X[::4].size == 1 << 13 and found == off_scale(as_rows(matrix(X[::4])), None)
+    assert "about 9.7e+05" in found and "about 1e+03" in off_scale(as_rows(matrix(X[::64])), None)
+
+
+def test_advice_about_scales_leaves_out_what_is_rare_or_0():
+    X = np.full((100, 4), [1.0, 2.0, 1e9, 0.0])
+    X[9:, 2] = 0.0
+    assert off_scale(as_rows(X), None) == off_scale(as_rows(sp.csr_array(X)), None) == ""
+    X[9, 2] = 1e9
+    assert "column 2" in off_scale(as_rows(X), None) == off_scale(as_rows(sp.csr_array(X)), None)
+    stored = sp.csr_array(X)
+    stored.data[stored.indices == 2] = 0.0
+    assert off_scale(as_rows(stored), None) == off_scale(as_rows(sp.csr_array((2, 3))), None) == ""
+
+
+def test_advice_about_scales_looks_at_16_rows_if_they_are_long():
+    """With fewer, the size of some feature among many would look small by chance."""
+    X = np.random.default_rng(0).standard_normal((64, 4000))
+    assert off_scale(as_rows(X[:1]), None) != ""
+    assert off_scale(as_rows(X), None) == off_scale(as_rows(sp.csr_array(X)), None) == ""
+
+
+def test_advice_about_scales_of_huge_values():
+    X = np.array([[1e150, 1.0], [-1e154, 1.0], [1e154, 2.0]])
+    for rows in (as_rows(X), as_rows(sp.csr_array(X)), as_rows(100 * X, any_length=True)):
+        assert "column 0" in off_scale(rows, None)
 
 
 def test_a_sample_of_rows_has_at_most_2_to_the_14():

@@ -224,10 +224,12 @@ class Rows:
         """
         if self.indices is None or self.touched >= self.n_features:
             return None
+        if len(self) == 1:  # they rise
+            return self.indices.astype(np.intp)
         return np.unique(self.indices).astype(np.intp)
 
     def matrix(self) -> Any:
-        """View the rows as an array or a sparse matrix, without copying.
+        """View the rows as an array or a sparse matrix, without copying values and indices.
 
         Returns
         -------
@@ -239,8 +241,11 @@ class Rows:
         from scipy.sparse import csr_array  # slow to import, and training from files does not need it
 
         signed = self.indices.view(np.dtype(f"i{self.indices.itemsize}"))
+        pointers = self.indptr.view(np.int64)
+        if signed.dtype != np.int64 and signed.size <= np.iinfo(signed.dtype).max:
+            pointers = pointers.astype(signed.dtype)  # or else SciPy would copy all indices
         matrix = csr_array((len(self), self.n_features), dtype=self.values.dtype)
-        matrix.data, matrix.indices, matrix.indptr = self.values, signed, self.indptr.view(np.int64)
+        matrix.data, matrix.indices, matrix.indptr = self.values, signed, pointers
         return matrix
 
     def gram(self, other: Rows, bias: float) -> npt.NDArray[np.float64]:

@@ -84,16 +84,15 @@ def new_classes(y: Array, known: Array) -> list[int]:
 
 def _codes(y: Array, classes: Array) -> tuple[Array, Array]:
     """The number of each label's class, and the rows whose label is not one of the classes."""
-    codes: Array
     if len(classes) == 2:
-        codes = (y == classes[1]).view(np.uint8)
-    else:
-        try:
-            codes = np.searchsorted(classes, y)
-        except TypeError as error:
-            raise _unsortable(error) from error
-        codes[codes == len(classes)] = 0
-    return codes, np.flatnonzero(classes[codes] != y)
+        first, second = y == classes[0], y == classes[1]
+        return second.view(np.uint8), (~(first | second)).nonzero()[0]
+    try:
+        codes = np.searchsorted(classes, y)
+    except TypeError as error:
+        raise _unsortable(error) from error
+    codes[codes == len(classes)] = 0
+    return codes, (classes[codes] != y).nonzero()[0]
 
 
 def _unsortable(error: TypeError) -> ValueError:

@@ -25,16 +25,18 @@ class Once:
         self.guesses: Array | None = None  # labels predicted before learning, if asked for
         self.answers = targets.room(len(rows)) if predict else None
 
-    def learn(self, settings: dict[str, Any], known: Targets, new: list[int]) -> Run:
+    def learn(self, changed: dict[str, Any] | None, known: Targets, new: list[int]) -> Run:
         """Learn from all rows; an error leaves the learner unchanged.
 
-        known: what exists or was announced. new: the first row of each other class. After Ctrl-C, `Run.stop` is
-        "interrupted" and the learner holds what it has learned so far.
+        changed: settings to continue with, if they are not those of the learner. known: what exists or was announced.
+        new: the first row of each other class. After Ctrl-C, `Run.stop` is "interrupted" and the learner holds what it
+        has learned so far.
         """
         learner, columns, run = self.learner, self.rows.columns(), Run(mistakes=[0], stop="stream")
         before, seen = learner.snapshot(columns), learner.totals.seen
         try:
-            learner.adopt(**settings)
+            if changed is not None:
+                learner.adopt(**changed)
             learner.widen(self.rows.n_features)
             self.rows = learner.observe(self.rows, self.weight)  # on the scale of a stream
             self._learn(known, new, run)

@@ -17,6 +17,8 @@ from perceptrons.learn.plain import flattened, restored
 from perceptrons.learn.report import Progress, unconverged
 from perceptrons.models.guard import Guard, reading
 
+_parameters: dict[type, tuple[str, ...]] = {}  # of each class: scikit-learn inspects signatures in every call
+
 
 class Online(BaseEstimator):
     """Base class of all estimators. ``rule__C`` is the parameter C of the rule.
@@ -193,7 +195,10 @@ class Online(BaseEstimator):
         dict
             Parameters by name.
         """
-        params: dict[str, Any] = super().get_params(deep=False)
+        names = _parameters.get(type(self))
+        if names is None:
+            names = _parameters[type(self)] = tuple(super().get_params(deep=False))
+        params: dict[str, Any] = {name: getattr(self, name) for name in names}
         if deep:
             rule = rules.RULES.get(self._rule, tuple)() if isinstance(self._rule, str) else self._rule
             if isinstance(rule, tuple) and hasattr(rule, "_asdict"):
@@ -260,12 +265,14 @@ class Online(BaseEstimator):
 
     def _commit(self, learner: AnyLearner, run: Run, n_rows: int) -> None:
         """Become the fitted model, while no thread reads; `n_rows` is the number of rows, or tokens, in a pass."""
-        self._learner = learner
-        self.n_iter_ = run.n_iter
-        self.converged_ = run.converged
-        self.mistakes_ = np.array(run.mistakes, dtype=np.int64)
-        self.validation_errors_ = np.array(run.validation_errors)
-        self._n_rows = n_rows
+        self.__dict__.update(
+            _learner=learner,
+            n_iter_=run.n_iter,
+            converged_=run.converged,
+            mistakes_=np.array(run.mistakes, dtype=np.int64),
+            validation_errors_=np.array(run.validation_errors),
+            _n_rows=n_rows,
+        )
 
     def _conclude(self, learner: AnyLearner, run: Run, stacklevel: int, advice: Callable[[], str] = str) -> None:
         """After `_commit`: warn if training did not converge, with more advice, and raise a pending Ctrl-C."""

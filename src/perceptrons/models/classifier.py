@@ -43,7 +43,8 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
 
     def _all_labels(self, y: Any, rows: Rows) -> Array:
         labels = self._labels(y, rows)
-        validation.distinct(labels)
+        if labels.dtype.kind not in "biuf":  # whether numbers are classes shows when they are counted
+            validation.distinct(labels)
         return labels
 
     def _request(self, start: Start | None = None, *, reads_all: bool = False) -> Request:
@@ -62,12 +63,12 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         n_rows: int,
         settings: dict[str, Any] | None = None,
     ) -> None:
-        self.classes_ = targets.classes
+        self.__dict__["classes_"] = targets.classes
         super()._become(fresh, learner, targets, run, n_rows, settings)
 
     def _commit(self, learner: Any, run: Run, n_rows: int) -> None:
         super()._commit(learner, run, n_rows)
-        self.contradiction_ = run.verdict.rows
+        self.__dict__["contradiction_"] = run.verdict.rows
 
     # -- streams ----------------------------------------------------------------------------------------------
 
@@ -194,9 +195,8 @@ class Classifier(ClassifierMixin, Supervised, metaclass=ABCMeta):
         sklearn.exceptions.NotFittedError, ValueError
             As for `decision_function`.
         """
-        scores = self.decision_function(X)
-        codes = self._learner.predict(scores.reshape(len(scores), -1))
-        return np.asarray(self.classes_[codes])
+        scores = self._scores(X)
+        return np.asarray(self.classes_[self._learner.predict(scores)])
 
     @reading
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -243,7 +243,7 @@ def reading(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[An
 
     @wraps(method)
     def whole(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        guard = self._guard
+        guard = self.__dict__.get("_locks") or self._guard
         with guard.mine():
             guard.settle()
             return method(self, *args, **kwargs)

@@ -138,12 +138,21 @@ def learn_one(model: Any, x: Any, y: Any, sample_weight: float | None = None, cl
         example, names = example_of(model, x, grows=True)
         weight = None if sample_weight is None else [sample_weight]
         learn_rows(model, example, names, [y], weight, settings, classes)
-        shorten(model, settings)
+        if classes is None and is_plain(x):  # the next call is likely to be short
+            shorten(model, settings)
     return model
 
 
+def is_plain(x: Any) -> bool:
+    """Whether the short way reads examples like this one."""
+    return type(x) in (dict, np.ndarray) or (type(x) is tuple and type(x[0]) is np.ndarray is type(x[1]))
+
+
 def shorten(model: Supervised, settings: dict[str, Any]) -> None:
-    """Set up the short way for the next examples, after a call that learned with these settings."""
+    """Set up the short way for the next examples, after a call that learned with these settings.
+
+    It looks at all weights, so this is not for calls that come again and again.
+    """
     lane = model._guard.lane = lane_of(model, learns=True)
     # Parameters that another thread sets after this look drop the lane again, as `__setattr__` does.
     same = model._settings() == settings and not model.early_stopping

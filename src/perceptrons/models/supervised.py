@@ -242,13 +242,14 @@ class Supervised(Online, metaclass=ABCMeta):
                 self.__dict__[name] = given[name]
             else:
                 self.__dict__.pop(name, None)
-        self._learned_with = settings or self._settings()
+        self.__dict__["_learned_with"] = settings or self._settings()
         self._commit(learner, run, n_rows)
 
     # -- streams ----------------------------------------------------------------------------------------------
 
     def _learn_once(self, X: Any, y: Any, classes: Any, sample_weight: Any, predict: bool) -> Array | None:
-        if classes is None and sample_weight is None and one.is_single(X, y):
+        single = classes is None and sample_weight is None and one.is_single(X, y)
+        if single:
             learned: Array | None = one.learn_row(self, X, y, predict)
             if learned is not None:
                 return learned
@@ -262,7 +263,7 @@ class Supervised(Online, metaclass=ABCMeta):
             settings = self._check_learning_once(first)
             rows = self._rows(fresh, X, reset=first)
             guesses = self._learn_rows(settings, fresh, rows, y, classes, sample_weight, predict)
-            if len(rows) == 1:
+            if single:  # this looks at all weights, as a dense row does
                 one.shorten(self, settings)
             return guesses
 
@@ -272,10 +273,16 @@ class Supervised(Online, metaclass=ABCMeta):
             self._validate_params()
         learns_from_streams(self)
         settings = self._settings()
-        if not first and settings != self._learned_with:
+        if not first and self._changed(settings):
             self._validate_params()  # otherwise, once is enough
         self._refuse_early_stopping()
         return settings
+
+    def _changed(self, settings: dict[str, Any]) -> bool:
+        """Whether these are not the settings that this model has learned with."""
+        known = self._learned_with
+        # Rules are tuples: those of different types may be equal.
+        return settings != known or type(settings["rule"]) is not type(known["rule"])
 
     def _learn_rows(
         self,
@@ -294,6 +301,7 @@ class Supervised(Online, metaclass=ABCMeta):
         before: what the model has learned, if it cannot know that itself. like: rows to set up a new learner with.
         """
         first = not hasattr(self, "_learner")
+        changed = None if first or not self._changed(settings) else settings
         y = self._labels(y, rows)
         before = before or self._known()
         known, new = before.announced(classes, y)
@@ -302,7 +310,7 @@ class Supervised(Online, metaclass=ABCMeta):
         once = Once(learner, rows, y, weight, before, predict)
 
         def learn() -> Run:
-            run = once.learn(settings, known, new)
+            run = once.learn(changed, known, new)
             if once.targets.n_classes:
                 self._become(fresh, learner, once.targets, run, len(rows), settings)
             return run
@@ -317,7 +325,8 @@ class Supervised(Online, metaclass=ABCMeta):
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores of rows or of a source, one column per weight vector."""
-        check_is_fitted(self)
+        if not hasattr(self, "_learner"):
+            check_is_fitted(self)
         if not isinstance(X, Source):
             scores: Array = self._learner.decide(self._learner.scaled(validation.features(self, X, reset=False)))
             return scores

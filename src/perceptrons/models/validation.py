@@ -29,10 +29,12 @@ def features(model: BaseEstimator, X: Any, *, reset: bool, input_name: str = "X"
     names = getattr(X, "columns", None)
     X_checked = readable(X, model, input_name)
     rows = as_rows(X_checked, None if names is None else list(names), input_name)
-    if _known_width(model, X_checked, names, reset):
-        return rows
     # The model changes last, so that bad input leaves it unchanged.
-    validate_data(model, X if names is not None else X_checked, reset=reset, skip_check_array=True)
+    if reset and isinstance(X, np.ndarray | sp.sparray | sp.spmatrix):  # without names: no need to look for them
+        vars(model)["n_features_in_"] = rows.n_features
+        vars(model).pop("feature_names_in_", None)
+    elif not _known_width(model, X_checked, names, reset):
+        validate_data(model, X if names is not None else X_checked, reset=reset, skip_check_array=True)
     return rows
 
 
@@ -101,7 +103,8 @@ def labels(model: BaseEstimator, y: Any, rows: Rows, input_name: str = "y") -> A
     array = np.asarray(y) if isinstance(y, list) else y
     if not isinstance(array, np.ndarray) or array.ndim != 1:
         array = column_or_1d(y, warn=True)
-    check_consistent_length(rows.sq_norm, array)
+    if len(array) != len(rows):
+        check_consistent_length(rows.sq_norm, array)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array))[0])
         what = "NaN" if np.isnan(array[row]) else "infinity"

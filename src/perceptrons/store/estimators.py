@@ -179,7 +179,8 @@ def from_saved(saved: Saved) -> Any:
     run = Run(mistakes, validation_errors=errors, converged=report.get("converged", False) is True)
     if report.get("contradiction") is not None:
         run.verdict = Verdict(False, np.array(report["contradiction"], dtype=np.intp))
-    model._learned_with = model._settings()
+    model._settings()  # raises an error for parameters that do not combine
+    model._learned_with = {}  # not known: parameters may have changed before the model was saved
     model.n_features_in_ = saved.n_features
     if len(saved.classes):
         model.classes_ = saved.classes

@@ -286,7 +286,7 @@ class LinearLearner(ClassLearner):
         """The rows of w that belong to these features (None: all) and to the bias; all, if a step changes all."""
         if columns is None or self.shape.touches_all:
             return slice(None)
-        return np.append(columns[columns < self.n_features], self.n_features)
+        return np.concatenate([columns[columns < self.n_features], [self.n_features]])
 
     # -- shards -----------------------------------------------------------------------------------------------
 
@@ -359,6 +359,12 @@ class LinearLearner(ClassLearner):
         with np.errstate(over="ignore", invalid="ignore"):  # steps tiny beside the start prove nothing
             if origin is not None:
                 left = self.shape.share_of_origin(self.state) * origin
-                moved, start = moved - left, float(np.linalg.norm(left / total))
-            length = float(np.linalg.norm(moved / total)) * (1 + moved.size * EPSILON)
+                moved, start = moved - left, length_of(left / total)
+            length = length_of(moved / total) * (1 + moved.size * EPSILON)
         return (length, start) if np.isfinite(length + start) else (np.inf, np.inf)
+
+
+def length_of(w: Floats) -> float:
+    """‖w‖, without BLAS: its threads wait for each other, on a busy machine for milliseconds."""
+    flat = w.ravel(order="K")
+    return float(np.sqrt(np.einsum("i,i", flat, flat)))

@@ -22,7 +22,8 @@ Floats = npt.NDArray[np.float64]
 EPSILON = float(np.finfo(np.float64).eps)
 APART = 100.0  # numbered features are scaled if the largest has this many times the size of the smallest
 NAMED = 3  # the most features that advice names on either side
-LOOKED_AT = 1 << 18  # the most values that advice about scales looks at
+# Advice about scales looks at a sample: this many values, or this many rows if they are long, and at most this many.
+ENOUGH, SOME_ROWS, MOST = 1 << 13, 16, 1 << 18
 OFTEN = 0.1  # the sizes of features that occur in this share of the rows are compared; rare words differ by nature
 FARTHEST = 5.0  # |z| of columns of tables is cut off here: one wild cell must not undo what many rows have taught
 WILD = 20.0  # a column with a larger |z| is measured again, without the values that are far away
@@ -205,29 +206,47 @@ class Sizes(Statistics):
 def off_scale(rows: Rows, names: Sequence[str] | None) -> str:
     """Name the features whose scale is off, as advice to a user; an empty text if all scales are similar.
 
-    names: of all features, if they have names. A sample of the rows is enough.
+    names: of all features, if they have names.
     """
-    found = Sizes(dense=False)
-    stride = max(1, -(-rows.values.size // LOOKED_AT))
-    found.add(rows if stride == 1 else rows.take(np.arange(0, len(rows), stride)))
-    size = found.size
-    if not found.far_apart:
+    often, size = sizes_of_some(rows)
+    if not often.size or size.max() <= APART * size.min():
         return ""
-    known = np.flatnonzero((size > 0) & (found.count >= OFTEN * found.n_rows))
-    order = known[np.argsort(-size[known], kind="stable")]
+    order = np.argsort(-size, kind="stable")
 
     def told(which: npt.NDArray[Any]) -> str:
-        return ", ".join(f"{names[j]!r}" if names is not None else f"column {j}" for j in which) + (
+        return ", ".join(f"{names[j]!r}" if names is not None else f"column {j}" for j in often[which]) + (
             f" (about {size[which[0]]:.2g})"
         )
 
-    middle = float(np.median(size[known]))
+    middle = float(np.median(size))
     large = [j for j in order if size[j] > 10 * middle][:NAMED] or order[:1]
     small = [j for j in order[::-1] if size[j] < middle / 10][:NAMED] or order[-1:]
     return (
         f" The scale of features differs: values of {told(np.array(large))} are large beside those of "
         f"{told(np.array(small))}. Scale them first, for instance with StandardScaler."
     )
+
+
+def sizes_of_some(rows: Rows) -> tuple[npt.NDArray[np.intp], Floats]:
+    """The features that are often not 0, and √(mean of x²) of each, over the values that are not 0.
+
+    They are those of a sample of rows, spread evenly, so that the work does not grow with the number of rows.
+    """
+    size = rows.values.size
+    every = max(1, -(-size // min(max(ENOUGH, SOME_ROWS * size // len(rows)), MOST)))
+    n = len(range(0, len(rows), every))
+    with np.errstate(over="ignore"):  # rows of kernels may be of any length
+        if rows.indices is None or rows.indptr is None:
+            x = rows.values[::every].astype(np.float64)
+            count, squares = np.count_nonzero(x, axis=0), (x * x / n).sum(axis=0)
+        else:
+            begin, end = (ends.astype(np.intp) for ends in (rows.indptr[:-1:every], rows.indptr[1::every]))
+            place = np.cumsum(end - begin)
+            at = np.repeat(end - place, end - begin) + np.arange(place[-1])
+            x, features = rows.values[at].astype(np.float64, copy=False), rows.indices[at].astype(np.intp)
+            count, squares = np.bincount(features, x != 0), np.bincount(features, x * x / n)
+    often = np.flatnonzero((count >= OFTEN * n) & (squares > 0))
+    return often, np.sqrt(squares[often]) * np.sqrt(n / count[often])
 
 
 def deviation(count: Any, mean: Floats, squares: Floats) -> Floats:
