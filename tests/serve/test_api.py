@@ -379,7 +379,6 @@ def test_a_damaged_model_file_is_refused(web, saved, learned):
 
 
 def test_a_model_of_a_table_takes_tables(web, saved, content, tmp_path):
-    pytest.importorskip("pyarrow", reason="tables need the extra 'tables'")
     table = "age,job,y\n" + "".join(
         f"{20 + i},{'cook' if i % 3 else 'smith'},{'a' if i % 2 else 'b'}\n" for i in range(40)
     )
