@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         Perceptron,
         SequenceTagger,
         StructuredPerceptron,
+        TableClassifier,
+        TableRegressor,
     )
     from perceptrons.store import load, save
 
@@ -28,6 +30,8 @@ __all__ = [
     "Perceptron",
     "SequenceTagger",
     "StructuredPerceptron",
+    "TableClassifier",
+    "TableRegressor",
     "__version__",
     "load",
     "save",

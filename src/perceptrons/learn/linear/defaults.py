@@ -1,9 +1,15 @@
-"""Defaults of training that depend on what the columns of a table hold."""
+"""Defaults of training on files and tables, also those that depend on what the columns of a table hold.
+
+`perceptrons train`, TableClassifier and TableRegressor share them.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+PASSES = 10
+READOUT = "averaged"
+EPSILON = 0.1  # of regression, in standard deviations of the values
 # Chosen by benchmarks/text.py. Texts have length 1. A constant of 1 would weigh as much as all words together, and
 # learn from every mistake mostly that its class is more frequent. Steps of PA-I bring a text to its margin at once;
 # C = 2 lets them do so for a text on the wrong side, too.
