@@ -343,7 +343,7 @@ def saved(task: Task, run: Run, given: dict[str, Any], source: Source) -> Saved:
 
 def table_of(source: Source, given: dict[str, Any], params: dict[str, Any]) -> dict[str, Any] | None:
     """The estimator for tables that learns the same, if there is one. params: those of the model inside it."""
-    describe: Any = getattr(source, "describe", None)
+    describe: Any = getattr(getattr(source, "source", source), "describe", None)  # of a copy, that of its source
     estimator = {name: table for table, name in TABLES.items()}.get(NAMES[given["estimator"]])
     if describe is None or estimator is None:
         return None
