@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         Perceptron,
         SequenceTagger,
         StructuredPerceptron,
+        TableClassifier,
+        TableRegressor,
     )
     from perceptrons.store import load, save
 
@@ -27,6 +29,8 @@ __all__ = [
     "Perceptron",
     "SequenceTagger",
     "StructuredPerceptron",
+    "TableClassifier",
+    "TableRegressor",
     "__version__",
     "load",
     "save",

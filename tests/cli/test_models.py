@@ -14,6 +14,7 @@ from perceptrons.learn.stream import Stream
 def test_inspect_tells_what_the_library_tells(models, run, ask):
     for name, path in models.items():
         told, model = ask("inspect", path), perceptrons.load(path)
+        model = getattr(model, "model_", model)  # the one inside a TableClassifier
         assert told["estimator"] == "Perceptron" and told["features"] == model.n_features_in_, name
         assert (told["seen"], told["mistakes"], told["updates"]) == (model.n_seen_, model.n_mistakes_, model.n_updates_)
         assert told["margin_bound"] == model.margin_bound_

@@ -89,7 +89,7 @@ def test_inspect(run, ask, model):
     told, again = ask("inspect", model), load(model)
     assert told["estimator"] == "PassiveAggressiveRegressor" and told["classes"] == [] and told["epsilon"] > 1000
     weights = {each["name"]: each["weight"] for each in told["heaviest"][0]["features"]}
-    expected = dict(zip(again.feature_names_in_, again.coef_, strict=True))
+    expected = dict(zip(again.model_.feature_names_in_, again.coef_, strict=True))
     assert weights == pytest.approx(expected)
     assert told["heaviest"][0]["intercept"] == pytest.approx(again.intercept_[0])
     done = run("inspect", model)

@@ -34,7 +34,8 @@ def trained(run, tmp_path):
         path = write(tmp_path / "mail.csv", mail, **columns)
         done = run("train", path, "-m", tmp_path / "m", "--quiet", *TABLE, *options)
         assert done.code == 0, done.err
-        return load(tmp_path / "m")
+        model = load(tmp_path / "m")
+        return getattr(model, "model_", model)  # the one inside a TableClassifier
 
     return trained
 

@@ -16,6 +16,8 @@ from perceptrons import (
     Perceptron,
     SequenceTagger,
     StructuredPerceptron,
+    TableClassifier,
+    TableRegressor,
 )
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.structures import Ranking
@@ -96,6 +98,9 @@ CASES = [
     Case(PassiveAggressiveClassifier(average=True, loss="squared_hinge"), words, BAD_ROWS),
     Case(PassiveAggressiveRegressor(), values, BAD_VALUES),
     Case(PassiveAggressiveRegressor(rule="arow", average=True), values, BAD_VALUES),
+    # Scaled columns would be on the scale of the first call. Tables may have missing cells.
+    Case(TableClassifier(scale="none"), words, BAD_ROWS[:2]),
+    Case(TableRegressor(scale="none"), values, (*BAD_VALUES[:2], *BAD_VALUES[3:])),
     Case(KernelPerceptron(), words, BAD_ROWS),
     Case(KernelPerceptron(readout="voted", kernel="poly"), words, BAD_ROWS),
     Case(KernelPerceptron(budget=20), words, BAD_ROWS),

@@ -18,7 +18,7 @@ from svmlight_cases import read
 from perceptrons import Perceptron
 from perceptrons.data import DataError, cache_writer, files, read_conll, source, whole
 from perceptrons.data.table import csv_blocks
-from perceptrons.data.table.arrow_sizes import Table
+from perceptrons.data.table.arrow.sizes import Table
 from perceptrons.data.token.template_vocabulary import TemplateVocabulary
 
 LONG = r"the line that begins here is longer than 0 MB: end"
@@ -310,7 +310,7 @@ def test_texts_that_share_a_string_are_cut_into_small_pieces(tmp_path, monkeypat
     table = source(path, target="y", text=["s"], cache=False)
     expected = table.arrays()[0].toarray()
     monkeypatch.setattr(files, "LONGEST", 12_000)
-    assert max(len(batch.rows) for batch in table.batches()) == 3
+    assert max(len(batch.rows) for batch in table._parsed()) == 3
     np.testing.assert_array_equal(table.arrays()[0].toarray(), expected)
 
 

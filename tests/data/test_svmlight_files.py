@@ -9,6 +9,7 @@ import random
 import threading
 
 import naive_svmlight as naive
+import pyarrow
 import pytest
 from svmlight_cases import BIG, SAMPLE, as_bytes, check, joined, read
 
@@ -64,7 +65,6 @@ def test_a_long_file_has_the_right_line_numbers(path):
 
 
 def zstd(data):
-    pyarrow = pytest.importorskip("pyarrow")
     return pyarrow.compress(data, "zstd", asbytes=True)
 
 

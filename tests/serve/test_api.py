@@ -3,12 +3,20 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("msgspec", reason="the server needs the extra 'serve'")
 pytest.importorskip("uvicorn", reason="the server needs the extra 'serve'")
 
-from perceptrons import KernelPerceptron, PassiveAggressiveClassifier, PassiveAggressiveRegressor, Perceptron
+from perceptrons import (
+    KernelPerceptron,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    Perceptron,
+    TableClassifier,
+    load,
+)
 from perceptrons.data import source
 from perceptrons.rules import AROW, PA1
 
@@ -379,7 +387,6 @@ def test_a_damaged_model_file_is_refused(web, saved, learned):
 
 
 def test_a_model_of_a_table_takes_tables(web, saved, content, tmp_path):
-    pytest.importorskip("pyarrow", reason="tables need the extra 'tables'")
     table = "age,job,y\n" + "".join(
         f"{20 + i},{'cook' if i % 3 else 'smith'},{'a' if i % 2 else 'b'}\n" for i in range(40)
     )
@@ -396,6 +403,20 @@ def test_a_model_of_a_table_takes_tables(web, saved, content, tmp_path):
     before = web.ok("GET", "/v1/models/table")
     assert web.refused(422, "POST", "/v1/models/table/learn", b"age,job,y\n31,cook,b\n32,cook\n", kind=CSV)
     assert web.ok("GET", "/v1/models/table") == before
+
+
+def test_a_model_for_tables_learns_and_stays_one(web, saved, tmp_path):
+    rows = pd.DataFrame({"age": range(20, 60), "job": ["cook", "smith"] * 20, "y": ["a", "b", "b", "a"] * 10})
+    model = TableClassifier().fit(rows, "y")
+    web.ok("POST", "/v1/models/frames", saved(model), kind="application/octet-stream")
+    more = pd.DataFrame({"age": [31, 35, 22], "job": ["cook", "smith", "smith"], "y": ["b", "a", "a"]})
+    answer = web.ok("POST", "/v1/models/frames/learn", more.to_csv(index=False).encode(), kind=CSV)
+    assert answer["learned"] == 3
+    (tmp_path / "served").write_bytes(web.model("frames").file())
+    again = load(tmp_path / "served")
+    assert type(again) is TableClassifier and again.n_seen_ == model.n_seen_ + 3
+    model.partial_fit(more, "y")
+    np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
 # -- creating ---------------------------------------------------------------------------------------------------------

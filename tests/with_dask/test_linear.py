@@ -141,7 +141,6 @@ def test_files(threads, tmp_path, rows):
 
 
 def test_tables_keep_their_encoding(threads, tmp_path):
-    pytest.importorskip("pyarrow", reason="tables need pyarrow")
     lines = [f"{i % 40},{'abc'[i % 3]},{'yes' if i % 40 > 20 or i % 3 == 1 else 'no'}" for i in range(300)]
     (tmp_path / "t.csv").write_text("\n".join(["age,job,label", *lines]) + "\n")
     data = source(tmp_path / "t.csv", target="label")

@@ -22,6 +22,7 @@ from perceptrons.cli.training.fitting import (
     train,
     tuned,
 )
+from perceptrons.learn.linear.defaults import EPSILON, READOUT
 from perceptrons.learn.linear.values import RULES_OF_VALUES
 from perceptrons.learn.readouts import READOUTS
 from perceptrons.learn.tuning import Tuned
@@ -98,7 +99,7 @@ GROUPS = {
     "--epsilon",
     type=click.FloatRange(0),
     metavar="X",
-    default=0.1,
+    default=EPSILON,
     help="Regression: errors up to X are no loss. X is in standard deviations of the target, as C and r are, because "
     "the target is brought to one scale for learning; with --scale none, all are in the unit of the target.",
 )
@@ -163,7 +164,7 @@ def command(data: tuple[str, ...], path: str | None, as_json: bool, quiet: bool,
         given["estimator"] = REGRESSION
     check(settled(given, columns_of(None, given)))
     check_cluster(given)
-    given["readout"] = given["readout"] or ("averaged" if given["budget"] is None else "last")
+    given["readout"] = given["readout"] or (READOUT if given["budget"] is None else "last")
     source = reading.opened(data, given)
     if dry_run:
         guesses.show(source, only=True)

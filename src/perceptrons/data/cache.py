@@ -40,19 +40,20 @@ class Cached(Source):
     source : Source
     folder : str, optional
         Where to keep the copy; see `open_folder`. Without it, few rows stay in memory, and there is no copy. If the
-        folder cannot be used, or if the rows come from standard input, the copy is a temporary file, which ends with
-        this object. Without space for that either, every pass parses the files.
+        folder cannot be used, or if the rows come from standard input or a data frame, the copy is a temporary file,
+        which ends with this object. Without space for that either, every pass parses the files.
     """
 
     def __init__(self, source: Source, folder: str | None = None) -> None:
         self.source, self.name, self.n_bytes = source, source.name, source.n_bytes
         self.encoding, self.scale = source.encoding, source.scale
         self.folder, self.paths = folder, source.paths
-        self.memory = MEMORY if folder is None or self.is_stream else 0  # whoever names a folder wants the copy there
+        self._unnamed = self.is_stream or not self.paths  # nothing would find its copy again
+        self.memory = MEMORY if folder is None or self._unnamed else 0  # whoever names a folder wants the copy there
         self._signature = {"version": __version__, **source.signature()}
         what = {**self._signature, "files": [path for path, *_ in self._signature["files"]]}
         digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
-        self._name = f"{os.path.basename(self.paths[0])[: LONGEST - 23]}.{digest[:16]}.cache"
+        self._name = f"{os.path.basename(self.paths[0] if self.paths else '')[: LONGEST - 23]}.{digest[:16]}.cache"
         self.path = ""  # of the copy, for messages
         self._held: list[Batch] = []  # all batches, if they stay in memory
         self._copy: Copy | None = None  # once it exists
@@ -141,7 +142,7 @@ class Cached(Source):
     def _find(self) -> None:
         """Open the existing copy if it is complete and the files have not changed since."""
         with contextlib.suppress(OSError, Doubt), contextlib.ExitStack() as stack:
-            if self.is_stream:
+            if self._unnamed:
                 return
             folder = stack.enter_context(open_folder(self.folder, make=False))
             file = stack.enter_context(folder.read(self._name))
@@ -239,7 +240,7 @@ class Cached(Source):
 
     def _writer(self) -> Writer | None:
         """Begin a copy: in the folder, or in a temporary file; None if neither is possible."""
-        if not self.is_stream:
+        if not self._unnamed:
             try:
                 folder = open_folder(self.folder, make=True)
                 self.path = os.path.join(folder.path, self._name)

@@ -145,7 +145,7 @@ class Unpacked(io.RawIOBase):
 
     def __init__(self, file: BinaryIO, codec: str, path: str) -> None:
         self.path, self.packed = path, Counted(file)
-        self.content = _unpacking(self.packed, codec, path)
+        self.content = _unpacking(self.packed, codec)
 
     def readable(self) -> bool:
         return True
@@ -175,7 +175,7 @@ def peek() -> bytes:
     return b"" if any(begin.startswith(magic) for magic in MAGIC) else begin
 
 
-def _unpacking(file: Any, codec: str, path: str) -> Any:
+def _unpacking(file: Any, codec: str) -> Any:
     if codec == "gzip":
         import gzip
 
@@ -184,10 +184,8 @@ def _unpacking(file: Any, codec: str, path: str) -> Any:
         import bz2
 
         return bz2.BZ2File(file)
-    try:
-        import pyarrow
-    except ImportError:
-        raise DataError(f'{path}: reading zstd files needs pyarrow: pip install "perceptrons[tables]"') from None
+    import pyarrow  # slow to import
+
     return pyarrow.CompressedInputStream(file, "zstd")
 
 

@@ -24,13 +24,14 @@ ENDINGS = {
     ".npy": "numpy",
     ".npz": "numpy",
 }
+OF_CSV = ("delimiter", "header", "quotes", "decimal", "encoding")  # settings that data frames do not have
 SCALES = ("auto", "standard", "none")
 FORMATS = sorted(set(ENDINGS.values()))
 LINE = re.compile(rb"\s*[-+.\deE]+(\s+qid:\d+)?(\s+\d+:[-+.\deE]+)+\s*(#.*)?$")
 
 
 def source(
-    data: Data,
+    data: Data | Any,
     *,
     format: str | None = None,
     cache: str | os.PathLike[str] | bool = True,
@@ -41,8 +42,9 @@ def source(
 
     Parameters
     ----------
-    data : str, path, or list of them
+    data : str, path, list of them, or data frame
         Files, or globs such as ``part-*.svm.gz``, plain or compressed by gzip, bzip2 or zstd; "-" is standard input.
+        Or a data frame of pandas, Polars or Arrow.
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "numpy"}, optional
         By default, the ending of the name decides, or else the first lines.
     cache : bool, str or path, default=True
@@ -84,23 +86,39 @@ def source(
     ...     Perceptron().fit(source(path)).predict(source(path))
     array([-1., -1., -1.,  1.])
     """
-    paths = files.expand(data)
+    if scale not in SCALES:
+        raise DataError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    if is_frame(data):
+        if format is not None:
+            raise DataError(f"a data frame has no format: leave out format={format!r}")
+        made = _made("frame", data, settings, scale)
+    else:
+        made = _of_files(files.expand(data), format, settings, scale)
+    made.caching = cache if isinstance(cache, bool) else os.fspath(cache)
+    return made
+
+
+def is_frame(data: Any) -> bool:
+    """Whether an object is a data frame: of pandas, or with Arrow's interface for tables."""
+    known = ("iloc", "__arrow_c_stream__", "__arrow_c_array__")
+    return any(hasattr(data, name) for name in known) and hasattr(data, "columns")
+
+
+def _of_files(paths: list[str], format: str | None, settings: dict[str, Any], scale: str) -> Source:
+    """Make the source of files, which must have the same format."""
     formats = {format or detect_format(path) for path in paths}
     if len(formats) > 1:
         raise DataError(f"all files must have the same format, got {' and '.join(sorted(formats))}")
     found = formats.pop()
     if found not in FORMATS:
         raise DataError(f"format must be one of {', '.join(FORMATS)}, got {found!r}")
-    if scale not in SCALES:
-        raise DataError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
     made = _made(found, paths, settings, scale)
-    made.caching = cache if isinstance(cache, bool) else os.fspath(cache)
     made.paths = paths
     return made
 
 
-def _made(format: str, paths: list[str], settings: dict[str, Any], scale: str) -> Source:
-    """Make the source of a format, importing only what it needs."""
+def _made(format: str, data: Any, settings: dict[str, Any], scale: str) -> Source:
+    """Make the source of a format, importing only what it needs. data: paths, or a data frame."""
     make: Any
     if format == "svmlight":
         from perceptrons.data.svmlight import SvmlightSource as make
@@ -112,11 +130,14 @@ def _made(format: str, paths: list[str], settings: dict[str, Any], scale: str) -
         settings = {"format": format, **settings}
         if settings.get("like") is None:
             settings["scale"] = "none" if scale == "none" else "standard"
-    unknown = sorted(set(settings) - set(make.__init__.__annotations__))
+    names = set(make.__init__.__annotations__) - set(OF_CSV if format == "frame" else ())
+    unknown = sorted(set(settings) - names)
     if unknown:
-        known = ", ".join(sorted(set(make.__init__.__annotations__) - {"paths", "return", "format", "block"}))
+        known = ", ".join(sorted(names - {"paths", "return", "format", "block"}))
         raise TypeError(f"a source of format {format} has no setting {unknown[0]!r}: its settings are {known}")
-    made: Source = make(paths, **settings)
+    if format == "frame":
+        from perceptrons.data.table.arrow.frames import FrameSource as make
+    made: Source = make(data, **settings)
     if made.encoding is None:
         made.scale = scale
     return made

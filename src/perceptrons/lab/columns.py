@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perceptrons.data import DataError
-from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
+from perceptrons.data.table.arrow.files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import encode
 from perceptrons.data.table.csv_blocks import CsvBlock, Flaw, read_csv
 from perceptrons.data.table.dialects.dialect import CsvDialect

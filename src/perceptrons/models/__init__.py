@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from perceptrons.models.perceptron import Perceptron
     from perceptrons.models.regressor import PassiveAggressiveRegressor
     from perceptrons.models.structured import StructuredPerceptron
+    from perceptrons.models.table.classifier import TableClassifier
+    from perceptrons.models.table.regressor import TableRegressor
     from perceptrons.models.tagger import SequenceTagger
 
 MODULES = {
@@ -20,6 +22,8 @@ MODULES = {
     "Perceptron": "perceptron",
     "SequenceTagger": "tagger",
     "StructuredPerceptron": "structured",
+    "TableClassifier": "table.classifier",
+    "TableRegressor": "table.regressor",
 }
 __all__ = [
     "KernelPerceptron",
@@ -28,6 +32,8 @@ __all__ = [
     "Perceptron",
     "SequenceTagger",
     "StructuredPerceptron",
+    "TableClassifier",
+    "TableRegressor",
 ]
 
 

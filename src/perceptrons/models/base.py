@@ -20,6 +20,25 @@ from perceptrons.models.guard import Guard, reading
 _parameters: dict[type, tuple[str, ...]] = {}  # of each class: scikit-learn inspects signatures in every call
 
 
+def with_rule(rule: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of an estimator, with those of its rule as ``rule__C``."""
+    rule = rules.RULES.get(rule, tuple)() if isinstance(rule, str) else rule
+    parts = rule._asdict() if isinstance(rule, tuple) and hasattr(rule, "_asdict") else {}
+    return params | {f"rule__{name}": value for name, value in parts.items()}
+
+
+def rule_with(rule: Any, params: dict[str, Any]) -> Any:
+    """A rule with the parameters that are called ``rule__C``, of parameters of an estimator."""
+    parts = {name.removeprefix("rule__"): value for name, value in params.items() if name.startswith("rule__")}
+    rule = rules.resolve(rule)
+    unknown = [name for name in parts if name not in rule._fields]
+    if unknown:
+        raise ValueError(
+            f"Invalid parameter {unknown[0]!r} for rule {rule}. Valid parameters are: {list(rule._fields)!r}."
+        )
+    return rule._replace(**parts)
+
+
 class Online(BaseEstimator):
     """Base class of all estimators. ``rule__C`` is the parameter C of the rule.
 
@@ -143,6 +162,8 @@ class Online(BaseEstimator):
     early_stopping: bool = False
     n_iter_no_change: int = 5
 
+    _warns = True  # whether `fit` warns if it did not converge
+
     _learner: Any  # set by fitting, like everything below
     _n_rows: int  # number of rows, or tokens, in a pass: mistakes are a share of it
 
@@ -199,11 +220,7 @@ class Online(BaseEstimator):
         if names is None:
             names = _parameters[type(self)] = tuple(super().get_params(deep=False))
         params: dict[str, Any] = {name: getattr(self, name) for name in names}
-        if deep:
-            rule = rules.RULES.get(self._rule, tuple)() if isinstance(self._rule, str) else self._rule
-            if isinstance(rule, tuple) and hasattr(rule, "_asdict"):
-                params.update({f"rule__{name}": value for name, value in rule._asdict().items()})
-        return params
+        return with_rule(self._rule, params) if deep else params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator.
@@ -224,17 +241,9 @@ class Online(BaseEstimator):
         ValueError
             If the estimator or its rule has no parameter of this name. Values are checked by the next `fit`.
         """
-        own = {name: value for name, value in params.items() if not name.startswith("rule__")}
-        super().set_params(**own)
-        parts = {name.removeprefix("rule__"): value for name, value in params.items() if name not in own}
-        if parts:
-            rule = rules.resolve(self._rule)
-            unknown = [name for name in parts if name not in rule._fields]
-            if unknown:
-                raise ValueError(
-                    f"Invalid parameter {unknown[0]!r} for rule {rule}. Valid parameters are: {list(rule._fields)!r}."
-                )
-            self.rule = rule._replace(**parts)
+        super().set_params(**{name: value for name, value in params.items() if not name.startswith("rule__")})
+        if any(name.startswith("rule__") for name in params):
+            self.rule = rule_with(self._rule, params)
         return self
 
     @property
@@ -276,7 +285,7 @@ class Online(BaseEstimator):
 
     def _conclude(self, learner: AnyLearner, run: Run, stacklevel: int, advice: Callable[[], str] = str) -> None:
         """After `_commit`: warn if training did not converge, with more advice, and raise a pending Ctrl-C."""
-        text = unconverged(type(self).__name__, learner, run, self._passes())
+        text = unconverged(type(self).__name__, learner, run, self._passes()) if self._warns else None
         if text is not None:
             warnings.warn(text + advice(), ConvergenceWarning, stacklevel=stacklevel + 1)
         run.resume_interrupt()

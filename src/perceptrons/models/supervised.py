@@ -21,6 +21,7 @@ from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.fit import InMemory, Run
 from perceptrons.learn.once import Once
 from perceptrons.learn.readouts import READOUTS
+from perceptrons.learn.report import Progress
 from perceptrons.learn.scale.statistics import off_scale
 from perceptrons.learn.stream import check_features
 from perceptrons.learn.targets import Targets
@@ -212,7 +213,15 @@ class Supervised(Online, metaclass=ABCMeta):
         if self._streams and not READOUTS[self._settings()["readout"]].weighs_all_rows:
             reads_all, fresh = start is not None, copy.copy(self)
             beside = None if X_val is None else lambda read: X_val
-            task, run = train_on_source(lambda: self._request(start, reads_all=reads_all), source, beside)
+            reports: list[Progress] = []
+
+            def tell(task: Task, run: Run) -> None:
+                made = None if reports else self._report(task.material)
+                reports.extend([] if made is None else [made])
+                reports[0](task.learner, run)
+
+            request = partial(self._request, start, reads_all=reads_all)
+            task, run = train_on_source(request, source, beside, tell if self.verbose else None)
             assert task.source is not None
             read = task.source
         else:

@@ -70,6 +70,13 @@ def readable(X: Any, asker: Any, input_name: str = "X") -> Any:
         )
     except OverflowError:  # an int
         raise ValueError(f"{input_name} has a number that is too large for float64") from None
+    except (ValueError, TypeError) as error:
+        from perceptrons.models.table.numeric import advice  # seldom needed
+
+        what = advice(X, input_name)
+        if what is None:
+            raise
+        raise ValueError(f"{what} ({error})") from None
 
 
 def _known_width(model: BaseEstimator, X: Any, names: Any, reset: bool) -> bool:

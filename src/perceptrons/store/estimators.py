@@ -13,6 +13,7 @@ from perceptrons.learn.fit import Run, Verdict
 from perceptrons.learn.single.names import Names
 from perceptrons.store.format import ModelFileError
 from perceptrons.store.saved import LEARNERS, TAGGER, Saved, read, write
+from perceptrons.store.tables import TABLES, facts_of, table_model
 from perceptrons.store.values import rule_from
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def save(model: Online, path: str | os.PathLike[str], *, drop_zeros: bool = Fals
     >>> again.predict([[0.0, 1.0]]), again.n_updates_ == model.n_updates_
     (array(['ham'], dtype='<U4'), True)
     """
-    with unchanged(model):
+    with unchanged(getattr(model, "model_", model)):
         write(to_saved(model), path, drop_zeros=drop_zeros)
 
 
@@ -97,13 +98,27 @@ def load(path: str | os.PathLike[str], *, max_memory: float | None = None) -> An
     >>> again.partial_fit([[1.0, 1.0]], ["ham"]).n_seen_
     3
     """
-    return restored(read(path, max_memory=max_memory), path)
+    return restored(read(path, max_memory=max_memory), path, tables=True)
 
 
-def restored(saved: Saved | SavedTagger, path: str | os.PathLike[str]) -> Any:
-    """Restore an estimator that was read from a file; the error names the file."""
+def load_rows(path: str | os.PathLike[str]) -> Any:
+    """Load a saved model as `load` does; of one for tables, the linear model that it learns with.
+
+    The linear model keeps what it needs to become a model for tables again when it is saved.
+    """
+    return restored(read(path), path)
+
+
+def restored(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, tables: bool = False) -> Any:
+    """Restore an estimator that was read from a file; the error names the file.
+
+    tables: whether models for tables are restored as such.
+    """
     try:
-        return from_saved(saved) if isinstance(saved, Saved) else from_saved_tagger(saved)
+        if not isinstance(saved, Saved):
+            return from_saved_tagger(saved)
+        model = from_saved(saved)
+        return model if saved.table is None or not tables else table_model(saved.table, model)
     except Exception as error:  # for instance, parameters that the estimator refuses
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {error}") from error
 
@@ -127,6 +142,13 @@ def to_saved(model: Online) -> Saved | SavedTagger:
     from perceptrons import models
 
     model = model.to_local() if hasattr(model, "to_local") else model  # of an estimator on a cluster
+    if type(model).__name__ in TABLES and type(model) is getattr(models, type(model).__name__):
+        check_is_fitted(model)
+        model._validate_params()
+        found = to_saved(model.model_)
+        assert isinstance(found, Saved)
+        found.table = facts_of(model)
+        return found
     name, known = type(model).__name__, [*LEARNERS, TAGGER]
     if isinstance(model, models.StructuredPerceptron):
         raise TypeError(
@@ -134,7 +156,9 @@ def to_saved(model: Online) -> Saved | SavedTagger:
             "weights_ instead, which are numbers"
         )
     if name not in known or type(model) is not getattr(models, name):
-        raise TypeError(f"expected one of {', '.join(known)}, got {name}; of a pipeline, save the last step")
+        raise TypeError(
+            f"expected one of {', '.join([*known, *TABLES])}, got {name}; of a pipeline, save the last step"
+        )
     check_is_fitted(model)
     params = model.get_params(deep=False)
     if isinstance(params["random_state"], np.random.RandomState):
@@ -161,6 +185,7 @@ def to_saved(model: Online) -> Saved | SavedTagger:
         },
         encoding=getattr(model, "encoding_", None),
         names_of_dicts="_names" in vars(model),
+        table=vars(model).get("_table"),
     )
 
 
@@ -190,6 +215,8 @@ def from_saved(saved: Saved) -> Any:
         model.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     if saved.encoding is not None:
         model.encoding_ = saved.encoding
+    if saved.table is not None:
+        model._table = saved.table
     model._commit(saved.learner, run, _whole(report.get("n_rows", 0), "n_rows"))
     return model
 

@@ -63,7 +63,7 @@ def export_onnx(model: Supervised | Saved, path: str | os.PathLike[str]) -> None
     """
     from perceptrons.store.estimators import unchanged
 
-    with unchanged(model):
+    with unchanged(getattr(model, "model_", model)):
         saved = model if isinstance(model, Saved) else _saved(model)
         content = _model(saved).SerializeToString()
     with replaced(path) as file:

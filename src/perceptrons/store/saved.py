@@ -63,6 +63,9 @@ class Saved:
         Any other facts about the training, ready for JSON.
     names_of_dicts : bool, default=False
         Whether the names of features came with dicts. If so, scikit-learn does not ask for them.
+    table : dict, optional
+        The TableClassifier or TableRegressor that `load` returns, with this model inside: its parameters, its columns,
+        and how they are treated. See `perceptrons.store.tables`.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class Saved:
     encoding: Any = None
     trained: dict[str, Any] = field(default_factory=dict)
     names_of_dicts: bool = False
+    table: dict[str, Any] | None = None
 
 
 def write(saved: Saved | SavedTagger, path: str | os.PathLike[str], *, drop_zeros: bool = False) -> None:
@@ -220,6 +224,8 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
         tensors |= pack(saved.feature_names, "feature_names")
     if saved.names_of_dicts:
         settings["names_of_dicts"] = True
+    if saved.table is not None:
+        settings["table"] = {name: to_json(value, name) for name, value in saved.table.items()}
     if saved.encoding is not None:
         meta, lists = saved.encoding.state()
         settings["encoding"] = {"state": meta, "lists": list(lists)}
@@ -279,6 +285,8 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
         saved.names_of_dicts = "names_of_dicts" in found and settings.flag("names_of_dicts")  # older files do not tell
     if "encoding" in found:
         saved.encoding = _encoding(settings.part("encoding"), tensors, n_features)
+    if "table" in found:
+        saved.table = {name: from_json(value) for name, value in settings.part("table").found.items()}
     if "scaling" in found:
         if restored.scales_online:
             raise ValueError("it scales features twice, online and by a fixed map")

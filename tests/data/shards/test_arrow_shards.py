@@ -3,13 +3,13 @@
 import gzip
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from shard_cases import check, check_copies, rows_of
 
 from perceptrons.data import source
 
-pa = pytest.importorskip("pyarrow")
-parquet = pytest.importorskip("pyarrow.parquet")
 KINDS = ["parquet", "arrow", "stream"]
 
 

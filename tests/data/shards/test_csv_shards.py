@@ -15,7 +15,6 @@ from perceptrons.data.shards.joining import joined_encoding
 from perceptrons.data.table import csv_blocks
 from perceptrons.data.table.dialects.dialect import CsvDialect
 
-pytest.importorskip("pyarrow")
 NUMBERS = (1, 2, 7, 100)
 
 

@@ -3,7 +3,9 @@
 import threading
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from shard_cases import rows_of
 
 from perceptrons.data import batches, source
@@ -22,13 +24,10 @@ def path(request, tmp_path):
     elif path.suffix == ".npy":
         np.save(path, X)
     else:
-        pa = pytest.importorskip("pyarrow")
         table = pa.table({"a": X[:, 0], "b": X[:, 1], "y": X[:, 2].astype(int)})
         if path.suffix == ".csv":
             path.write_text("a,b,y\n" + "".join(",".join(row) + "\n" for row in text))
         elif path.suffix == ".parquet":
-            from pyarrow import parquet
-
             parquet.write_table(table, path)
         else:
             with pa.ipc.new_file(path, table.schema) as writer:

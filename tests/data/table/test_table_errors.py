@@ -1,7 +1,6 @@
 """What is said of tables that cannot be read: file, line or row, column, what was found, and what to do."""
 
 import re
-import sys
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -282,13 +281,6 @@ def test_settings(tmp_path, settings, message):
     (tmp_path / "a.csv").write_text("a,y\n1,2\n")
     with pytest.raises(DataError, match=re.escape(message)):
         TableSource([str(tmp_path / "a.csv")], **{"format": "csv", **settings})
-
-
-def test_without_pyarrow(tmp_path, monkeypatch):
-    (tmp_path / "a.csv").write_text("a,y\n1,2\n")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(DataError, match=re.escape('pip install "perceptrons[tables]"')):
-        TableSource([str(tmp_path / "a.csv")], format="csv", target="y")
 
 
 def test_signature_tells_settings_apart(tmp_path):

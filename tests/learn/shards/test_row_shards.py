@@ -345,7 +345,6 @@ def test_tables_with_categories_and_text(tmp_path):
         table.append(f"{age},{job},{note},{'yes' if 'free' in note or job == 'pilot' else 'no'}")
     path = tmp_path / "t.csv"
     path.write_text("\n".join(table) + "\n")
-    pytest.importorskip("pyarrow", reason="tables need pyarrow")
     settings = {"target": "label", "text": ["note"], "text_bits": 8}
     model = Perceptron(readout="averaged", max_iter=6, tol=None, random_state=0)
     with warnings.catch_warnings():

@@ -6,23 +6,9 @@ from typing import Any
 
 from perceptrons.cli import output
 from perceptrons.data import Source
+from perceptrons.data.table.description import LEFT
 
-MOST = 20  # columns that are listed one by one
-NAMES = 6  # shown of a group of columns
-TREATED = {
-    "label": "label",
-    "value": "value to predict",
-    "number": "number",
-    "flag": "category (flag)",
-    "category": "category",
-    "text": "text, words hashed",
-    "id": "dropped: id",
-    "date": "dropped: date",
-    "empty": "dropped: empty",
-    "ignored": "ignored",
-}
 NOTHING: frozenset[str] = frozenset()
-MARKS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar"}
 
 
 def show(source: Source, only: bool) -> set[str]:
@@ -30,56 +16,22 @@ def show(source: Source, only: bool) -> set[str]:
 
     only: whether nothing else will be printed.
     """
-    look: Any = getattr(source, "look", None)
-    if look is None:
+    describe: Any = getattr(source, "describe", None)
+    if describe is None:
         if only:
             output.say(f"{source.name}: all features are numbers; nothing is guessed")
         return set()
-    guesses, dialect = look(), getattr(source, "dialect", None)
-    how = "" if dialect is None else f": {_written(dialect)}"
-    output.heading(f"{source.name}{how}")
-    rows = _one_by_one(guesses) if len(guesses) <= MOST else _groups(guesses)
-    missing = f"missing of {getattr(source, 'sampled', 0):,}"
-    output.table(["column", "treated as", "because", "examples", missing], rows, left=4)
-    for numeric in (True, False):  # dates are not numbers
-        dropped = [each.column for each in guesses if each.kind == ("id" if numeric else "date")]
+    found = describe()
+    output.heading(found.title)
+    output.table(found.head, found.lines, left=LEFT)
+    for kind in ("id", "date"):
+        dropped = found.dropped(kind)
         if dropped:
-            ways = ["--numeric, "] * numeric + ["--categorical or --text"]
+            ways = ["--numeric, "] * (kind == "id") + ["--categorical or --text"]  # dates are not numbers
             output.say(f"to learn from {output.listed(dropped, 3)} nevertheless: {''.join(ways)}")
     told = notes(source)
     output.say()
     return told
-
-
-def _written(dialect: Any) -> str:
-    """Describe how a CSV file is written."""
-    mark = MARKS.get(dialect.delimiter, repr(dialect.delimiter))
-    parts = [f"delimiter {mark}", "with a header" if dialect.header else "without a header"]
-    parts += ["decimal comma"] if dialect.decimal == "," else []
-    parts += [] if dialect.quotes else ["without quotes"]
-    return ", ".join([*parts, *([dialect.encoding] if dialect.encoding else [])])
-
-
-def _one_by_one(guesses: list[Any]) -> list[list[str]]:
-    """One line for each column."""
-    return [
-        [each.column, TREATED[each.kind], each.why, "; ".join(each.examples), f"{each.missing:,}"] for each in guesses
-    ]
-
-
-def _groups(guesses: list[Any]) -> list[list[str]]:
-    """One line for all columns that are treated alike."""
-    groups: dict[tuple[str, str], list[Any]] = {}
-    for each in guesses:
-        why = "" if each.kind in ("category", "text") else each.why
-        groups.setdefault((each.kind, why), []).append(each)
-    lines = []
-    for (kind, why), them in groups.items():
-        names = output.listed([each.column for each in them], NAMES)
-        names = names if len(them) == 1 else f"{len(them):,} columns: {names}"
-        shown = [each.examples[0] for each in them if each.examples]
-        lines.append([names, TREATED[kind], why, "; ".join(shown[:3]), f"{sum(each.missing for each in them):,}"])
-    return lines
 
 
 def notes(source: Source, told: set[str] | frozenset[str] = NOTHING, err: bool = False) -> set[str]:

@@ -38,6 +38,7 @@ from perceptrons.learn.targets import Classes, Targets, Values
 from perceptrons.learn.task import Beside, Request, Task, from_whole_source, train_on_source
 from perceptrons.learn.tuning import Tuned, tune
 from perceptrons.store.saved import Saved
+from perceptrons.store.tables import TABLES, facts
 
 ESTIMATORS = {
     "perceptron": "Perceptron",
@@ -72,14 +73,15 @@ def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
     usual = for_columns(encoding) if given["estimator"] == "perceptron" else {}
     usual = for_values(encoding) if given["estimator"] == REGRESSION else usual
     usual = KERNEL if given["estimator"] == "kernel" and given["budget"] is None else usual
-    context = click.get_current_context(silent=True)
-
-    def chosen(name: str) -> bool:
-        return context is not None and context.get_parameter_source(name) is not ParameterSource.DEFAULT
-
     if chosen("rule"):  # what else is known of rules belongs to the default one
         usual = {name: value for name, value in usual.items() if name not in shared.parameters()}
     return {**given, **{name: value for name, value in usual.items() if not chosen(name)}}
+
+
+def chosen(name: str) -> bool:
+    """Whether the user gave an option."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def columns_of(source: Source | None, given: dict[str, Any]) -> Any:
@@ -114,7 +116,7 @@ def train(source: Source, given: dict[str, Any], bar: output.Bar, quiet: bool) -
     found = learned if held_out is None else held_out
     labels = given["estimator"] != REGRESSION
     return Result(
-        saved(task, run, given),
+        saved(task, run, given, source),
         run,
         task.material.n_rows,
         None if learned is None else learned.error,
@@ -323,8 +325,8 @@ def has_many_zeros(model: Saved) -> bool:
     return sum(state[name].nbytes for name in state) <= LOADED
 
 
-def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
-    """The model in the form that is saved."""
+def saved(task: Task, run: Run, given: dict[str, Any], source: Source) -> Saved:
+    """The model in the form that is saved; `source` has looked at the columns."""
     assert task.source is not None
     encoding = with_heaviest_words(with_means(task.source.encoding, task.learner.scaling), task.learner)
     width = task.n_features
@@ -338,6 +340,27 @@ def saved(task: Task, run: Run, given: dict[str, Any]) -> Saved:
         "stop": run.stop,
     }
     settings = params(given, by_label(given["class_weight"], task.targets.classes))
-    return Saved(
-        NAMES[given["estimator"]], settings, task.learner, task.targets.classes, width, named, report, encoding
-    )
+    model = task.learner, task.targets.classes, width, named, report, encoding
+    return Saved(NAMES[given["estimator"]], settings, *model, table=table_of(source, given, settings))
+
+
+def table_of(source: Source, given: dict[str, Any], params: dict[str, Any]) -> dict[str, Any] | None:
+    """The estimator for tables that learns the same, if there is one. params: those of the model inside it."""
+    describe: Any = getattr(getattr(source, "source", source), "describe", None)  # of a copy, that of its source
+    estimator = {name: table for table, name in TABLES.items()}.get(NAMES[given["estimator"]])
+    if describe is None or estimator is None:
+        return None
+    found, own = describe(), {name: value for name, value in params.items() if name != "average"}
+    own["readout"] = given["readout"]
+    free = not given["tune"]  # whether the columns have chosen what the user did not choose
+    if free and not any(map(chosen, ["rule", *shared.parameters()])):
+        own["rule"] = None
+    for option, name in (("passes", "max_iter"), ("intercept_scaling", "intercept_scaling")):
+        if free and name in own and not chosen(option):
+            own[name] = None
+    lists = {name: list(given[name]) for name in ("numeric", "categorical", "text", "na") if given[name]}
+    plain = {name: given[name] for name in ("hash_bits", "ngrams", "text_bits", "weighting", "scale")}
+    ignored = [each.column for each in found.guesses if each.kind == "ignored"]
+    own |= lists | plain | {"missing": given["missing"] or "mean", "drop": ignored or None}
+    columns = [each.column for each in found.guesses if each.kind not in ("label", "value")]
+    return facts(estimator, own, columns, True, found)

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from perceptrons import __version__, rules
 from perceptrons.cli import output
 from perceptrons.data.files import STDIN
+from perceptrons.learn.linear.defaults import PASSES
 from perceptrons.learn.tuning import CANDIDATES, Candidate, variants
 
 COMMANDLINE = ParameterSource.COMMANDLINE
@@ -89,7 +90,7 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
             "--passes",
             type=click.IntRange(1),
             metavar="N",
-            default=10,
+            default=PASSES,
             help="Maximum number of passes over the data."
             + (
                 "  [default: 10; 5 for tables with text, unless --regression; 100 for kernels]"

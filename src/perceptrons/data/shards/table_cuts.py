@@ -81,7 +81,7 @@ def _group_sizes(path: str) -> list[int]:
 
 
 def _batch_sizes(path: str) -> list[int]:
-    from perceptrons.data.table.arrow_sizes import record_batches
+    from perceptrons.data.table.arrow.sizes import record_batches
 
     with open(path, "rb") as file:
         return [size for size, _ in record_batches(file)]

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from perceptrons.data.files import DataError
-from perceptrons.data.table.arrow_files import ArrowBlock
 from perceptrons.data.table.columns import MISSING_LABEL
 from perceptrons.data.table.csv_blocks import CsvBlock, Flaw
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.schema import listed
 
+T = TypeVar("T")
 NAMES = "Perhaps the first line has the names of the columns"
 BY_NAME = "The model knows its columns by name: if the file has no line with names, add it."
 
 
-def located(block: CsvBlock | ArrowBlock, flaw: Flaw, frozen: bool, numeric: Sequence[str] = ()) -> DataError:
+class AnyBlock(Protocol):
+    """Consecutive rows of a table, wherever they come from."""
+
+    def place(self, row: int) -> str:
+        """Where a row is, for messages."""
+
+    def judged(self, judge: Callable[[Any], T]) -> T:
+        """What `judge` returns for this block, or the flaw of the first row that has one."""
+
+    def table(self, types: dict[str, Any]) -> Any:
+        """The columns named, as an Arrow table with these types."""
+
+
+def located(block: AnyBlock, flaw: Flaw, frozen: bool, numeric: Sequence[str] = ()) -> DataError:
     """The error for a flaw of a block.
 
     Parameters
     ----------
-    block : CsvBlock or ArrowBlock
+    block : block of rows
     flaw : Flaw
     frozen : bool
         Whether a model determines how the file is read.

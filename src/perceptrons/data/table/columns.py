@@ -202,7 +202,7 @@ def _categories(
 
     if name in encoding.flags:
         column = compute.if_else(column.cast("bool"), "True", "False")
-    codes, words = _coded(column)
+    codes, words = coded(column)
     blank = compute.equal(words, MISSING)
     empty = np.append(values_of(blank.cast("uint8"), np.bool_), True)[codes]  # an empty CSV cell is null, code −1
     if empty.any():
@@ -217,7 +217,7 @@ def _categories(
     return codes, unique.dictionary.take(array_of(used))
 
 
-def _coded(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
+def coded(column: Any) -> tuple[npt.NDArray[np.int64], Any]:
     """Convert a column of any type to codes, −1 for nulls, and the strings they stand for."""
     import pyarrow as pa
 
@@ -246,7 +246,7 @@ def _labels(column: Any, type: str, name: str, flaws: list[Flaw]) -> npt.NDArray
     import pyarrow as pa
 
     if type == "str":
-        codes, words = _coded(column)
+        codes, words = coded(column)
         texts = words.to_pylist()
         long = np.array([*(len(text) > files.LONGEST_LABEL for text in texts), False])
         if long[codes].any():
@@ -309,7 +309,7 @@ def _strings(column: Any) -> Any:
 
     if not pa.types.is_dictionary(column.type):
         return column.cast(pa.large_string()).combine_chunks()
-    codes, words = _coded(column)
+    codes, words = coded(column)
     return words.take(array_of(codes, codes >= 0))
 
 

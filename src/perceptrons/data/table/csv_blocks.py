@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from perceptrons.core.parse.records import line_feeds
 from perceptrons.data import files
@@ -165,24 +166,17 @@ class CsvBlock:
     def _words(self, column: Any) -> Any:
         """Categories without the blanks around them; an empty one is missing."""
         import pyarrow as pa
-        from pyarrow import compute  # slow to import, and tables of numbers do not need it
 
         coded = column.combine_chunks()
-        words = compute.utf8_trim(coded.dictionary, " \t")
-        marks = text_array(list(self.dialect.missing_words))
-        words = compute.if_else(compute.is_in(words, marks), "", words)
-        return pa.DictionaryArray.from_arrays(coded.indices, words)
+        return pa.DictionaryArray.from_arrays(coded.indices, trimmed(coded.dictionary, self.dialect))
 
     def _numbers(self, column: Any, name: str) -> Any:
         """Numbers with signs of money, groups of digits, and the like."""
-
         coded = column.combine_chunks().dictionary_encode()
-        marks, values = set(self.dialect.missing_numbers), []
-        for text in coded.dictionary.to_pylist():
-            values.append(np.nan if text.strip() in marks else parsed(text, self.dialect.decimal))
-            if values[-1] is None:
-                raise Flaw(0, name, f"expected a number, got {text!r:.60}", "numeral")
-        numbers = np.array(values, dtype=np.float64)
+        texts = coded.dictionary.to_pylist()
+        numbers, bad = amounts(texts, self.dialect)
+        if bad:
+            raise Flaw(0, name, f"expected a number, got {texts[bad[0]]!r:.60}", "numeral")
         return array_of(numbers, ~np.isnan(numbers)).take(coded.indices)
 
     def _recoded(self) -> CsvBlock:
@@ -229,6 +223,22 @@ class CsvBlock:
         return Flaw(
             0, name, f"expected {EXPECTED.get(type, type)}, got {got:.60}", "number" if type == "double" else "other"
         )
+
+
+def trimmed(words: Any, dialect: CsvDialect) -> Any:
+    """Categories, an Arrow array, without the blanks around them; marks for missing ones become empty."""
+    from pyarrow import compute  # slow to import, and tables of numbers do not need it
+
+    words = compute.utf8_trim(words, " \t")
+    marks = text_array(list(dialect.missing_words)).cast(words.type)
+    return compute.if_else(compute.is_in(words, marks), "", words)
+
+
+def amounts(texts: list[str], dialect: CsvDialect) -> tuple[npt.NDArray[np.float64], list[int]]:
+    """Read numbers as people write them, NaN for missing ones; and which of the texts are not numbers."""
+    marks = set(dialect.missing_numbers)
+    found = [np.nan if text.strip() in marks else parsed(text, dialect.decimal) for text in texts]
+    return np.array(found, dtype=np.float64), [k for k, value in enumerate(found) if value is None]
 
 
 Settle = Callable[[memoryview, bool], CsvDialect]  # from the beginning of a file, and whether it is the whole file

@@ -77,6 +77,9 @@ def role(name: str, column: Any, dialect: CsvDialect | None, raw: Sequence[str] 
         return Guess(name, "date", "dates or times", column.null_count, _some(column))
     if types.is_integer(type) or types.is_floating(type) or types.is_decimal(type):
         return _of_numbers(name, column, raw)
+    if types.is_dictionary(type) and dialect is not None:  # of a data frame, whose owner says what it is
+        found = _of_words(name, column, None)
+        return found if found.kind == "empty" else found._replace(kind="category", why="its type is categorical")
     return _of_words(name, column, dialect)
 
 
@@ -84,7 +87,8 @@ def _some(column: Any, dialect: CsvDialect | None = None) -> list[str]:
     """The first few different values."""
     gaps = {None, *_gaps(dialect)}
     values = [value for value in column.slice(0, 50).to_pylist() if value not in gaps]
-    return list(dict.fromkeys(f"{value:.6g}" if isinstance(value, float) else str(value) for value in values))[:3]
+    texts = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in values)
+    return list(dict.fromkeys(text.removesuffix(" 00:00:00") for text in texts))[:3]
 
 
 def labels(name: str, column: Any, dialect: CsvDialect | None) -> Guess:
@@ -134,7 +138,8 @@ def _of_numbers(name: str, column: Any, raw: Sequence[str]) -> Guess:
     missing = np.isnan(values)
     n_missing, values = int(missing.sum()), values[~missing]
     told = n_missing, _some(column)
-    whole = types.is_integer(column.type)
+    # Without a type for whole numbers with gaps, data frames have floats in their place.
+    whole = types.is_integer(column.type) or bool(n_missing and len(values) and (np.rint(values) == values).all())
     if whole and any(re.fullmatch(r"0\d+", cell) for cell in raw):
         return Guess(name, "category", "codes with leading zeros", n_missing, list(dict.fromkeys(raw))[:3])
     if whole and len(values) >= LEAST and len(np.unique(values[:1000])) == len(values[:1000]):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import asdict, replace
 from functools import partial
-from importlib.util import find_spec
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
@@ -18,19 +17,23 @@ from perceptrons.data.files import DataError
 from perceptrons.data.shards.cutting import Span, check_cutting, shards_of
 from perceptrons.data.shards.table_cuts import Cuts
 from perceptrons.data.table import schema
-from perceptrons.data.table.advice import BY_NAME, located, no_column, other_columns
-from perceptrons.data.table.arrow_files import ArrowBlock, read_arrow
+from perceptrons.data.table.advice import BY_NAME, AnyBlock, located, no_column, other_columns
+from perceptrons.data.table.arrow.files import ArrowBlock, read_arrow
 from perceptrons.data.table.columns import Piece, encode
 from perceptrons.data.table.counts import Counts
 from perceptrons.data.table.csv_blocks import CsvBlock, Flaw, read_csv
+from perceptrons.data.table.description import Description
 from perceptrons.data.table.dialects.dialect import UNKNOWN, CsvDialect
 from perceptrons.data.table.dialects.guessing import SAMPLE, cells, guessed, separates
 from perceptrons.data.table.encoding import Encoding
 from perceptrons.data.table.lexicon import Lexicon
+from perceptrons.data.table.recut import recut
 from perceptrons.data.table.roles import NUMERALS, ROWS, Guess
 from perceptrons.data.table.settings import MEAN, Fill, Settings
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+FORMATS = (*DELIMITERS, "parquet", "arrow", "frame")
+FRAME = "the data frame"
 
 
 class TableSource(Source):
@@ -111,13 +114,12 @@ class TableSource(Source):
         regression: bool = False,
         like: Encoding | None = None,
     ) -> None:
-        if find_spec("pyarrow") is None:
-            raise DataError('reading tables needs pyarrow, which is not installed: pip install "perceptrons[tables]"')
-        if format not in (*DELIMITERS, "parquet", "arrow"):
+        if format not in FORMATS:
             raise DataError(f"format must be csv, tsv, parquet or arrow, got {format!r}")
         if like is not None and not isinstance(like, Encoding):
             raise TypeError(f"like must be an Encoding, as in model.encoding_, got {type(like).__name__}")
-        self.paths, self.name, self.format = paths, files.display(paths), format
+        self.paths, self.format = paths, format
+        self.name = files.display(paths) if paths else FRAME
         told: dict[str, Any] = {"delimiter": delimiter, "header": header, "quotes": quotes, "decimal": decimal}
         marks = None if na is None else tuple(na)
         told |= {"encoding": encoding, "na": marks, "words": marks}
@@ -150,7 +152,9 @@ class TableSource(Source):
         self._ahead: Iterator[Job] | None = None  # what `look` has begun to read
         self._looked = False  # whether the beginning of the first file has been read
         self._complete = self.frozen  # whether all rows have been read once, so that all words are noted
-        self._first = paths[0]  # the file that decides about the columns, which may belong to another shard
+        self._first = (
+            self.name if not paths else paths[0]
+        )  # the file that decides about the columns, which may belong to another shard
         self._basis: str | None = None  # identifies what the rows of a shard depend on besides its own files
         self._numbered = False  # whether the encoding has the features of all shards from the beginning
 
@@ -234,7 +238,34 @@ class TableSource(Source):
             self._ahead = jobs if first is None else chain([first], jobs)
         return self.guesses
 
+    def describe(self) -> Description:
+        """Describe how the columns are treated, and why, from the beginning of the first file.
+
+        Returns
+        -------
+        Description
+            Without columns if a model determines them (`like`).
+        """
+        guesses = self.look()
+        return Description(self.name, guesses, self.sampled, self.dialect)
+
+    def __repr__(self) -> str:
+        """The description; the name of a source that can be read only once, or that a model determines."""
+        if self.is_stream or self.frozen:
+            return f"{type(self).__name__}({self.name!r})"
+        try:
+            return str(self.describe())
+        except (DataError, OSError) as error:
+            return f"{type(self).__name__}({self.name!r}): {error}"
+
+    def _repr_html_(self) -> str | None:
+        return None if self.is_stream or self.frozen else self.describe()._repr_html_()
+
     def batches(self) -> Iterator[Batch]:
+        return recut(self._parsed())
+
+    def _parsed(self) -> Iterator[Batch]:
+        """Read all rows, in batches that end where blocks of the files end."""
         self._looked = True
         jobs, self._ahead = self._ahead, None
         if jobs is None:
@@ -278,7 +309,7 @@ class TableSource(Source):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:  # a type that is neither text nor a number
             return job, Flaw(0, None, str(error))
 
-    def _located(self, block: CsvBlock | ArrowBlock, flaw: Flaw) -> DataError:
+    def _located(self, block: AnyBlock, flaw: Flaw) -> DataError:
         return located(block, flaw, self.frozen, self.settings.numeric)
 
     def _csv(self, path: str, span: Span) -> Iterator[tuple[CsvBlock, str | None]]:
@@ -315,8 +346,15 @@ class TableSource(Source):
         """The first rows of all columns that may be used."""
         return block.sample(schema.candidates(self.settings, block.names, files.display([block.path])))
 
+    @property
+    def _wording(self) -> CsvDialect | None:
+        """How strings are read; None if they are only words."""
+        return self.dialect
+
     def _raw(self, name: str) -> list[str]:
         """Some cells of a column of the first file, as they stand there."""
+        if self.format not in DELIMITERS:
+            return []
         j = self._names.index(name)
         begin = 1 if self.dialect is not None and self.dialect.header else 0
         return [row[j] for row in self._cells[begin:] if j < len(row)]
@@ -354,18 +392,17 @@ class TableSource(Source):
         where = files.display([path])
         if not self.frozen and not self._names:
             found = schema.find_target(self.settings.target, names, where)
-            written = self.format in DELIMITERS
             self._names = names
-            first = schema.First(names, types(), where, self.dialect, self._raw if written else lambda name: ())
+            first = schema.First(names, types().slice(0, ROWS), where, self._wording, self._raw)
             try:
                 self.encoding, self.guesses = schema.build(self.settings, first)
             except BaseException:
                 self._names = []
                 raise
-            self.sampled = min(ROWS, len(first.table))
+            self.sampled = len(first.table)
             self._numerals = [each.column for each in self.guesses if each.why == NUMERALS]
             odd = [name for name in self.encoding.numbers if schema.kind_of(first.table.column(name).type) != "number"]
-            numbers = first.table if reread is None or not odd else reread(self.encoding.numbers)
+            numbers = first.table if reread is None or not odd else reread(self.encoding.numbers).slice(0, ROWS)
             means = schema.survey_numbers(self.encoding, numbers)
             self._means = means if self.encoding.dense else None
             return found
@@ -390,6 +427,6 @@ class TableSource(Source):
 class Job(NamedTuple):
     """A block to be parsed."""
 
-    block: CsvBlock | ArrowBlock
+    block: AnyBlock
     target: str | None
     done: int  # bytes of all files up to the end of the block

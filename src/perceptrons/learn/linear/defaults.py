@@ -1,4 +1,7 @@
-"""Defaults of training, and how it ends."""
+"""Defaults of training, also those that depend on what the columns of a table hold, and how training ends.
+
+`perceptrons train`, TableClassifier and TableRegressor share them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from perceptrons import rules
 from perceptrons.learn.fit import Passes
 from perceptrons.learn.readouts import READOUTS
 
+PASSES = 10
+READOUT = "averaged"
+EPSILON = 0.1  # of regression, in standard deviations of the values
 # Chosen by benchmarks/text.py. Texts have length 1. A constant of 1 would weigh as much as all words together, and
 # learn from every mistake mostly that its class is more frequent. Steps of PA-I bring a text to its margin at once;
 # C = 2 lets them do so for a text on the wrong side, too.

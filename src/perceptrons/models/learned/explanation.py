@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.contributions import direction, explained, in_values, runner_up
 from perceptrons.learn.linear.heaviest import name_of
+from perceptrons.learn.stream import fitting
 from perceptrons.models.examples import example_of, is_pair, names_of
 from perceptrons.models.guard import reading
 from perceptrons.shown import aligned, count, shown
@@ -156,14 +157,23 @@ def explain_one(model: Any, x: Any, label: Any = None) -> Explanation:
     ['now']
     """
     check_is_fitted(model)
+    (row, _), named = example_of(model, x, grows=False)
+    told = _explained(model, row, None if named is None else getattr(model, "encoding_", None), label)
+    told.unknown = _unknown(model, x)
+    return told
+
+
+@reading
+def explain_row(model: Any, row: Rows, encoding: Any, label: Any = None) -> Explanation:
+    """Explain the score of a row of a table that was read with the encoding of the model."""
+    return _explained(model, fitting(row, model.n_features_in_), encoding, label)
+
+
+def _explained(model: Any, row: Rows, encoding: Any, label: Any) -> Explanation:
     learner = model._learner
     if learner.readout.by_vote:
         raise AttributeError(f"readout={learner.readout.name!r} has no contributions of features: many hypotheses vote")
-    (row, _), named = example_of(model, x, grows=False)
-    encoding = None if named is None else getattr(model, "encoding_", None)
-    told = (_of_class if hasattr(model, "classes_") else _of_value)(model, row, encoding, label)
-    told.unknown = _unknown(model, x)
-    return told
+    return (_of_class if hasattr(model, "classes_") else _of_value)(model, row, encoding, label)
 
 
 def _of_value(model: Any, row: Rows, encoding: Any, label: Any) -> Explanation:

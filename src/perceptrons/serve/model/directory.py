@@ -195,7 +195,8 @@ class Directory:
 
     def _uploaded(self, path: Path, content: bytes, create: Create) -> Create:
         """Check an uploaded model file, as `load` does, and keep the model."""
-        from perceptrons.store import load, save
+        from perceptrons.store.estimators import load_rows as load
+        from perceptrons.store.estimators import save
         from perceptrons.store.saved import LEARNERS
 
         with open(path, "xb") as file:

@@ -101,7 +101,7 @@ def rebuild(
 
 def _newest(folder: Path, log: Log, create: Create, to: int | None) -> tuple[Any, Monitor, int]:
     """The newest snapshot up to a position that can be read."""
-    from perceptrons.store import load
+    from perceptrons.store.estimators import load_rows as load
 
     troubles = []
     for position, file, facts in log.snapshots(to):
@@ -123,7 +123,8 @@ def _newest(folder: Path, log: Log, create: Create, to: int | None) -> tuple[Any
 
 def save_snapshot(model: Any, path: Path) -> None:
     """Write a snapshot, and read it back: what cannot be read is not a snapshot."""
-    from perceptrons.store import load, save
+    from perceptrons.store.estimators import load_rows as load
+    from perceptrons.store.estimators import save
 
     save(model, path)
     load(path)

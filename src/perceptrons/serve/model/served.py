@@ -224,7 +224,7 @@ class Served(Commits):
         The log is trimmed only up to a snapshot that can be read now. Returns the first position that can be restored,
         and the examples in the log.
         """
-        from perceptrons.store import load
+        from perceptrons.store.estimators import load_rows as load
 
         self.log.note_snapshot(position, file, facts)
         if self.create.keep is not None:

@@ -12,7 +12,7 @@ from perceptrons.data import files
 from perceptrons.data.batches import alone, rows_at_once
 from perceptrons.data.files import DataError
 from perceptrons.data.shards.cutting import Span
-from perceptrons.data.table.arrow_sizes import check_ipc, check_parquet, record_batches
+from perceptrons.data.table.arrow.sizes import check_ipc, check_parquet, record_batches
 from perceptrons.data.table.csv_blocks import Flaw
 from perceptrons.data.whole import seekable
 

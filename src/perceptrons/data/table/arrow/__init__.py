@@ -1,0 +1,1 @@
+"""Tables of Arrow: Parquet and Arrow files, and data frames in memory."""

@@ -1,0 +1,1 @@
+"""The estimators for tables as they are."""
