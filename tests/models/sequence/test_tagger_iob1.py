@@ -30,8 +30,8 @@ def as_iob1(Y):
 def test_fit_is_that_of_the_twin(settings):
     X, Y = data(0, OLD, "IOB1")
     X[3], Y[3] = [["a"], ["b"]], ["I-X", "B-X"]
-    settings = {"rule": "perceptron", "readout": "averaged", **settings}
-    model = SequenceTagger(shuffle=False, max_iter=4, **settings).fit(X, Y)
+    usual = {"rule": "perceptron", "readout": "averaged", "shuffle": False, "max_iter": 4}
+    model = SequenceTagger(**usual | settings).fit(X, Y)
     assert model.scheme_ == "IOB1" and model.classes_ == OLD
     assert model.predict(X) and all(obeys(y, "IOB1") for y in model.predict(X))
     if settings:
