@@ -12,7 +12,7 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=500)
 settings.load_profile("same")
 
-OTHER = 65534  # a user who is not this one
+OTHER = 65534 if getattr(os, "geteuid", int)() != 65534 else 65533  # a user who is not this one
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def stranger(monkeypatch):
         else:
             monkeypatch.setattr(os, "geteuid", lambda: OTHER)
 
+    give.user = OTHER
     return give
 
 

@@ -41,7 +41,7 @@ def on_a_terminal(command, *args, until=None):
     ours, theirs = pty.openpty()
     process = command(*args, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
-    seen, deadline = b"", time.monotonic() + 60
+    seen, deadline = b"", time.monotonic() + 300  # it may have to compile, on a busy machine
     while time.monotonic() < deadline:
         if select.select([ours], [], [], 0.1)[0]:
             try:

@@ -15,7 +15,6 @@ from perceptrons.data.cache import Cached
 from perceptrons.data.sparse import are_pointers
 
 posix = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-OTHER = 65534  # a user who is not this one
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def test_nobody_else_can_read_a_copy(path, home):
     finally:
         os.umask(umask)
     assert Path(made.path).parent == home and mode(Path(made.path)) == 0o600
-    assert [mode(each) for each in (home, home.parent, home.parent.parent)] == [0o700] * 3
+    assert mode(home) == 0o700  # folders above may be older: where the package cannot be written, machine code is there
     assert os.listdir(path.parent) == ["rows.svm", "home"] or os.listdir(path.parent) == ["home", "rows.svm"]
 
 
@@ -137,7 +136,7 @@ def test_a_folder_of_ones_own_that_is_somebody_elses_is_not_used(how, path, tmp_
     victim.mkdir(mode=0o700)
     shared.mkdir()
     shared.chmod(0o1777)
-    own = shared / f"perceptrons-{os.geteuid() if how != 'of another user' or os.geteuid() == 0 else OTHER}"
+    own = shared / f"perceptrons-{os.geteuid() if how != 'of another user' or os.geteuid() == 0 else stranger.user}"
     if how == "a link":
         own.symlink_to(victim)
     elif how == "a file":
