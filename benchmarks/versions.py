@@ -190,7 +190,7 @@ def few_rows(method: str, n: int) -> Work:
 
     X = rng.normal(size=(CALLS, n, 30))
     y = (X @ rng.normal(size=30) > 0) ^ (rng.random((CALLS, n)) < 0.1)
-    model = Perceptron().partial_fit(X[0], y[0], classes=[False, True])
+    model = Perceptron(readout="last").partial_fit(X[0], y[0], classes=[False, True])
     call = getattr(model, method)
     calls = [(x,) if method == "predict" else (x, labels) for x, labels in zip(X, y, strict=True)]
     return lambda: [call(*args) for args in calls]

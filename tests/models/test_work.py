@@ -60,24 +60,24 @@ def sparse_row(width, n=100):
 
 @pytest.mark.parametrize("readout", ["last", "averaged"])
 @pytest.mark.parametrize("n", [1, 100])
-def test_predict_of_a_few_rows_takes_50_python_calls(n, readout):
+def test_predict_of_a_few_rows_takes_54_python_calls(n, readout):
     X = random.normal(size=(n, 30))
     model = Perceptron(readout=readout).partial_fit(random.normal(size=(50, 30)), np.arange(50) % 2)
-    assert python_calls(lambda: model.predict(X)) <= 50
+    assert python_calls(lambda: model.predict(X)) <= 54
 
 
 @pytest.mark.parametrize("readout", ["last", "averaged"])
 @pytest.mark.parametrize("n", [10, 100])
-def test_partial_fit_of_a_few_rows_takes_160_python_calls(n, readout):
+def test_partial_fit_of_a_few_rows_takes_165_python_calls(n, readout):
     X, y = random.normal(size=(n, 30)), np.arange(n) % 2
     model = Perceptron(readout=readout).partial_fit(X, y)
-    assert python_calls(lambda: model.partial_fit(X, y)) <= 160
+    assert python_calls(lambda: model.partial_fit(X, y)) <= 165
 
 
-def test_partial_fit_of_a_sparse_row_takes_190_python_calls():
+def test_partial_fit_of_a_sparse_row_takes_195_python_calls():
     x = sparse_row(1000)
     model = Perceptron(readout="averaged").partial_fit(x, [0], classes=[0, 1])
-    assert python_calls(lambda: model.partial_fit(x, [1])) <= 190
+    assert python_calls(lambda: model.partial_fit(x, [1])) <= 195
 
 
 def test_partial_fit_of_a_dense_row_takes_20_python_calls():
