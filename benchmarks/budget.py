@@ -18,7 +18,7 @@ from perceptrons import KernelPerceptron
 
 ROUNDS = 10_000
 MODELS = {
-    "no budget": ({}, ""),
+    "no budget": ({"rule": "perceptron"}, ""),
     "RBP, B = 106": ({"budget": 106, "policy": "random"}, "<= 1.2"),
     "Forgetron, B = 106": ({"budget": 106, "policy": "forgetron"}, "<= 1.2"),
     "Projectron, η = 0.1": ({"budget": 110, "policy": "projectron"}, ""),

@@ -56,7 +56,7 @@ def linear(rule: str, readout: str) -> Setting:
 
 def kernel(**settings: Any) -> Setting:
     """A perceptron with the Gaussian kernel."""
-    settings |= {"max_iter": PASSES, "tol": None, "n_iter_no_change": PASSES}
+    settings = {"rule": "perceptron", "max_iter": PASSES, "tol": None, "n_iter_no_change": PASSES, **settings}
     return Setting(lambda seed, gamma: KernelPerceptron(gamma=gamma, random_state=seed, **settings), dense=True)
 
 

@@ -384,7 +384,7 @@ def chunks(folder: Path) -> None:
     from perceptrons.data import conll_source, read_conll
 
     train, test = conll_source(folder / "train.txt"), read_conll(folder / "test.txt")
-    settings: dict[str, Any] = {"features": "crf++", "max_iter": 15}
+    settings: dict[str, Any] = {"features": "crf++", "rule": "perceptron", "max_iter": 15}
     with workers(2) as client:
         model = DaskSequenceTagger(**settings, n_shards=4, client=client).fit(train, "chunk")
         begun = time.perf_counter()

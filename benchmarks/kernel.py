@@ -28,7 +28,7 @@ PUBLISHED = {2: (2.8, 1.8), 4: (2.2, 1.6)}  # test error in % after 1 and 10 pas
 
 def polynomial(degree: int, **settings: object) -> KernelPerceptron:
     """The voted perceptron with kernel (1 + x·x′)^degree."""
-    settings = {"readout": "voted", "fit_intercept": False, **settings}
+    settings = {"rule": "perceptron", "readout": "voted", "fit_intercept": False, **settings}
     return KernelPerceptron(kernel="poly", degree=degree, gamma=1.0, coef0=1.0, **settings)
 
 
@@ -84,7 +84,8 @@ def passes(digits: Digits) -> None:
     X, y = X[:20_000].copy(), y[:20_000]
     head("RBF, 20,000 rows: one pass against ten (fewer if one makes no mistake), seconds", "one", "ten")
     for gamma in (0.05, 0.03, "scale"):
-        one, ten = (KernelPerceptron(gamma=gamma, max_iter=n, tol=None) for n in (1, 10))
+        plain = partial(KernelPerceptron, gamma=gamma, rule="perceptron", readout="last", tol=None)
+        one, ten = (plain(max_iter=n) for n in (1, 10))
         figures = ratio(partial(one.fit, X, y), partial(ten.fit, X, y), repeats=5)
         row(f"gamma={gamma!r}", *figures, "<= 2.5", unit=1.0)
         print(
@@ -114,7 +115,7 @@ def watch():
     while not stop.is_set():
         peak[0] = max(peak[0], resident()); time.sleep(0.002)
 thread = threading.Thread(target=watch); thread.start()
-model = KernelPerceptron(max_iter=3, tol=None, max_memory=2**30).fit(X, y)
+model = KernelPerceptron(rule="perceptron", readout="last", max_iter=3, tol=None, max_memory=2**30).fit(X, y)
 stop.set(); thread.join()
 print(peak[0] - before, len(model.support_))
 """

@@ -67,7 +67,7 @@ def learn() -> None:
     """Train from lists of words in this process."""
     from perceptrons import SequenceTagger
 
-    SequenceTagger("pos").fit(*corpus())
+    SequenceTagger("pos", rule="perceptron").fit(*corpus())
 
 
 def peak(command: list[str]) -> tuple[float, float]:

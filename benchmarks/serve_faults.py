@@ -1,12 +1,17 @@
 """What a server that learns survives: kills, flipped bits, bad disks, a clock that jumps, malformed requests.
 
-    python benchmarks/serve_faults.py [kills=200] [stops=500] [flips=2000] [requests=5000] [minutes=10]
+    python benchmarks/serve_faults.py [PART[=N] ...]
+
+Parts, with their usual N: kills=200 stops=500 flips=2000 requests=5000 strangers=64 full_disk read_only_disk clock
+malformed=10000 minutes=10. Without parts, all of them run.
 
 The server is killed under load at random moments, and restarted; each time, its models are compared with sequential
 learning of what it acknowledged. It is also stopped at each of its writes in turn (`stops`), by a kill or by Ctrl-C
 twice; it starts on folders with flipped bits; and it gets random requests, of which those that are answered with an
-error must not change anything. For a full disk and a read-only one, it runs on small disks of its own, which only
-root can mount. At the end it runs under mixed load for some minutes: 8 models, 32 connections.
+error must not change anything. Strangers send the largest requests that the server takes without a token or with the
+scope `read`, on as many connections, while its memory and the time of a health check are measured. For a full disk and
+a read-only one, it runs on small disks of its own, which only root can mount. At the end it runs under mixed load for
+some minutes: 8 models, 32 connections.
 """
 
 from __future__ import annotations
@@ -22,7 +27,6 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +37,12 @@ from injected import Faults, spread
 from killing import Connection, Rounds, assert_equal, learn_line
 from malformed import malformed
 from serve import COMMAND, free_port, started
+from strangers import Strangers
 from unchanged import Run
 
 from perceptrons import Perceptron, load
 
-MODELS, CONNECTIONS, REQUESTS = 8, 32, 10_000
+MODELS, CONNECTIONS = 8, 32
 JUMPS = """
 import random, sys, time
 real, pick = time.time, random.Random(0)
@@ -47,65 +52,72 @@ main(["serve", *sys.argv[1:]])
 """
 
 
-def main(n_kills: float, stops: float = 500, flips: float = 2000, requests: float = 5000, minutes: float = 10) -> None:
-    """Print a line for each fault."""
-    faults = [
-        partial(kills, n=int(n_kills)),
-        partial(writes, n=int(stops)),
-        partial(bits, n=int(flips)),
-        partial(errors, n=int(requests)),
-        *(full_disk, read_only_disk, clock, rubbish),
-        partial(soak, minutes=minutes),
-    ]
-    for fault in faults:
-        with tempfile.TemporaryDirectory() as folder:
-            fault(Path(folder))
+def main(chosen: dict[str, float]) -> None:
+    """Print a line or more for each part."""
+    for name, (part, usual) in PARTS.items():
+        if not chosen or name in chosen:
+            with tempfile.TemporaryDirectory() as folder:
+                part(Path(folder), chosen.get(name) or usual)
 
 
-def kills(folder: Path, n: int) -> None:
+def kills(folder: Path, n: float) -> None:
     """Kill -9 under load."""
     forks = Forks(folder)
     rounds = Rounds(forks, seed=int(time.time()))
-    for k in range(n):
+    for k in range(int(n)):
         rounds.round()
         if sys.stderr.isatty():
             print(f"\r{k + 1} kills", end="", file=sys.stderr)
     forks.kill()
     forks.close()
     print(
-        f"kill -9 under load: {n} kills, {rounds.n_acknowledged:,} requests acknowledged, 0 lost, 0 learned twice, "
+        f"kill -9 under load: {n:g} kills, {rounds.n_acknowledged:,} requests acknowledged, 0 lost, 0 learned twice, "
         "models equal to sequential learning bit for bit"
     )
 
 
-def writes(folder: Path, n: int) -> None:
+def writes(folder: Path, n: float) -> None:
     """Stop at one of the writes of a request, and compare what comes back with what was acknowledged."""
     faults = Faults(folder)
     cases = faults.cases()
-    for case in spread(cases, n):
+    for case in spread(cases, int(n)):
         faults.run(*case)
     faults.close()
     print(
-        f"kill -9 before and after a write, and Ctrl-C twice: {n} of {len(cases):,} cases, {faults.open} requests "
+        f"kill -9 before and after a write, and Ctrl-C twice: {n:g} of {len(cases):,} cases, {faults.open} requests "
         "without an answer, 0 acknowledged lost, 0 learned twice, models equal to sequential learning bit for bit"
     )
 
 
-def bits(folder: Path, n: int) -> None:
+def bits(folder: Path, n: float) -> None:
     """Flip bits in the folders of models."""
     flips = Flips(folder)
-    print(flips.run(n))
+    print(flips.run(int(n)))
     flips.close()
     assert not flips.found, flips.found
 
 
-def errors(folder: Path, n: int) -> None:
+def errors(folder: Path, n: float) -> None:
     """Random requests to all estimators, about half of them wrong."""
     forks = Forks(folder)
     run = Run(forks)
-    print(run.all(n))
+    print(run.all(int(n)))
     forks.close()
     assert not run.found, run.found
+
+
+def questions(folder: Path, n: float) -> None:
+    """What clients without a token, or with one that may only read, cost the server."""
+    strangers = Strangers(folder)
+    try:
+        costs = list(strangers.run(int(n)))
+    finally:
+        strangers.close()
+    memory, time = max(costs, key=lambda each: each.memory), max(costs, key=lambda each: each.seconds)
+    print(
+        f"{len(costs)} kinds of requests by strangers, {n:g} connections: at most {memory.memory / 1e6:.0f} MB above "
+        f"idle ({memory.kind}), a health check answered within {1e3 * time.seconds:.0f} ms ({time.kind})"
+    )
 
 
 def equals_log(connection: Connection, name: str, acknowledged: int, folder: Path) -> None:
@@ -140,7 +152,7 @@ def predicts(connection: Connection) -> bool:
     return bool(connection.call("POST", "/v1/models/m/predict", {"x": {"f0": 1.0}})[0] == 200)
 
 
-def full_disk(folder: Path) -> None:
+def full_disk(folder: Path, _: float) -> None:
     """Fill the disk and make room again, four times."""
     place = folder / "disk"
     if not mounted(place, "-t", "tmpfs", "-o", "size=12m", "tmpfs"):
@@ -173,7 +185,7 @@ def full_disk(folder: Path) -> None:
         subprocess.run(["umount", place], check=True)
 
 
-def read_only_disk(folder: Path) -> None:
+def read_only_disk(folder: Path, _: float) -> None:
     """Let a disk fail, so that the system makes it read-only, in the middle of learning."""
     place, image = folder / "disk", folder / "image"
     image.write_bytes(bytes(40 << 20))
@@ -211,7 +223,7 @@ def read_only_disk(folder: Path) -> None:
         subprocess.run(["umount", place], check=True)
 
 
-def clock(folder: Path) -> None:
+def clock(folder: Path, _: float) -> None:
     """A wall clock that jumps by up to 30 years at every look."""
     port = free_port()
     server = started([sys.executable, "-c", JUMPS, str(folder / "served"), "--port", str(port)], port)
@@ -230,7 +242,7 @@ def clock(folder: Path) -> None:
         server.wait(60)
 
 
-def rubbish(folder: Path) -> None:
+def rubbish(folder: Path, n: float) -> None:
     """Malformed requests."""
     port = free_port()
     server = started([COMMAND, "serve", str(folder / "served"), "--port", str(port)], port)
@@ -238,7 +250,7 @@ def rubbish(folder: Path) -> None:
         connection = Connection(port)
         assert connection.call("POST", "/v1/models/m", {})[0] == 201
         statuses: dict[int, int] = {}
-        for seed in range(REQUESTS):
+        for seed in range(int(n)):
             method, path, body, kind = malformed("m", seed)
             try:
                 status, _ = connection.call(method, path, body, Content_Type=kind)
@@ -254,7 +266,7 @@ def rubbish(folder: Path) -> None:
         assert again["n_seen"] == state["n_seen"] and again["n_mistakes"] == state["n_mistakes"], (state, again)
         connection.close()
         told = ", ".join(f"{count:,} × {status}" for status, count in sorted(statuses.items()))
-        print(f"{REQUESTS:,} malformed requests: no crash, no 500; {told} (200: those that were valid after all)")
+        print(f"{n:,g} malformed requests: no crash, no 500; {told} (200: those that were valid after all)")
     finally:
         server.terminate()
         server.wait(60)
@@ -341,6 +353,21 @@ def resident(process: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+PARTS = {
+    "kills": (kills, 200),
+    "stops": (writes, 500),
+    "flips": (bits, 2000),
+    "requests": (errors, 5000),
+    "strangers": (questions, 64),
+    "full_disk": (full_disk, 0),
+    "read_only_disk": (read_only_disk, 0),
+    "clock": (clock, 0),
+    "malformed": (rubbish, 10_000),
+    "minutes": (soak, 10),
+}
+
 if __name__ == "__main__":
-    given = {name: float(value) for name, value in (each.split("=") for each in sys.argv[1:])}
-    main(given.pop("kills", 200), **given)
+    words = [each.partition("=") for each in sys.argv[1:]]
+    if unknown := [name for name, _, _ in words if name not in PARTS]:
+        raise SystemExit(f"there is no part {unknown[0]!r}: choose among {', '.join(PARTS)}")
+    main({name: float(n or 0) for name, _, n in words})

@@ -70,7 +70,7 @@ def noise(folder: Path) -> None:
     print("\nPerceptron with default settings, accuracy over 5 folds: ours, ours averaged, scikit-learn's")
     for name in ("svmguide3/svmguide3", "a9a/a9a", "ijcnn1/ijcnn1.trn.bz2"):
         X, y = load_svmlight_file(str(folder / name))
-        models = (Perceptron(), Perceptron(readout="averaged"), TheirPerceptron())
+        models = (Perceptron(readout="last"), Perceptron(), TheirPerceptron())
         print(f"{name:<30}", *(f"{cross_val_score(model, X, y, cv=5).mean():.3f}" for model in models), flush=True)
 
 

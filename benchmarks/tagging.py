@@ -32,10 +32,10 @@ PASSES = 10
 SCRIPT = Path(__file__).with_name("crfsuite_chunking.py")
 # What is tried on held-out sentences; the best is then taken to the test set.
 CHOICES: dict[str, dict[str, Any]] = {
-    "crf++, perceptron": {"features": "crf++"},
+    "crf++, perceptron": {"features": "crf++", "rule": "perceptron"},
     "crf++, margin 1": {"features": "crf++", "rule": "margin"},
     "crf++, margin 8": {"features": "crf++", "rule": Margin(8.0)},
-    "chunking, perceptron": {"features": "chunking"},
+    "chunking, perceptron": {"features": "chunking", "rule": "perceptron"},
     "chunking, margin 1": {"features": "chunking", "rule": "margin"},
     "chunking, margin 8": {"features": "chunking", "rule": Margin(8.0)},
     "chunking, pa1, 5 best": {"features": "chunking", "rule": "pa1", "k_best": 5},
@@ -64,7 +64,7 @@ def chunking(folder: Path) -> None:
     print(f"\nCoNLL-2000: {train.n_tokens:,} tokens to learn from, {test.n_tokens:,} to test on\n")
     quality(train, test)
     head(f"{PASSES} passes over CoNLL-2000, features ready, milliseconds", "ours", "theirs")
-    first = prepared(train, features="crf++")
+    first = prepared(train, features="crf++", rule="perceptron")
     searches(train, test, first)
     tagged = first[0].vocabulary.sequences(test, grow=False)
     first[0].learner.predict(tagged)
@@ -126,11 +126,11 @@ def searches(train: Tokens, test: Tokens, first: tuple[Tagger, Corpus, SequenceT
         "second order": {"order": 2},
         "second order, beam 8, max-violation": {"order": 2, "beam": 8},
     }
-    exact = mean_f1(train, test, {"features": "crf++"})
+    exact = mean_f1(train, test, {"features": "crf++", "rule": "perceptron"})
     for name, settings in others.items():
-        other = prepared(train, features="crf++", **settings)
+        other = prepared(train, features="crf++", rule="perceptron", **settings)
         mine, theirs, _ = ratio(lambda other=other: passes(other), lambda: passes(first), 3)
-        f1 = mean_f1(train, test, {"features": "crf++", **settings})
+        f1 = mean_f1(train, test, {"features": "crf++", "rule": "perceptron", **settings})
         bar = f"F1 {f1:.4f}, first order {exact:.4f}" + ("; speed >= 0.5" if name == "beam 8, max-violation" else "")
         row(f"{name}, against first order", mine, theirs, theirs / mine, bar)
 
@@ -181,7 +181,7 @@ def from_dicts(train: Tokens) -> None:
     for labels in (y, few):
         kinds = len({label for sentence in labels for label in sentence})
         works = ratio(
-            lambda labels=labels: SequenceTagger(max_iter=PASSES).fit(X, labels),
+            lambda labels=labels: SequenceTagger(rule="perceptron", max_iter=PASSES).fit(X, labels),
             lambda labels=labels: CRF(algorithm="ap", max_iterations=PASSES).fit(X, labels),
             5,
         )

@@ -33,7 +33,7 @@ from perceptrons import (
 from perceptrons.structures import Ranking
 
 KINDS = {
-    "perceptron": lambda: Perceptron(max_iter=3),
+    "perceptron": lambda: Perceptron(readout="last", max_iter=3),
     "averaged": lambda: Perceptron(readout="averaged", max_iter=3),
     "voted": lambda: Perceptron(readout="voted", max_iter=3),
     "passive-aggressive": lambda: PassiveAggressiveClassifier(max_iter=3, random_state=0),

@@ -47,6 +47,7 @@ def linear(X: Any, kind: type, passes: int = 10, **settings: Any) -> Work:
     from perceptrons import Perceptron
 
     y, rows = noisy(X), X.astype(kind)
+    settings = {"readout": "last", **settings}
     return lambda: Perceptron(max_iter=passes, tol=None, **settings).fit(rows, y)
 
 
@@ -65,7 +66,7 @@ def classes() -> Work:
 
     X = rng.normal(size=(60_000, 784)).astype(np.float32)
     y = (X[:, :10] + rng.normal(size=(60_000, 10))).argmax(axis=1)
-    return lambda: Perceptron(max_iter=2, tol=None).fit(X, y)
+    return lambda: Perceptron(readout="last", max_iter=2, tol=None).fit(X, y)
 
 
 def apart(n: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +82,7 @@ def converge() -> Work:
     from perceptrons import Perceptron
 
     X, y = apart(16_000, 0.08)
-    return lambda: Perceptron().fit(X, y)
+    return lambda: Perceptron(readout="last", max_iter=10**7).fit(X, y)
 
 
 def verdict(n: int, flipped: float, margin: float) -> Work:
@@ -123,7 +124,7 @@ def chunks(data: Path) -> Work:
     from perceptrons.data import read_conll
 
     train = read_conll(data / "conll2000" / "train.txt", ["word", "pos", "chunk"])
-    return lambda: SequenceTagger("crf++", random_state=0).fit(train, "chunk")
+    return lambda: SequenceTagger("crf++", rule="perceptron", random_state=0).fit(train, "chunk")
 
 
 def chunk_commands(data: Path) -> Work:
@@ -145,7 +146,7 @@ def tags(data: Path) -> Work:
         [[texts[code] for code in codes[begin:end].tolist()] for begin, end in pairwise(ends)]
         for codes, texts in ((words, list(names)), (labels, list(kinds)))
     )
-    return lambda: SequenceTagger("pos", max_iter=5, random_state=0).fit(X, Y)
+    return lambda: SequenceTagger("pos", rule="perceptron", max_iter=5, random_state=0).fit(X, Y)
 
 
 def one_row(method: str) -> Work:
@@ -155,7 +156,7 @@ def one_row(method: str) -> Work:
     X, wrong = rng.normal(size=(CALLS, 30)), rng.random(CALLS) < 0.1
     y = (X @ rng.normal(size=30) > 0) ^ wrong
     calls = [(X[i : i + 1], y[i : i + 1]) for i in range(CALLS)]
-    model = Perceptron().partial_fit(X, y)
+    model = Perceptron(readout="last").partial_fit(X, y)
 
     def work() -> None:
         gc.disable()

@@ -44,7 +44,7 @@ def inseparable(seed, fit_intercept, n_classes=2, n=40):
 
 def one_pass(X, y, fit_intercept, order):
     """Mistakes of the plain rule, each row once, from zeros."""
-    model = Perceptron(fit_intercept=fit_intercept)
+    model = Perceptron(readout="last", fit_intercept=fit_intercept)
     rows = np.random.default_rng(order).permutation(len(y)) if order else np.arange(len(y))
     guesses = model.predict_then_learn(X[rows], y[rows], classes=np.unique(y))
     assert model.n_mistakes_ >= (guesses != y[rows]).sum()  # a score of 0 is a mistake whatever was predicted

@@ -33,7 +33,7 @@ def numbered(X):
 
 def streaming(readout="averaged", scheme="auto"):
     """A tagger and its twin."""
-    return SequenceTagger(readout=readout, scheme=scheme), NaiveTagger(scheme=scheme)
+    return SequenceTagger(rule="perceptron", readout=readout, scheme=scheme), NaiveTagger(scheme=scheme)
 
 
 def state(model):

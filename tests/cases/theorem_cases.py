@@ -7,8 +7,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from naive import augmented
-
-from perceptrons import Perceptron
+from textbook import textbook
 
 RULES = ["perceptron", "margin", "pa", "pa1", "pa2"]
 SEEDS = st.integers(0, 10**6)
@@ -85,7 +84,7 @@ def weights(model):
 
 def learned(problem, **settings):
     """A model after one pass over the problem, to look at its next step."""
-    model = Perceptron(fit_intercept=problem.fit_intercept, **settings)
+    model = textbook(fit_intercept=problem.fit_intercept, **settings)
     return model.partial_fit(problem.X, problem.y, classes=range(max(2, len(problem.separator))))
 
 

@@ -69,7 +69,7 @@ def test_examples_far_on_the_right_side_make_none(name):
 
 @pytest.mark.parametrize("name", RULES)
 def test_rows_of_zeros_do_no_harm(name):
-    model = Perceptron(rule=name, fit_intercept=False).partial_fit(np.zeros((3, 2)), [0, 1, 0])
+    model = Perceptron(rule=name, readout="last", fit_intercept=False).partial_fit(np.zeros((3, 2)), [0, 1, 0])
     assert (model.coef_ == 0).all() and model.n_mistakes_ == 2  # the first row knew one class only
     model.partial_fit([[1.0, 2.0]], [0]).partial_fit([[2.0, -1.0]], [1])
     before = model.coef_.copy()
@@ -103,7 +103,7 @@ def test_the_compiled_step_is_the_formula(name, layout, x, w, y):
     """On a row with its constant, x̃ = (x, 1), and on a row of zeros, which moves the bias only."""
     x, w, sign = np.array(x, dtype=float), np.array(w), 2 * y - 1
     rule = resolve(name)
-    model = Perceptron(rule=name, max_iter=1, tol=None, shuffle=False)
+    model = Perceptron(rule=name, readout="last", max_iter=1, tol=None, shuffle=False)
     # A row of zeros gives fit its second class.
     model.fit(layout(np.array([x, np.zeros(3)])), [y, not y], coef_init=w[:3], intercept_init=w[3:])
     state = w, np.full(4, 1 / getattr(rule, "a", 1.0)), 0.0

@@ -63,8 +63,8 @@ def test_files_and_graphs(classes, tmp_path):
 def test_traces_prove_with_the_constant(c):
     y = (X @ [1.0, -2.0, 1.0] > 0.5).astype(int)
     keep = abs(X @ [1.0, -2.0, 1.0] - 0.5) > 1
-    run = trace(Perceptron(intercept_scaling=c), X[keep], y[keep])
-    other = trace(Perceptron(fit_intercept=False), augment(X[keep], c), y[keep])
+    run = trace(Perceptron(readout="last", intercept_scaling=c), X[keep], y[keep])
+    other = trace(Perceptron(readout="last", fit_intercept=False), augment(X[keep], c), y[keep])
     assert run.converged and run.n_updates == other.n_updates <= run.max_updates == other.max_updates
     assert run.margin == pytest.approx(other.margin) and run.radius == pytest.approx(other.radius)
     assert (run.progress >= run.progress_bound * (1 - 1e-9)).all()

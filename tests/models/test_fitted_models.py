@@ -37,10 +37,10 @@ def test_no_step_is_possible():
     """Mistakes on rows of zeros move nothing: another pass would do the same, and so would ten million."""
     for rule in ("pa", "pa1", "pa2"):
         with pytest.warns(ConvergenceWarning, match="made mistakes but no step"):
-            model = Perceptron(rule=rule, fit_intercept=False).fit([[1.0], [-1.0], [0.0]], [1, 0, 1])
+            model = Perceptron(readout="last", rule=rule, fit_intercept=False).fit([[1.0], [-1.0], [0.0]], [1, 0, 1])
         assert not model.converged_ and model.n_iter_ < 1000
     with pytest.warns(ConvergenceWarning, match="by tol"):
-        model = Perceptron(fit_intercept=False).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+        model = Perceptron(readout="last", fit_intercept=False).fit(np.zeros((4, 2)), [0, 1, 0, 1])
     assert model.n_iter_ < 10 and model.margin_bound_ == 0
 
 

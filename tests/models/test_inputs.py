@@ -14,7 +14,7 @@ from perceptrons.models.validation import features
 rng = np.random.default_rng(0)
 X = rng.integers(-3, 4, size=(30, 5)).astype(np.float64)
 y = (X @ [3, -2, 1, 0, 5] > 0).astype(int)
-COEF = Perceptron(max_iter=4).fit(X, y).coef_
+COEF = Perceptron(readout="last", max_iter=4).fit(X, y).coef_
 
 
 def memory_mapped(X, tmp_path):
@@ -89,7 +89,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_learns_the_same(layout):
     rows = LAYOUTS[layout](X)
-    model = Perceptron(max_iter=4).fit(rows, y)
+    model = Perceptron(readout="last", max_iter=4).fit(rows, y)
     np.testing.assert_array_equal(model.coef_, COEF)
     np.testing.assert_array_equal(model.decision_function(rows), X @ COEF[0] + model.intercept_)
     np.testing.assert_array_equal(Perceptron().partial_fit(rows, y).coef_, Perceptron().partial_fit(X, y).coef_)
@@ -97,7 +97,7 @@ def test_every_layout_learns_the_same(layout):
 
 def test_memory_mapped_rows(tmp_path):
     rows = memory_mapped(X, tmp_path)
-    np.testing.assert_array_equal(Perceptron(max_iter=4).fit(rows, y).coef_, COEF)
+    np.testing.assert_array_equal(Perceptron(readout="last", max_iter=4).fit(rows, y).coef_, COEF)
 
 
 def test_booleans():
@@ -164,7 +164,7 @@ def test_labels_of_any_sortable_type(labels):
     for model in (Perceptron(max_iter=4).fit(X, labels), Perceptron(max_iter=4).partial_fit(X, labels)):
         assert model.classes_.tolist() == sorted(set(array.tolist()))
         assert set(model.predict(X).tolist()) <= set(array.tolist())
-        np.testing.assert_array_equal(Perceptron(max_iter=4).fit(X, labels).coef_, COEF)
+        np.testing.assert_array_equal(Perceptron(readout="last", max_iter=4).fit(X, labels).coef_, COEF)
 
 
 def state(model):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from textbook import textbook
 from theorem_cases import RULES, SEEDS, half_space, learned, margins, noisy, property_test, separable, weights
 
-from perceptrons import Perceptron
 from perceptrons.rules import PA1, PA2, Margin
 
 # -- the geometry of a step ---------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_eta0_only_scales(seed, fit_intercept, eta0):
     problem = noisy(seed)
     Q = np.random.default_rng(seed).integers(-4, 5, size=(30, problem.X.shape[1]))
     one, scaled = (
-        Perceptron(eta0=eta, fit_intercept=fit_intercept, random_state=seed, tol=0.02).fit(problem.X, problem.y)
+        textbook(eta0=eta, fit_intercept=fit_intercept, random_state=seed, tol=0.02).fit(problem.X, problem.y)
         for eta in (1.0, eta0)
     )
     np.testing.assert_array_equal(weights(scaled), eta0 * weights(one))
@@ -123,7 +123,7 @@ def test_eta0_only_scales(seed, fit_intercept, eta0):
 def test_without_a_bias_the_scale_of_rows_does_not_matter(seed, scale):
     problem = noisy(seed)
     Q = np.random.default_rng(seed).integers(-4, 5, size=(30, problem.X.shape[1]))
-    model = Perceptron(fit_intercept=False, random_state=seed, tol=0.02)
+    model = textbook(fit_intercept=False, random_state=seed, tol=0.02)
     one = weights(model.fit(problem.X, problem.y))
     predictions, mistakes, bound = model.predict(Q), model.mistakes_, model.margin_bound_
     model.fit(scale * problem.X, problem.y)
@@ -142,7 +142,7 @@ def test_dense_equals_csr(rule, seed, fit_intercept):
     if not exact:  # PA divides: digits keep it off ties, which would fall either way
         X = np.where(X == 0, 0, X + np.random.default_rng(seed).normal(size=X.shape) / 8)
     dense, csr = (
-        Perceptron(rule=rule, fit_intercept=fit_intercept, random_state=seed, max_iter=5).fit(layout, y)
+        textbook(rule=rule, fit_intercept=fit_intercept, random_state=seed, max_iter=5).fit(layout, y)
         for layout in (X, sparse.csr_matrix(X))
     )
     np.testing.assert_allclose(weights(csr), weights(dense), rtol=0 if exact else 1e-9, atol=0 if exact else 1e-12)
@@ -156,7 +156,7 @@ def test_dense_equals_csr(rule, seed, fit_intercept):
 def test_rules_have_each_other_as_limits(rule, limit, n_classes, seed, fit_intercept):
     problem = separable(seed, fit_intercept, n_classes)
     one, other = (
-        Perceptron(rule=r, fit_intercept=fit_intercept, random_state=seed, max_iter=20).fit(problem.X, problem.y)
+        textbook(rule=r, fit_intercept=fit_intercept, random_state=seed, max_iter=20).fit(problem.X, problem.y)
         for r in (rule, limit)
     )
     np.testing.assert_array_equal(weights(one), weights(other))
@@ -175,7 +175,7 @@ def test_averaged_and_voted_are_made_of_every_last_hypothesis(n_classes, seed, f
     problem = separable(seed, fit_intercept, n_classes)
     Q = np.random.default_rng(seed).integers(-4, 5, size=(20, problem.X.shape[1]))
     last, averaged, voted = (
-        Perceptron(readout=readout, fit_intercept=fit_intercept) for readout in ("last", "averaged", "voted")
+        textbook(readout=readout, fit_intercept=fit_intercept) for readout in ("last", "averaged", "voted")
     )
     hypotheses, votes = [], np.zeros((len(Q), n_classes))
     for i in range(len(problem.y)):
@@ -206,12 +206,12 @@ def test_the_pocket_is_never_worse_than_where_it_started(seed, max_iter):
         return (margins(weights(model), problem.rows, problem.y) <= 0).sum()
 
     shorter, longer = (
-        Perceptron(readout="pocket", tol=None, max_iter=n, random_state=seed).fit(problem.X, problem.y)
+        textbook(readout="pocket", tol=None, max_iter=n, random_state=seed).fit(problem.X, problem.y)
         for n in (max_iter, max_iter + 3)
     )
     assert errors(longer) <= errors(shorter)
     coef, intercept = problem.separator[:, :-1], problem.separator[:, -1]
-    model = Perceptron(readout="pocket", tol=None, max_iter=max_iter, random_state=seed)
+    model = textbook(readout="pocket", tol=None, max_iter=max_iter, random_state=seed)
     model.fit(problem.X, problem.y, coef_init=coef, intercept_init=intercept)
     assert errors(model) <= (margins(problem.separator, problem.rows, problem.y) <= 0).sum()
 

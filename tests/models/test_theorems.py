@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
+from textbook import textbook
 from theorem_cases import RULES, SEEDS, learned, margins, noisy, property_test, separable, weights
 
-from perceptrons import Perceptron
 from perceptrons.rules import Margin
 
 # -- bounds on mistakes -------------------------------------------------------------------------------------------
@@ -22,7 +22,7 @@ def test_novikoff(n_classes, seed, fit_intercept, order):
     """At most R²‖w*‖²/γ² updates (several classes: 2R²), in any order, over all passes; then no mistake is left."""
     problem = separable(seed, fit_intercept, n_classes)
     bound = (problem.reach / problem.gamma) ** 2
-    model = Perceptron(fit_intercept=fit_intercept, tol=None, shuffle=order > 0, random_state=order)
+    model = textbook(fit_intercept=fit_intercept, tol=None, shuffle=order > 0, random_state=order)
     model.fit(problem.X, problem.y)
     assert model.converged_
     assert model.n_updates_ == model.n_mistakes_ == model.mistakes_.sum() <= bound * (1 + 1e-12)
@@ -30,7 +30,7 @@ def test_novikoff(n_classes, seed, fit_intercept, order):
     assert model.score(problem.X, problem.y) == 1
 
     random = np.random.default_rng(order)
-    stream = Perceptron(fit_intercept=fit_intercept)
+    stream = textbook(fit_intercept=fit_intercept)
     for _ in range(50):
         rows = random.permutation(len(problem.y))
         stream.partial_fit(problem.X[rows], problem.y[rows], classes=range(n_classes))
@@ -44,7 +44,7 @@ def test_both_halves_of_the_proof(n_classes, seed, fit_intercept, beta):
     """After k updates w*·w ≥ k·γ for w* of unit length, and ‖w‖² ≤ k(R² + 2β)."""
     problem = separable(seed, fit_intercept, n_classes)
     unit = problem.separator / np.linalg.norm(problem.separator)
-    model = Perceptron(rule=Margin(beta=beta), fit_intercept=fit_intercept)
+    model = textbook(rule=Margin(beta=beta), fit_intercept=fit_intercept)
     for i in range(len(problem.y)):
         model.partial_fit(problem.X[i : i + 1], problem.y[i : i + 1], classes=range(n_classes))
         k, w = model.n_updates_, weights(model)
@@ -84,7 +84,7 @@ def test_data_of_margin_tol_are_separated(rule, n_classes, seed, fit_intercept, 
     """Giving up is proved: with `tol` the relative margin of a known separator, training never gives up."""
     problem = separable(seed, fit_intercept, n_classes)
     tol = problem.gamma / problem.radius * (1 - 1e-9)
-    model = Perceptron(rule=rule, fit_intercept=fit_intercept, tol=tol, init=init, random_state=seed)
+    model = textbook(rule=rule, fit_intercept=fit_intercept, tol=tol, init=init, random_state=seed)
     model.fit(problem.X, problem.y)
     assert model.converged_
     assert model.mistakes_[-1] == 0
@@ -101,7 +101,7 @@ def test_hard_data_are_separated_by_default(rule, g):
     """
     X, y = np.array([[1, g, 0], [1, -g, 0], [0.5, 0, 1], [-0.5, 0, -1]]), np.array([1, 0, 1, 0])
     for shuffle in (True, False):
-        model = Perceptron(rule=rule, fit_intercept=False, shuffle=shuffle).fit(X, y)
+        model = textbook(rule=rule, fit_intercept=False, shuffle=shuffle).fit(X, y)
         assert model.converged_
         assert model.score(X, y) == 1
         assert model.margin_bound_ >= g / sqrt(1 + g**2) * (1 - 1e-12)  # the margin of w = (0, 1, g)
@@ -119,7 +119,7 @@ def test_inseparable_data_stop_the_run(n_classes, seed, fit_intercept, tol):
     """
     problem = separable(seed, fit_intercept, n_classes)
     X, y = np.vstack([problem.X, problem.X[:1]]), np.append(problem.y, (problem.y[0] + 1) % n_classes)
-    model = Perceptron(fit_intercept=fit_intercept, tol=tol, random_state=seed)
+    model = textbook(fit_intercept=fit_intercept, tol=tol, random_state=seed)
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     assert not model.converged_
@@ -139,7 +139,7 @@ def test_no_separator_beats_the_margin_bound(rule, n_classes, seed, fit_intercep
     """Neither the known one nor the one found. And the bound says something: it is not above the longest step."""
     problem = separable(seed, fit_intercept, n_classes)
     random = np.random.default_rng(seed)
-    model = Perceptron(
+    model = textbook(
         rule=rule,
         fit_intercept=fit_intercept,
         init="random" if start == "random" else "zeros",
@@ -167,7 +167,7 @@ def test_the_margin_bound_where_the_best_margin_is_known(rule, seed, gamma):
     P = random.normal(size=(6, 4)) @ np.array(P)
     y = np.tile([0, 1], 6)
     X = np.where(y == 1, 1, -1)[:, None] * (gamma * u + np.vstack([P, -P]))
-    model = Perceptron(rule=rule, fit_intercept=False, random_state=seed, max_iter=2000).fit(X, y)
+    model = textbook(rule=rule, fit_intercept=False, random_state=seed, max_iter=2000).fit(X, y)
     assert model.margin_bound_ >= gamma - 1e-14  # the rows themselves are rounded
 
 
@@ -178,7 +178,7 @@ def test_the_margin_bound_when_classes_appear_later(rule, seed, fit_intercept):
     """It is about the joint space of all classes, also for steps made when there were two."""
     problem = separable(seed, fit_intercept, n_classes=3)
     order = np.argsort(problem.y == np.random.default_rng(seed).integers(3), kind="stable")  # one class comes last
-    model = Perceptron(rule=rule, fit_intercept=fit_intercept)
+    model = textbook(rule=rule, fit_intercept=fit_intercept)
     model.partial_fit(problem.X[order], problem.y[order])
     assert problem.gamma * (1 - 1e-12) <= model.margin_bound_ <= problem.reach * (1 + 1e-6)
 
@@ -190,7 +190,7 @@ def test_the_margin_bound_of_two_classes_becomes_that_of_three():
     third class.
     """
     X, y = np.array([[1.0, 10.0], [-1.0, 10.0]]), np.array([0, 1])
-    model = Perceptron(fit_intercept=False).partial_fit(X, y, classes=[0, 1])
+    model = textbook(fit_intercept=False).partial_fit(X, y, classes=[0, 1])
     assert model.margin_bound_ == pytest.approx(1)
     model.partial_fit(X, y, classes=[0, 1, 2])
     W = np.array([[1, 0.1], [-1, 0.1], [0, -0.2]])

@@ -47,12 +47,12 @@ def all_at_once(*works):
 @pytest.mark.parametrize(
     "model",
     [
-        Perceptron(),
+        Perceptron(readout="last"),
         Perceptron(readout="averaged"),
         Perceptron(readout="voted"),
         PassiveAggressiveClassifier(),
-        KernelPerceptron(),
-        KernelPerceptron(readout="voted"),
+        KernelPerceptron(rule="perceptron", readout="last"),
+        KernelPerceptron(rule="perceptron", readout="voted"),
         KernelPerceptron(budget=5),
     ],
     ids=repr,

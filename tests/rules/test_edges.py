@@ -34,7 +34,7 @@ class Listed(NamedTuple):
 
 
 def test_formulas_may_allocate():
-    model = Perceptron(rule=Listed(0.5), max_iter=1, tol=None, shuffle=False).fit(X, y)
+    model = Perceptron(readout="last", rule=Listed(0.5), max_iter=1, tol=None, shuffle=False).fit(X, y)
     w = np.zeros(5)
     for x, label in zip(np.column_stack([X, np.ones(40)]), 2 * y - 1, strict=True):
         w += max(0.0, 0.5 - label * w @ x) * label * x

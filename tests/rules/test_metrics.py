@@ -32,7 +32,7 @@ def test_cw_reaches_its_confidence_exactly(rule):
     """P(m > 0) = η under the new distribution: m = φ√v. With C = ∞, SCW-I is CW."""
     X, y, _ = data(2, n=40)
     steps = 0
-    for x, sign, _, (mean, sigma) in told_one_by_one(Perceptron(rule=rule), X, y):
+    for x, sign, _, (mean, sigma) in told_one_by_one(Perceptron(readout="last", rule=rule), X, y):
         believed = norm.cdf(sign * mean @ x / np.sqrt(x @ sigma @ x))
         np.testing.assert_allclose(believed, rule.eta, rtol=1e-7)
         steps += 1
@@ -42,7 +42,7 @@ def test_cw_reaches_its_confidence_exactly(rule):
 @pytest.mark.parametrize("rule", [SCW1(C=0.05, eta=0.8, covariance="full"), SCW2(C=0.5, eta=0.8, covariance="full")])
 def test_scw_goes_towards_its_confidence_and_not_beyond(rule):
     X, y, _ = data(2, n=40)
-    for x, sign, (mean, sigma), (new_mean, new_sigma) in told_one_by_one(Perceptron(rule=rule), X, y):
+    for x, sign, (mean, sigma), (new_mean, new_sigma) in told_one_by_one(Perceptron(readout="last", rule=rule), X, y):
         before, after = (norm.cdf(sign * w @ x / np.sqrt(x @ s @ x)) for w, s in ((mean, sigma), (new_mean, new_sigma)))
         assert before < after < rule.eta + 1e-7
 
@@ -51,7 +51,9 @@ def test_loss_and_variance_after_a_step_of_arow_and_nherd():
     """AROW: both 1 − m and v shrink by r/(v + r). Normal herd: 1 − m by 1/(1 + Cv), v by its square."""
     X, y, _ = data(2, n=40)
     for rule in (AROW(r=0.3, covariance="full"), NHERD(C=0.7, covariance="full")):
-        for x, sign, (mean, sigma), (new_mean, new_sigma) in told_one_by_one(Perceptron(rule=rule), X, y):
+        for x, sign, (mean, sigma), (new_mean, new_sigma) in told_one_by_one(
+            Perceptron(readout="last", rule=rule), X, y
+        ):
             v = x @ sigma @ x
             shrunk = 0.3 / (v + 0.3) if isinstance(rule, AROW) else 1 / (1 + 0.7 * v)
             np.testing.assert_allclose(1 - sign * new_mean @ x, shrunk * (1 - sign * mean @ x), rtol=1e-9)
@@ -75,7 +77,7 @@ def test_without_a_limit_scw_is_cw():
 
 def fired(rule, X, y, weight=None):
     """Which rows made a step."""
-    model, steps = Perceptron(rule=rule), []
+    model, steps = Perceptron(rule=rule, readout="last"), []
     for i in range(len(X)):
         before = model.n_updates_ if i else 0
         own = None if weight is None else weight[i : i + 1]
@@ -105,12 +107,16 @@ def test_arow_between_its_limits():
     """r → ∞: nothing moves. r → 0: rows that make a step get the margin 1, as long as there are features enough."""
     X, y, _ = data(2, n=60)
     for covariance in ("diagonal", "full"):
-        model = Perceptron(rule=AROW(r=1e12, covariance=covariance)).partial_fit(X, y, classes=NAMES[:2])
+        model = Perceptron(readout="last", rule=AROW(r=1e12, covariance=covariance)).partial_fit(
+            X, y, classes=NAMES[:2]
+        )
         assert model.n_updates_ == 60
         assert 0 < np.abs(model.coef_).max() < 1e-9
         np.testing.assert_allclose([np.diag(s) for s in covariances(model)], 1.0, rtol=1e-9)
     rows = np.random.default_rng(0).normal(size=(4, 4))
-    model = Perceptron(rule=AROW(r=1e-10, covariance="full")).partial_fit(rows, y[:4], classes=NAMES[:2])
+    model = Perceptron(readout="last", rule=AROW(r=1e-10, covariance="full")).partial_fit(
+        rows, y[:4], classes=NAMES[:2]
+    )
     assert model.n_updates_ > 1
     np.testing.assert_allclose(np.minimum(1.0, signs(y[:4]) * model.decision_function(rows)), 1.0, rtol=1e-6)
 
@@ -213,6 +219,6 @@ def test_one_outlier_after_much_certainty(covariance):
     random = np.random.default_rng(0)
     X = random.normal(size=(500, 4))
     X[:, 0] = np.where(X[:, 0] > 0, 1, -1) * (1 + np.abs(X[:, 0]))
-    model = Perceptron(rule=CW(eta=0.99, covariance=covariance)).partial_fit(X * 1e5, X[:, 0] > 0)
+    model = Perceptron(readout="last", rule=CW(eta=0.99, covariance=covariance)).partial_fit(X * 1e5, X[:, 0] > 0)
     model.partial_fit([[1e9, 0.0, 0.0, 0.0]], [False])
     assert np.isfinite(model.coef_).all() and not model.predict([[1e9, 0.0, 0.0, 0.0]])[0]

@@ -27,7 +27,7 @@ def test_romma_is_the_shortest_vector_with_both_its_constraints(aggressive):
     two normals with factors ≥ 0, and a factor is 0 where its constraint is not tight)."""
     X, y, _ = data(2, n=60)
     steps = 0
-    for x, sign, old, w in told_one_by_one(Perceptron(rule=ROMMA(aggressive=aggressive)), X, y):
+    for x, sign, old, w in told_one_by_one(Perceptron(readout="last", rule=ROMMA(aggressive=aggressive)), X, y):
         np.testing.assert_allclose(sign * w @ x, 1.0, rtol=1e-7)
         slack = w @ old - old @ old
         assert slack >= -1e-7 * (old @ old)
@@ -45,7 +45,9 @@ def test_romma_begins_anew_where_x_is_parallel_to_w():
     """No w has margin 1 on the row and w·w_old ≥ ‖w_old‖², so w is that of the row alone."""
     X = np.array([[2.0, 0.0], [4.0, 0.0], [0.0, 1.0]])
     for rows in (X[:2], X):
-        model = Perceptron(rule="romma", fit_intercept=False).partial_fit(rows, [1, 0, 0][: len(rows)], classes=[0, 1])
+        model = Perceptron(readout="last", rule="romma", fit_intercept=False).partial_fit(
+            rows, [1, 0, 0][: len(rows)], classes=[0, 1]
+        )
         if len(rows) == 2:
             np.testing.assert_array_equal(model.coef_, [[-0.25, 0.0]])
     assert np.isfinite(model.coef_).all()

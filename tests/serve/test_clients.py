@@ -114,7 +114,7 @@ def test_the_client(client, tmp_path, learned):
 def test_the_client_asks_in_parts_if_a_question_is_too_large(serve, tmp_path):
     server = serve(tmp_path, "--max-question", "20k")
     model = Client(server.url).create("m")
-    model.learn_many([{"a": 1.0}, {"b": 1.0}], ["a", "b"])
+    model.learn_many([{"a": 1.0}, {"b": 1.0}] * 3, ["a", "b"] * 3)
     rows = [{"a": 1.0}, {"b": 1.0}, {"a": 2.0}] * 3000
     assert model.predict_many(rows) == ["a", "b", "a"] * 3000
     with pytest.raises(ServerError) as caught:

@@ -113,16 +113,23 @@ def test_too_few_file_descriptors_are_named_and_leave_nothing_behind(serve, tmp_
     server = serve(tmp_path)
     web = server.web()
     web.create().learn({"a": 1.0}, "yes")
-    limits = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
-    statuses = set()
-    used = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+    limits, opened = resource.prlimit(server.pid, resource.RLIMIT_NOFILE), open_files(server)
+    statuses = {}
     for more in range(0, 40, 3):
-        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + more, limits[1]))
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (opened + more, limits[1]))
         answer = web.call("POST", f"/v1/models/more{more}", {})
-        statuses.add(answer.status)
+        statuses[f"more{more}"] = answer.status
         if answer.status != 201:
             assert "too many open files" in answer.json["error"] and "disk" not in answer.json["error"]
+            assert open_files(server) == opened
+            continue
+        assert web.call("DELETE", f"/v1/models/more{more}").status == 204
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, limits)
-    assert statuses == {201, 503}
-    assert not [path for path in (tmp_path / "models").iterdir() if path.name.startswith(".")]
-    web.create()
+    assert set(statuses.values()) == {201, 503}
+    assert len(list((tmp_path / "models").iterdir())) == 1
+    for name in statuses:
+        web.create(name=name)
+
+
+def open_files(server):
+    return len(list(Path(f"/proc/{server.pid}/fd").iterdir()))

@@ -1,7 +1,9 @@
 """What the server refuses because it is too much or too slow, and connections that do not behave as most do."""
 
 import json
+import os
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -10,6 +12,8 @@ import pytest
 
 pytest.importorskip("msgspec", reason="the server needs the extra 'serve'")
 pytest.importorskip("uvicorn", reason="the server needs the extra 'serve'")
+
+from strangers import Strangers
 
 SMALL = ("--max-body", "20k", "--max-features", 20, "--max-classes", 4, "--max-weights", 40, "--max-models", 60)
 SMALL = (*SMALL, "--max-queue", 1, "--timeout", 1)
@@ -375,7 +379,10 @@ def test_a_question_has_a_small_body_and_learning_a_large_one(server, web):
     assert len(large) > 1 << 20
     remote.do("learn", large, kind="application/json")
     assert remote.counts[0] == 60_000
-    assert "1 MB" in remote.refused(413, "predict", json.dumps({"examples": [{"a": 1.0}] * 120_000}).encode())
+    assert "1,048,576 bytes" in remote.refused(
+        413, "predict", json.dumps({"examples": [{"a": 1.0}] * 120_000}).encode()
+    )
+    assert remote.counts[0] == 60_000  # the rest of the body was read and dropped: the connection goes on
 
 
 def test_inference_does_not_multiply_memory(serve, tmp_path):
@@ -395,3 +402,45 @@ def peak(process):
     """The most memory that a process has had, in bytes."""
     with open(f"/proc/{process}/status") as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM"))
+
+
+@pytest.mark.parametrize("verb", ["predict", "infer"])
+def test_an_answer_has_a_limit_on_its_scores(web, verb):
+    remote = web.create(classes=[f"class {k}" for k in range(500)])
+    remote.learn([1.0], "class 0")
+    for n, status in ((131, 200), (132, 413)):
+        if verb == "predict":
+            body, path = {"examples": [{"x": [1.0]}] * n}, f"{remote.path}/predict"
+            answer = web.call("POST", f"{path}?scores=true", body)
+        else:
+            tensor = {"name": "x", "shape": [n, 1], "datatype": "FP64", "data": [1.0] * n}
+            body, path = {"inputs": [tensor]}, f"/v2/models/{remote.name}/infer"
+            answer = web.call("POST", path, body)
+            body["outputs"] = [{"name": "label"}]
+        assert answer.status == status
+        assert web.call("POST", path, body).status == 200  # without scores
+
+
+def test_requests_that_do_not_wait_for_answers_are_answered_in_order(server, web):
+    remote = web.create()
+    connection, n = server.socket(), 3000
+    sent = [f"GET {remote.path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), post(f"{remote.path}/learn", b"no")]
+    sent.append(post(f"{remote.path}/learn", json.dumps(single("yes")).encode()))
+    sender = threading.Thread(target=connection.sendall, args=(b"".join(sent[k % 3] for k in range(n)),))
+    sender.start()
+    found = answers(connection, n)
+    sender.join()
+    assert [status for status, _ in found] == [200, 400, 200] * (n // 3)
+    assert [body["position"] for _, body in found[2::3]] == list(range(1, n // 3 + 1))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the memory of a process is known on Linux only")
+def test_strangers_take_little_memory(tmp_path):
+    """Requests without a token, or with one that may only read; benchmarks/serve_faults.py tries all that are known."""
+    strangers = Strangers(tmp_path)
+    kinds = ("no token: pages that are not read", "no token: small headers", "rows, scores", "infer", "svmlight, short")
+    try:
+        for cost in strangers.run(connections=16, seconds=0.5, kinds=kinds):
+            assert cost.memory < 128 << 20, cost  # without limits, some of them take gigabytes
+    finally:
+        strangers.close()

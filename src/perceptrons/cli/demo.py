@@ -56,7 +56,7 @@ def command() -> None:
     output.heading("How many mistakes can the perceptron make, and how many did it make?")
     for line in str(mistake_bound(train, y_train)).splitlines():
         output.say(line)
-    run = trace(Perceptron(), train, y_train)
+    run = trace(Perceptron(readout="last"), train, y_train)
     output.say(f"  made: {run.n_updates:,} in {run.n_passes} passes")
     draw(run, train, y_train)
 
@@ -75,7 +75,7 @@ def compare(train: Any, test: Any, y_train: Any, y_test: Any) -> None:
     )
     models: list[Any] = [Perceptron(readout=readout) for readout in READOUTS]
     models += [Perceptron(rule=rule, readout="averaged") for rule in RULES if rule != Perceptron().rule]
-    models += [KernelPerceptron(readout=readout) for readout in READOUTS]
+    models += [KernelPerceptron(rule="margin", readout=readout) for readout in READOUTS]
     for model in models:
         space = "linear" if isinstance(model, Perceptron) else "rbf kernel"
         with warnings.catch_warnings():

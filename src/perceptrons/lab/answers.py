@@ -34,6 +34,7 @@ ENDS = {  # how runs end, in the words of the page
     "inseparable": "gave up: no line separates the points",
     "stuck": "gave up: the last pass made mistakes, but no step",
     "max_iter": "stopped after the last pass",
+    "settled": "stopped: more passes no longer changed the predictions",
     "stalled": "stopped: recent passes made no fewer mistakes",
 }
 

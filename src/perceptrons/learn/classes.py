@@ -215,6 +215,9 @@ class ClassLearner(Learner[Examples]):
         scores = self.readout.watch(self, examples.rows)
         return lambda: float(np.mean(self.predict(scores()) != examples.codes))
 
+    def guesses(self, examples: Examples) -> Array:
+        return self.predict(self.decide(examples.rows)).astype(np.min_scalar_type(self.n_classes))
+
     def wrong(self, examples: Examples) -> float:
         """Number of these examples that the readout predicts wrong, or the sum of its errors."""
         return int(np.count_nonzero(self.predict(self.decide(examples.rows)) != examples.codes))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -34,6 +35,7 @@ class Passes(NamedTuple):
     one_by_one: bool = False  # whether `report` must be called after every pass
     least: int = 1  # no proof that the examples cannot be separated ends training before this many passes
     falling: Falling | None = None  # stop when the loss stops falling, not when the examples are separated
+    settles: bool = False  # whether to stop when more passes no longer change what the readout predicts
 
     def by_loss(self) -> Passes:
         """The same passes with the stop of scikit-learn's linear models: `tol` and `least` refer to the loss."""
@@ -52,6 +54,31 @@ class Falling(NamedTuple):
             return False
         best = np.minimum.accumulate(losses)
         return all(losses[k] > best[k - 1] - self.tol * n for k in range(len(losses) - self.passes, len(losses)))
+
+
+class Settling:
+    """The stop of a mean: more passes no longer change what it predicts, and mistakes no longer fall.
+
+    Asked each time the number n of passes has doubled, from 16 on. Chosen by benchmarks/defaults.py.
+    """
+
+    CHANGED = 0.005  # of the predictions on the training rows, at most this share has changed since n/2 passes
+    FALLEN = 0.5  # a pass after n/2 makes at least this share of the mistakes of a pass between n/4 and n/2
+
+    def __init__(self) -> None:
+        self.next = 8  # the number of passes after which predictions are made next
+        self.guesses: npt.NDArray[Any] | None = None  # after half as many passes
+
+    def settled(self, run: Run, guess: Callable[[], npt.NDArray[Any]]) -> bool:
+        """Whether to stop; `guess` predicts the training rows."""
+        n, mistakes = run.n_iter, run.mistakes
+        if n < self.next:
+            return False
+        before, self.guesses, self.next = self.guesses, guess(), 2 * n
+        if before is None or np.mean(self.guesses != before) > self.CHANGED:
+            return False
+        earlier, later = np.mean(mistakes[n // 4 : n // 2]), np.mean(mistakes[n // 2 :])
+        return bool(later >= self.FALLEN * earlier)
 
 
 class Verdict(NamedTuple):
@@ -81,8 +108,8 @@ class Run:
     losses: list[float] = field(default_factory=list)  # sums of hinge losses, if training watches them
     validation_errors: list[float] = field(default_factory=list)
     converged: bool = False
-    # Why training ended: else "converged", "margin", "inseparable", "stuck", "stalled", "loss", "validation",
-    # "max_iter" or "stream".
+    # Why training ended: else "converged", "margin", "inseparable", "stuck", "settled", "stalled", "loss",
+    # "validation", "max_iter" or "stream".
     stop: str = "interrupted"
     verdict: Verdict = UNKNOWN
     kept: int | None = None  # the pass whose hypothesis was kept, if the best one is
@@ -138,6 +165,9 @@ class Material(Protocol[L]):
     def confirms(self, learner: L) -> bool:
         """After a pass without a mistake: whether the current hypothesis makes none on all examples."""
 
+    def guesses(self, learner: L) -> npt.NDArray[Any]:
+        """What the readout predicts for all examples, for `Passes.settles`."""
+
 
 class InMemory(Generic[B]):
     """Examples of any kind that are all in memory."""
@@ -160,6 +190,9 @@ class InMemory(Generic[B]):
 
     def confirms(self, learner: Learner[B]) -> bool:
         return learner.confirms(self.examples)
+
+    def guesses(self, learner: Learner[B]) -> npt.NDArray[Any]:
+        return learner.guesses(self.examples)
 
 
 def orders_of(order: Order, lines: int, seed: int | None, first: int) -> Order:
@@ -211,10 +244,14 @@ def fit(
         in_between = watched or passes.one_by_one or learner.one_by_one
         together, lines = (1 if in_between else material.at_once(learner)), 1
         ends = [passes.least, passes.max_iter, *([] if decision is None else [decision.after])]
+        settling = Settling() if passes.settles else None
         while run.n_iter < passes.max_iter and run.going:
-            lines = min(lines, together, *(end - run.n_iter for end in ends if end > run.n_iter))
+            stops = ends if settling is None else [*ends, settling.next]
+            lines = min(lines, together, *(end - run.n_iter for end in stops if end > run.n_iter))
             _learn(learner, material, passes, run, lines)
             _judge(learner, material, passes, run, decision)
+            if settling is not None and run.going and settling.settled(run, partial(material.guesses, learner)):
+                run.stop = "settled"
             if held_out is not None:
                 run.validation_errors.append(held_out())
                 best = _remember(learner, passes, run, best)

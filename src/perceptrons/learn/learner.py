@@ -133,6 +133,10 @@ class Learner(Protocol[E]):
     def watch(self, examples: E) -> Callable[[], float]:
         """A function that returns the current error of the readout on these examples."""
 
+    def guesses(self, examples: E) -> npt.NDArray[Any]:
+        """What the readout predicts for these examples, as small codes; only of learners of classes."""
+        raise TypeError(f"{type(self).__name__} does not predict classes")
+
     @abstractmethod
     def snapshot(self) -> Any:
         """What `restore` needs to undo learning."""

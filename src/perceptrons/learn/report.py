@@ -44,7 +44,8 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
 
     None is needed if the method is a few passes, as for taggers, or if the held-out error ended the run.
     """
-    words = learner.words
+    words, averages = learner.words, getattr(getattr(learner, "readout", None), "sums", False)
+    other_space = words.other_space.removeprefix("an averaged readout, or " if averages else "")
     if run.stop not in ("margin", "inseparable", "stuck", "stalled", "max_iter"):
         return None
     if run.stop == "max_iter" and not words.warns_at_max_iter:
@@ -57,11 +58,11 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         by = {"margin": f" by tol={passes.tol:g}", "max_iter": " by max_iter"}.get(run.stop, "")
         found = _contradiction(run.verdict)
         reason = f"stopped after {done}{by}: {found}, so the {words.unit} are not {words.separable}"
-        advice = words.other_space
+        advice = other_space
         if run.verdict.rows is not None and len(run.verdict.rows) == 1:
             advice = "a bias (fit_intercept=True), or leave this row out"
         elif run.verdict.twins:
-            advice = "correcting or removing one of them, or an averaged readout"
+            advice = "correcting or removing one of them" + ("" if averages else ", or an averaged readout")
     elif run.stop == "margin" and learner.definite:
         reason = (
             f"stopped after {done} by tol={passes.tol:g}: either the {words.unit} are not {words.separable}, or their "
@@ -69,23 +70,23 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         )
         if run.verdict.separable:
             reason = f"stopped after {done} by tol={passes.tol:g}: the margin relative to R is below tol ({size})"
-        advice = f"a smaller tol if the {words.unit} are separable{tells}, {words.other_space}"
+        advice = f"a smaller tol if the {words.unit} are separable{tells}, {other_space}"
     elif run.stop == "margin":
         reason = (
             f"stopped after {done} by tol={passes.tol:g}: w is short compared with the total length of its steps. "
             "For a positive semi-definite kernel this would prove a small margin; for this kernel nothing is proved"
         )
-        advice = f"a smaller tol, {words.other_space}"
+        advice = f"a smaller tol, {other_space}"
     elif run.stop == "stuck":
         reason = f"stopped after {done}: the last one made mistakes but no step, because {words.stuck}"
         advice = words.unstick
     elif run.stop == "stalled":
         reason = f"stopped after {done}: {words.stalled}"
-        advice = f"{words.unstall}, {words.other_space}"
+        advice = f"{words.unstall}, {other_space}"
     else:
         proved = f" (so far {size})" if learner.definite else ""
         reason = f"stopped by max_iter={passes.max_iter} before converging{proved}"
-        advice = words.enough or f"a larger max_iter if the {words.unit} are separable{tells}, {words.other_space}"
+        advice = words.enough or f"a larger max_iter if the {words.unit} are separable{tells}, {other_space}"
     mistakes = f"{words.mistakes.capitalize()}: {run.mistakes[-1]} in the last pass, {min(run.mistakes)} in the best"
     return f"{name} {reason}. {mistakes}. Try {advice}."
 

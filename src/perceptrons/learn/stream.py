@@ -231,6 +231,9 @@ class Stream:
             for _, examples, held in self._examples()
         )
 
+    def guesses(self, learner: LinearLearner) -> Array:
+        return np.concatenate([learner.guesses(examples) for examples, _ in self.parts()])
+
     def error(self, learner: LinearLearner) -> float:
         """The error of the readout on the held-out rows."""
         wrong, total = 0.0, 0

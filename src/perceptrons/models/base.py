@@ -51,12 +51,12 @@ class Online(BaseEstimator):
         `perceptrons.rules` has their formulas. "uneven" is for two classes. Rules with a covariance ("arow" to "sop")
         and rules that scale w ("romma", "alma", "shifting") do not combine with the voted readout; the latter also
         need ``eta0=1``.
-    readout : {"last", "averaged", "voted", "pocket"}, default="last"
-        Which weight vector makes predictions. "last": the final one. "averaged": the mean over all examples processed.
+    readout : {"averaged", "last", "voted", "pocket"}, default="averaged"
+        Which weight vector makes predictions. "averaged": the mean over all examples processed. "last": the final one.
         "voted": all of them by vote, each weighted by the number of examples that it lasted. "pocket": the one with the
         fewest mistakes on all training rows; a weight vector is tried on them when its run of right answers is the
-        longest so far. The convergence theorem is about "last"; "averaged" usually predicts better if the data cannot
-        be separated.
+        longest so far. The convergence theorem, `converged_` and `margin_bound_` are about "last", the textbook's
+        perceptron. "averaged" predicts new rows better, whether or not the data can be separated.
     fit_intercept : bool, default=True
         Whether to learn a bias b, the weight of a constant feature 1.
     intercept_scaling : float, default=1.0
@@ -64,13 +64,16 @@ class Online(BaseEstimator):
         Choose it in proportion to the features: for texts of length 1, 0.1 learns faster than 1.
     eta0 : float, default=1.0
         Scale of every step. From zero weights, with the rule "perceptron", it changes no prediction.
-    max_iter : int, default=10_000_000
-        Maximum number of passes over the data. With the default `tol`, training ends long before.
+    max_iter : int, default=1000
+        Maximum number of passes over the data.
     tol : float or None, default=1e-3
         Stop when the margin is proved to be smaller than `tol` times R, the length of the longest row, or when the rows
         are proved not to be separable. Checked after each pass, from pass `n_iter_no_change` on. Rules that keep a
         covariance prove nothing about the margin: with them, training stops when `n_iter_no_change` passes made no
-        fewer mistakes than an earlier one. None turns all this off; then set `max_iter`, whose default is large.
+        fewer mistakes than an earlier one. With other rules and the readout "averaged", training also stops when more
+        passes no longer change the predictions: after 16, 32, 64, … passes, if the mean predicts at most 0.5 % of the
+        training rows differently than after half as many, and a pass since then has made at least half as many
+        mistakes as one in the quarter before. None turns all this off.
     shuffle : bool, default=True
         Whether each pass visits the examples in a new random order.
     random_state : int, RandomState or None, default=0
@@ -212,7 +215,7 @@ class Online(BaseEstimator):
             Parameters by name.
         """
         params: dict[str, Any] = super().get_params(deep=False)
-        return with_rule(self.rule, params) if deep else params
+        return with_rule(self._rule, params) if deep else params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator.
@@ -235,8 +238,13 @@ class Online(BaseEstimator):
         """
         super().set_params(**{name: value for name, value in params.items() if not name.startswith("rule__")})
         if any(name.startswith("rule__") for name in params):
-            self.rule = rule_with(self.rule, params)
+            self.rule = rule_with(self._rule, params)
         return self
+
+    @property
+    def _rule(self) -> Any:
+        """The name of the rule, or the rule."""
+        return self.rule
 
     # -- training ---------------------------------------------------------------------------------------------
 

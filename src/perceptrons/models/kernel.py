@@ -20,14 +20,17 @@ from perceptrons.learn.fit import Passes
 from perceptrons.learn.kernel.budget import POLICIES, BudgetLearner
 from perceptrons.learn.kernel.feature_space import KERNELS
 from perceptrons.learn.kernel.learner import KernelLearner
+from perceptrons.learn.linear.defaults import KERNEL
+from perceptrons.learn.readouts import READOUTS
 from perceptrons.models import validation
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.guard import reading
 from perceptrons.models.learned import support
 from perceptrons.models.parameters import COMMON, documented
 
+RULE = rules.Margin(KERNEL["beta"])
 # Parameters that are passed to the learner unchanged.
-SETTINGS = ("readout", "fit_intercept", "tie", "kernel", "gamma", "degree", "coef0", "budget", "policy", "threshold")
+SETTINGS = ("fit_intercept", "tie", "kernel", "gamma", "degree", "coef0", "budget", "policy", "threshold")
 
 
 @documented
@@ -63,16 +66,23 @@ class KernelPerceptron(Classifier):
         Degree of "poly", ``(γ·x·x′ + coef0)^degree``.
     coef0 : float, default=0.0
         Constant of "poly", and of "sigmoid", ``tanh(γ·x·x′ + coef0)``.
-    rule : {"perceptron", "margin", "uneven", "pa", "pa1", "pa2"} or rule object, default="perceptron"
+    rule : {"auto", "perceptron", "margin", "uneven", "pa", "pa1", "pa2"} or rule object, default="auto"
         When to step and how far; an object such as ``perceptrons.rules.PA1(C=0.1)`` has parameters, which a grid search
-        reaches as ``rule__C``. `perceptrons.rules` has the formulas. Rules with a covariance, and those that scale w,
-        do not combine with kernels: their steps are not along rows.
-    {shared: readout}
+        reaches as ``rule__C``. "auto" is ``perceptrons.rules.Margin(beta=2.0)``, or "perceptron" with a budget.
+        `perceptrons.rules` has the formulas. Rules with a covariance, and those that scale w, do not combine with
+        kernels: their steps are not along rows.
+    readout : {"auto", "averaged", "last", "voted", "pocket"}, default="auto"
+        Which hypothesis makes predictions, as for `Perceptron`. "auto" is "averaged", or "last" with a budget.
     fit_intercept : bool, default=True
         Whether to learn a bias b, the weight of a constant feature 1. It adds 1 to every kernel value.
     eta0 : float, default=1.0
         Scale of every step. With the rule "perceptron" it changes no prediction, unless there is a budget.
-    {shared: max_iter tol shuffle random_state tie early_stopping validation_fraction}
+    max_iter : int, default=100
+        Maximum number of passes over the data.
+    tol : float or None, default=1e-3
+        Stop when the margin in feature space is proved to be smaller than `tol` times R, or when the rows are proved
+        not to be separable. Checked after each pass, from pass `n_iter_no_change` on. None means never.
+    {shared: shuffle random_state tie early_stopping validation_fraction}
     n_iter_no_change : int, default=5
         Number of passes without a smaller held-out error after which `early_stopping` stops. Also the smallest number
         of passes before `tol` ends training. With a budget, `fit` also stops after this many passes without fewer
@@ -80,7 +90,7 @@ class KernelPerceptron(Classifier):
     {shared: class_weight warm_start}
     budget : int or None, default=None
         Maximum number of support rows, B. It bounds the memory, and the time for an example, however long a stream is.
-        Requires ``readout="last"``. None keeps every row that makes a step.
+        Requires the readout "last". None keeps every row that makes a step.
     policy : {"projectron++", "projectron", "forgetron", "random"}, default="projectron++"
         What to do with a new support row when the budget is full.
 
@@ -130,7 +140,7 @@ class KernelPerceptron(Classifier):
     An alternative is to approximate a kernel's features: after scikit-learn's ``Nystroem`` or ``RBFSampler`` in a
     pipeline, the linear `Perceptron` learns in time that does not grow with the number of mistakes::
 
-        make_pipeline(Nystroem(gamma=0.02, n_components=300), Perceptron(readout="averaged"))
+        make_pipeline(Nystroem(gamma=0.02, n_components=300), Perceptron())
 
     `perceptrons.theory.separability` and `mistake_bound` accept kernel matrices: pass ``K=model.kernel_matrix(X)``,
     and ``K_error=model.kernel_error(X)`` for its rounding errors.
@@ -158,8 +168,9 @@ class KernelPerceptron(Classifier):
     gamma: Any = "scale"
     degree: int = 3
     coef0: float = 0.0
-    rule: Any = "perceptron"
-    readout: str = "last"
+    rule: Any = "auto"
+    readout: str = "auto"
+    max_iter: int = KERNEL["passes"]
     eta0: float = 1.0
     tie: str = "mistake"
     budget: int | None = None
@@ -178,6 +189,7 @@ class KernelPerceptron(Classifier):
         "policy": [StrOptions(set(POLICIES))],
         "threshold": [Interval(Real, 0, None, closed="left")],
         "max_memory": [Interval(Integral, 0, None, closed="left")],
+        "readout": [StrOptions({"auto", *READOUTS})],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -228,15 +240,25 @@ class KernelPerceptron(Classifier):
         return super()._stream_obstacle()
 
     def _settings(self) -> dict[str, Any]:
-        rule = rules.resolve(self.rule)
+        rule, readout = rules.resolve(self._rule), self._readout
         if self.budget is not None:
             self._check_budget(rule)
         same = {name: getattr(self, name) for name in SETTINGS}
-        return {"rule": rule, "eta": self.eta0, "max_memory": self.max_memory, **same}
+        return {"rule": rule, "readout": readout, "eta": self.eta0, "max_memory": self.max_memory, **same}
+
+    @property
+    def _rule(self) -> Any:
+        automatic = RULE if self.budget is None else "perceptron"
+        return automatic if isinstance(self.rule, str) and self.rule == "auto" else self.rule
+
+    @property
+    def _readout(self) -> str:
+        automatic = "averaged" if self.budget is None else "last"
+        return automatic if self.readout == "auto" else self.readout
 
     def _check_budget(self, rule: Any) -> None:
         """Raise an error for parameters that cannot be combined with a budget."""
-        if self.readout != "last":
+        if self._readout != "last":
             raise ValueError(
                 f"budget={self.budget} cannot be combined with readout={self.readout!r}, which needs rows that the "
                 "budget has discarded: use readout='last', or budget=None"

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from perceptrons import rules
 from perceptrons.learn.fit import Passes
+from perceptrons.learn.linear.defaults import with_stops
 from perceptrons.models import linear
 from perceptrons.models.classifier import Classifier
 from perceptrons.models.learned import belief
@@ -31,9 +32,10 @@ class Perceptron(Classifier):
 
     Guarantee, for the rule "perceptron": if some hypothesis separates the rows with margin γ, training makes at most
     ``(R/γ)²`` updates, in any order. R is the length of the longest row, with the constant of the bias appended.
-    Training ends when a whole pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. With the
-    default settings, all data with a relative margin γ/R of at least 0.001 end without training errors. Centre rows
-    that lie far from the origin: the constant feature is short beside them, so that γ/R is small.
+    Training ends when a whole pass makes no mistake (`converged_`), or when it has proved that γ < `tol`·R. It also
+    ends after `max_iter` passes, or when more passes no longer change what the mean predicts (see `tol`). With
+    ``readout="last", max_iter=10**7``, all data with a relative margin γ/R of at least `tol` end without training
+    errors. Centre rows that lie far from the origin: the constant feature is short beside them, so that γ/R is small.
     `perceptrons.theory.mistake_bound` has the theorems for other rules.
 
     Parameters
@@ -59,7 +61,7 @@ class Perceptron(Classifier):
     -----
     `predict_proba` exists for rules with a covariance, such as "arow". It is the model's own belief, not a frequency.
     Scores of other rules are not probabilities. If you need frequencies, calibrate the scores:
-    ``CalibratedClassifierCV(Perceptron(readout="averaged"))``.
+    ``CalibratedClassifierCV(Perceptron())``.
 
     The same seed gives the same result on the same machine. Other processors may add numbers in a different order.
 
@@ -80,7 +82,7 @@ class Perceptron(Classifier):
     """
 
     rule: Any = "perceptron"
-    readout: str = "last"
+    readout: str = "averaged"
     intercept_scaling: float = 1.0
     eta0: float = 1.0
     tie: str = "mistake"
@@ -158,10 +160,7 @@ class Perceptron(Classifier):
         return linear.start(coef_init, intercept_init, random=random)
 
     def _passes(self, seed: int | None = None) -> Passes:
-        passes = super()._passes(seed)
-        if self.tol is None or rules.kind_of(rules.resolve(self.rule)) != "metric":
-            return passes
-        return passes._replace(stall=self.n_iter_no_change)  # nothing proves that the margin is small
+        return with_stops(super()._passes(seed), rules.resolve(self.rule), self.readout)
 
     def _settings(self) -> dict[str, Any]:
         if self.penalty is not None:

@@ -46,7 +46,7 @@ class Supervised(Online, metaclass=ABCMeta):
     """A model that learns labels. Subclasses say what labels are, add parameters and choose the learner."""
 
     fit_intercept: bool = True
-    max_iter: int = 10_000_000
+    max_iter: int = 1000
     tol: float | None = 1e-3
     shuffle: bool = True
     random_state: Any = 0

@@ -24,7 +24,7 @@ from perceptrons.learn.fit import InMemory, Material, Run
 from perceptrons.learn.holdout import split
 from perceptrons.learn.sequence.labels import Labels, labels_in, labels_of
 from perceptrons.learn.sequence.schemes import SCHEMES, Break
-from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan, Tagger
+from perceptrons.learn.sequence.tagger import BEAM_UPDATES, RULE, Plan, Tagger, usual_k_best
 from perceptrons.metrics.entities import EntityReport, entity_report
 from perceptrons.models.base import Online
 from perceptrons.models.guard import reading
@@ -65,11 +65,12 @@ class SequenceTagger(Online):
     columns : list of str, optional
         Names of the members of a token, for instance ``["word", "pos"]``. By default, the columns that the templates
         use, in the order word, pos, chunk, ner; required if the templates use several columns with other names.
-    rule : {"perceptron", "margin", "pa", "pa1", "pa2"} or rule object, default="perceptron"
+    rule : {"perceptron", "margin", "pa", "pa1", "pa2"} or rule object, default=PA1(C=0.01)
         When to step and how far. "perceptron" steps when labels are wrong. "margin" searches for the highest score plus
         `beta` for each wrong label, so steps go on until the right labels win by `beta` for each label that differs, or
         until `fit` ends with a pass without mistakes. "pa", "pa1" and "pa2" are MIRA: the smallest step after which the
-        right labels beat those predicted by the number of wrong ones.
+        right labels beat those predicted by the number of wrong ones. The default makes about 4 % fewer errors than
+        "perceptron", whose passes are 4 times faster.
     readout : {"averaged", "last"}, default="averaged"
         Which weights make predictions: their mean over all sequences processed, or the final ones. The mean predicts
         better after a few passes, before training converges.
@@ -84,10 +85,10 @@ class SequenceTagger(Online):
         Number of beginnings that the search keeps at each token. None: exact search (Viterbi).
     update : {"max_violation", "early"}, default="max_violation"
         With a beam: whether to step where the right beginning is furthest behind, or where it falls off the beam.
-    k_best : int, default=1
+    k_best : int or None, default=None
         With a "pa" rule: number of best labellings whose constraints one step meets together (k-best MIRA, McDonald
         et al. 2005), each with at most C in "pa1". Labellings with the same features as the right one are no
-        constraint.
+        constraint. None: 3, or 1 with other rules or a beam.
     {shared: eta0}
     max_iter : int, default=10
         Maximum number of passes over the data. A few passes of averaging are the usual method, so there is no warning
@@ -153,13 +154,13 @@ class SequenceTagger(Online):
 
     features: Any = field(default=None, kw_only=False)
     columns: Any = None
-    rule: Any = "perceptron"
+    rule: Any = RULE
     readout: str = "averaged"
     order: int = 1
     scheme: str | None = "auto"
     beam: int | None = None
     update: str = "max_violation"
-    k_best: int = 1
+    k_best: int | None = None
     eta0: float = 1.0
     max_iter: int = 10
     tol: float | None = None
@@ -181,7 +182,7 @@ class SequenceTagger(Online):
         "scheme": [StrOptions({"auto", *SCHEMES}), None],
         "beam": [Interval(Integral, 1, None, closed="left"), None],
         "update": [StrOptions(set(BEAM_UPDATES))],
-        "k_best": [Interval(Integral, 1, None, closed="left")],
+        "k_best": [Interval(Integral, 1, None, closed="left"), None],
         "n_iter_no_change": COMMON["n_iter_no_change"],
         "verbose": ["verbose"],
     }
@@ -190,8 +191,9 @@ class SequenceTagger(Online):
 
     def _plan(self) -> Plan:
         rule = rules.resolve(self.rule)
+        k_best = usual_k_best(rule, self.beam) if self.k_best is None else int(self.k_best)
         return Plan(
-            rule, self.readout, int(self.order), self.scheme, self.beam, self.update, int(self.k_best), float(self.eta0)
+            rule, self.readout, int(self.order), self.scheme, self.beam, self.update, k_best, float(self.eta0)
         ).check()
 
     def _new(self, X: Any, y: Any = None) -> Tagger:

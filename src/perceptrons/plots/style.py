@@ -20,6 +20,8 @@ STOPS = {
     "inseparable": "gave up",
     "stuck": "stuck",
     "validation": "stopped by the held-out error",
+    "settled": "predictions settled",
+    "stalled": "mistakes stopped falling",
     "loss": "loss stopped falling",
     "max_iter": "stopped by max_iter",
 }

@@ -200,7 +200,7 @@ def _packed(saved: Saved, drop_zeros: bool) -> tuple[dict[str, Any], Tensors]:
         raise ValueError(f"a {saved.estimator} with a learner of kind {kind!r} cannot be saved")
     params = {name: to_json(value, name) for name, value in saved.params.items()}
     if params.get("rule") is not None:
-        _check_rule(params["rule"])
+        _check_rule(saved.estimator, params["rule"])
     classes, arrays = pack_classes(saved.classes)
     report = {**saved.report}
     mistakes = np.array(report.pop("mistakes", ()), dtype=np.int64)
@@ -268,7 +268,7 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
     if not isinstance(params, dict):
         raise ValueError("params must be an object")
     if "rule" in params and (params["rule"] is not None or kind != "values"):
-        _check_rule(params["rule"])
+        _check_rule(estimator, params["rule"])
     # Classes first: their number is checked before weights are allocated.
     n_classes = 0 if kind == "values" else learner.whole("n_classes", 1, 2**31 - 1)
     classes = unpack_classes(settings.part("classes"), tensors, n_classes, memory)
@@ -296,9 +296,10 @@ def _unpacked(found: dict[str, Any], tensors: Tensors, memory: Memory) -> Saved:
     return saved
 
 
-def _check_rule(rule: Any) -> None:
-    """Refuse a rule whose formula is not in this package."""
-    rule_from(from_json(rule))
+def _check_rule(estimator: str, rule: Any) -> None:
+    """Refuse a rule whose formula is not in this package. The rule "auto" is one of it."""
+    if (estimator, rule) != ("KernelPerceptron", "auto"):
+        rule_from(from_json(rule))
 
 
 def _encoding(settings: Settings, tensors: Tensors, n_features: int) -> Any:

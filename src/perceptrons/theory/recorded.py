@@ -31,6 +31,7 @@ STOPS = {
     "inseparable": "gave up: the rows are proved not to be separable",
     "stuck": "gave up: the last pass made mistakes but no step",
     "validation": "stopped early by the held-out error",
+    "settled": "stopped: more passes no longer changed the predictions of the mean",
     "loss": "stopped, because the loss stopped falling",
     "max_iter": "stopped by max_iter",
 }
@@ -91,7 +92,8 @@ class Trace:
     converged, stop : bool and str
         Whether the final hypothesis makes no mistake, and why the run ended: "converged"; "margin", which is proved to
         be below `tol`; "inseparable", which the rows are proved to be; "stuck", if the last pass made mistakes but no
-        step; "loss", which stopped falling; "validation", by early stopping; or "max_iter".
+        step; "settled", if more passes no longer changed what the mean predicts; "loss", which stopped falling;
+        "validation", by early stopping; or "max_iter".
     tol : float or None
         The parameter of the model.
     n_rows : int

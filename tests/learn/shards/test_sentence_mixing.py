@@ -159,7 +159,7 @@ def test_iob1_is_mixed_as_bio():
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_one_shard_is_the_local_tagger(rule, early_stopping):
     X, Y = data(1, n=40)
-    local = SequenceTagger(rule=rule, max_iter=6, early_stopping=early_stopping, n_iter_no_change=3).fit(X, Y)
+    local = SequenceTagger(rule=rule, k_best=1, max_iter=6, early_stopping=early_stopping, n_iter_no_change=3).fit(X, Y)
     random = np.random.RandomState(0)
     share, seed = (0.1, int(random.randint(2**31))) if early_stopping else (None, 0)
     task = task_of(crew_of(X, Y, [40]), share=share, seed=seed, rule=rule)

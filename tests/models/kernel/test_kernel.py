@@ -136,7 +136,13 @@ def test_the_linear_kernel_is_the_perceptron(rule, n_classes):
     check = close if rule.startswith("pa") else np.testing.assert_array_equal
     for fit_intercept in (True, False):
         for y in (learnable, random.integers(n_classes, size=60)):
-            settings = {"rule": RULES[rule], "fit_intercept": fit_intercept, "max_iter": 300, "random_state": 3}
+            settings = {
+                "rule": RULES[rule],
+                "readout": "last",
+                "fit_intercept": fit_intercept,
+                "max_iter": 300,
+                "random_state": 3,
+            }
             ours, primal = KernelPerceptron(**LINEAR, **settings).fit(X, y), Perceptron(**settings).fit(X, y)
             check(ours.dual_coef_ @ ours.support_vectors_, primal.coef_)
             check(ours.intercept_, primal.intercept_)
@@ -152,7 +158,7 @@ def test_the_linear_kernel_is_the_perceptron(rule, n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_polynomial_is_the_perceptron_over_products_of_features(n_classes):
     X, y, Q = data("perceptron", n_classes, n=40)
-    settings = {"max_iter": 30, "tol": None}
+    settings = {"rule": "perceptron", "max_iter": 30, "tol": None}
     for readout in READOUTS:
         ours = KernelPerceptron(**QUADRATIC, readout=readout, **settings).fit(X, y)
         primal = Perceptron(readout=readout, **settings).fit(quadratic(X), y)
@@ -285,7 +291,7 @@ def test_parameters():
 def test_coefficients_of_all_rows_make_the_weights_of_a_mean():
     """The mean of hypotheses has the mean coefficients: with the linear kernel, the averaged perceptron."""
     X, y, _ = data("perceptron", 3, n=64)
-    ours = KernelPerceptron(**LINEAR, readout="averaged", max_iter=4, tol=None).fit(X, y)
+    ours = KernelPerceptron(**LINEAR, rule="perceptron", readout="averaged", max_iter=4, tol=None).fit(X, y)
     primal = Perceptron(readout="averaged", max_iter=4, tol=None).fit(X, y)
     close(coefficients(ours, 64) @ X, primal.coef_)
     close(ours.intercept_, primal.intercept_)

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from kernel_cases import RULES, close, rings
 from naive_budget import Forgetron, Projectron, ProjectronPP
 from sklearn.exceptions import ConvergenceWarning
-
-from perceptrons import KernelPerceptron
+from textbook import textbook_kernel
 
 POLICIES = ["random", "forgetron", "projectron", "projectron++"]
 MANY = [policy for policy in POLICIES if policy != "forgetron"]  # any number of classes
@@ -32,7 +31,7 @@ def test_policies_do_what_their_twins_do(policy, n_classes):
     for fit_intercept, threshold, passes in ((True, 0.1, 1), (False, 0.02, 1), (True, 0.3, 3)):
         options = {} if policy == "forgetron" else {"threshold": threshold}
         twin = TWINS[policy](gaussian(fit_intercept), budget=12, classes=n_classes, **options)
-        model = KernelPerceptron(gamma=1.0, budget=12, policy=policy, fit_intercept=fit_intercept, shuffle=False)
+        model = textbook_kernel(gamma=1.0, budget=12, policy=policy, fit_intercept=fit_intercept, shuffle=False)
         model.set_params(max_iter=passes, n_iter_no_change=passes, **options)
         guesses = [twin.learn(x, label) for _ in range(passes) for x, label in zip(X, y, strict=True)]
         if passes == 1:
@@ -49,7 +48,7 @@ def test_policies_do_what_their_twins_do(policy, n_classes):
 def test_a_random_row_makes_room():
     """The others keep their coefficients, and in the long run every row is as likely to go as any other."""
     X, y = rings(600, gap=-0.9)
-    model, ages = KernelPerceptron(gamma=1.0, budget=6, policy="random"), []
+    model, ages = textbook_kernel(gamma=1.0, budget=6, policy="random"), []
     before = {}
     for i in range(600):
         updates = model.n_updates_ if i else 0
@@ -68,7 +67,7 @@ def test_a_random_row_makes_room():
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_budget_is_kept_at_every_row(policy):
     X, y = rings(150, gap=-0.5)
-    model = KernelPerceptron(gamma=1.0, budget=7, policy=policy, threshold=0.01)
+    model = textbook_kernel(gamma=1.0, budget=7, policy=policy, threshold=0.01)
     for i in range(150):
         model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
         assert len(model.support_) <= 7
@@ -84,7 +83,7 @@ def test_chunks_change_nothing(policy, layout):
     X, y = rings(700, gap=-0.3)
     fits = []
     for cuts in ([], [1, 2, 40, 256, 257], list(range(50, 700, 50))):
-        model = KernelPerceptron(gamma=1.0, budget=20, policy=policy, random_state=3)
+        model = textbook_kernel(gamma=1.0, budget=20, policy=policy, random_state=3)
         for rows, labels in zip(np.split(X, cuts), np.split(y, cuts), strict=True):
             model.partial_fit(layout(rows), labels, classes=[0, 1])
         fits.append(model)
@@ -98,7 +97,7 @@ def test_chunks_change_nothing(policy, layout):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_long_stream_takes_bounded_memory(policy):
     X, y = rings(100_000, gap=-0.1)
-    model, sizes = KernelPerceptron(gamma=1.0, budget=30, policy=policy), []
+    model, sizes = textbook_kernel(gamma=1.0, budget=30, policy=policy), []
     for begin in range(0, 100_000, 5000):
         model.partial_fit(X[begin : begin + 5000], y[begin : begin + 5000], classes=[0, 1])
         assert len(model.support_) <= 30
@@ -113,11 +112,11 @@ def test_a_long_stream_takes_bounded_memory(policy):
 def test_policies_learn_what_is_not_linear(policy):
     """A coin makes 1,000 mistakes on these 2,000 rows, and a tenth or so of them cannot be told."""
     X, y = rings(2000, gap=-0.1)
-    model = KernelPerceptron(gamma=1.0, budget=10, policy=policy).partial_fit(X, y)
+    model = textbook_kernel(gamma=1.0, budget=10, policy=policy).partial_fit(X, y)
     assert len(model.support_) == 10
     assert model.n_mistakes_ < (350 if policy.startswith("projectron") else 800)
     clear, labels = rings(500)
-    fitted = KernelPerceptron(gamma=1.0, budget=30, policy=policy).fit(clear, labels)
+    fitted = textbook_kernel(gamma=1.0, budget=30, policy=policy).fit(clear, labels)
     assert fitted.score(*rings(1000, seed=1)) > 0.95 and len(fitted.support_) <= 30
 
 
@@ -125,7 +124,7 @@ def test_policies_learn_what_is_not_linear(policy):
 def test_several_classes(policy):
     X, y = rings(1500)
     y = y + (X[:, 0] > 0) * y
-    model = KernelPerceptron(gamma=1.0, budget=40, policy=policy)
+    model = textbook_kernel(gamma=1.0, budget=40, policy=policy)
     for i in range(0, 1000, 100):
         model.partial_fit(X[i : i + 100], y[i : i + 100])
         assert len(model.support_) <= 40
@@ -139,8 +138,8 @@ def test_several_classes(policy):
 def test_a_budget_that_is_not_reached_changes_nothing(policy):
     """With a threshold of 0 a projectron projects nothing but rows that its own span holds already."""
     X, y = rings(60)
-    plain = KernelPerceptron(gamma=5.0).partial_fit(X, y)
-    model = KernelPerceptron(gamma=5.0, budget=60, policy=policy, threshold=0.0).partial_fit(X, y)
+    plain = textbook_kernel(gamma=5.0).partial_fit(X, y)
+    model = textbook_kernel(gamma=5.0, budget=60, policy=policy, threshold=0.0).partial_fit(X, y)
     if policy == "projectron++":  # it steps on rows within the margin, too
         assert model.n_updates_ >= model.n_mistakes_
     elif policy != "forgetron":
@@ -153,11 +152,11 @@ def test_a_budget_that_is_not_reached_changes_nothing(policy):
 def test_random_works_with_every_rule(rule):
     X, y = rings(400, gap=0.0)
     for labels in (y, y + (X[:, 0] > 0) * y):
-        model = KernelPerceptron(gamma=1.0, rule=rule, budget=25, policy="random").partial_fit(X, labels)
+        model = textbook_kernel(gamma=1.0, rule=rule, budget=25, policy="random").partial_fit(X, labels)
         assert len(model.support_) == 25
         assert model.n_mistakes_ < 250
     seeds = [
-        KernelPerceptron(gamma=1.0, rule=rule, budget=10, policy="random", random_state=seed).partial_fit(X, y)
+        textbook_kernel(gamma=1.0, rule=rule, budget=10, policy="random", random_state=seed).partial_fit(X, y)
         for seed in (1, 1, 2)
     ]
     supports = [model.support_.tolist() for model in seeds]
@@ -168,13 +167,13 @@ def test_training_stops_when_passes_get_no_better():
     X, y = rings(300, gap=-0.8)
     for policy in POLICIES:
         begin = time.perf_counter()
-        model = KernelPerceptron(gamma=1.0, budget=10, policy=policy, n_iter_no_change=4, max_iter=500).fit(X, y)
+        model = textbook_kernel(gamma=1.0, budget=10, policy=policy, n_iter_no_change=4, max_iter=500).fit(X, y)
         assert time.perf_counter() - begin < 10
         best = int(np.argmin(model.mistakes_))
         assert model.n_iter_ == 500 or model.n_iter_ == best + 5 or model.mistakes_[-1] == 0
         assert not model.converged_ or model.score(X, y) == 1
     clear, labels = rings(200, gap=1.0)
-    easy = KernelPerceptron(gamma=1.0, budget=50, policy="projectron").fit(clear, labels)
+    easy = textbook_kernel(gamma=1.0, budget=50, policy="projectron").fit(clear, labels)
     assert easy.converged_ and easy.mistakes_[-1] == 0 and easy.score(clear, labels) == 1
 
 
@@ -197,7 +196,7 @@ REFUSED = {
 def test_what_has_no_meaning_is_refused(case):
     X, y = rings(30)
     settings, message = REFUSED[case]
-    model = KernelPerceptron(**{"budget": 5, **settings})
+    model = textbook_kernel(**{"budget": 5, **settings})
     assert model._guard  # its locks are made when they are first used
     before = dict(vars(model))
     for learn in ("fit", "partial_fit") if hasattr(model, "partial_fit") else ("fit",):
@@ -208,7 +207,7 @@ def test_what_has_no_meaning_is_refused(case):
 
 def test_the_forgetron_knows_two_classes_and_no_weights():
     X, y = rings(30)
-    forgetron = KernelPerceptron(budget=5, policy="forgetron")
+    forgetron = textbook_kernel(budget=5, policy="forgetron")
     with pytest.raises(ValueError, match="weight"):
         forgetron.fit(X, y, sample_weight=np.full(30, 2.0))
     with pytest.raises(ValueError, match="two classes"):
@@ -224,21 +223,21 @@ def test_the_forgetron_knows_two_classes_and_no_weights():
 def test_giving_up_with_a_budget_is_said(policy):
     X, y = rings(300, gap=-0.3)
     with pytest.warns(ConvergenceWarning, match="budget") as caught:
-        model = KernelPerceptron(gamma=1.0, budget=5, policy=policy).fit(X, y)
+        model = textbook_kernel(gamma=1.0, budget=5, policy=policy).fit(X, y)
     assert not model.converged_ and str(model.n_iter_) in str(caught[0].message)
     with pytest.warns(ConvergenceWarning, match="max_iter=3") as caught:
-        KernelPerceptron(gamma=1.0, budget=5, policy=policy, max_iter=3).fit(X, y)
+        textbook_kernel(gamma=1.0, budget=5, policy=policy, max_iter=3).fit(X, y)
     assert "averaged" not in str(caught[0].message)  # which a budget refuses
 
 
 def test_a_budget_takes_the_memory_it_uses():
     X, y = rings(100)
-    assert KernelPerceptron(budget=10**6).fit(X, y).score(X, y) > 0.9
+    assert textbook_kernel(budget=10**6).fit(X, y).score(X, y) > 0.9
 
 
 def test_a_budget_may_not_change_in_a_stream():
     X, y = rings(100, gap=-0.3)
     for before, after in ((20, 5), (None, 5), (20, None)):
-        model = KernelPerceptron(gamma=1.0, budget=before).partial_fit(X, y).set_params(budget=after)
+        model = textbook_kernel(gamma=1.0, budget=before).partial_fit(X, y).set_params(budget=after)
         with pytest.raises(ValueError, match="budget was changed"):
             model.partial_fit(X, y)

@@ -10,8 +10,9 @@ from kernel_cases import rings
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
+from textbook import textbook_kernel
 
-from perceptrons import KernelPerceptron, Perceptron
+from perceptrons import Perceptron
 from perceptrons.learn.learner import at_most
 from perceptrons.theory import margins, separability
 
@@ -31,7 +32,7 @@ TRUTH = {
 def test_errors_of_kernel_values_are_within_their_bound(kernel, offset, layout):
     random = np.random.default_rng(0)
     X = random.normal(size=(30, 6)) + offset
-    model = KernelPerceptron(kernel=kernel, gamma=0.3, coef0=1.0, max_iter=1).fit(layout(X), np.arange(30) % 2)
+    model = textbook_kernel(kernel=kernel, gamma=0.3, coef0=1.0, max_iter=1).fit(layout(X), np.arange(30) % 2)
     K, error = model.kernel_matrix(layout(X)), model.kernel_error(layout(X))
     wide, gamma = X.astype(np.longdouble), np.longdouble(model.gamma_)
     truth = np.array([[TRUTH[kernel](x, z, gamma) for z in wide] for x in wide])
@@ -45,10 +46,10 @@ def test_errors_of_kernel_values_are_within_their_bound(kernel, offset, layout):
 def test_gamma_is_that_of_svc():
     X, y = rings(60)
     for gamma in ("scale", "auto", 0.7):
-        assert KernelPerceptron(gamma=gamma, max_iter=1).fit(X, y).gamma_ == pytest.approx(
+        assert textbook_kernel(gamma=gamma, max_iter=1).fit(X, y).gamma_ == pytest.approx(
             SVC(gamma=gamma).fit(X, y)._gamma
         )
-    precomputed = KernelPerceptron(kernel="precomputed", max_iter=1).fit(rbf_kernel(X), y)
+    precomputed = textbook_kernel(kernel="precomputed", max_iter=1).fit(rbf_kernel(X), y)
     with pytest.raises(ValueError, match="precomputed"):
         precomputed.kernel_matrix(X)
 
@@ -61,7 +62,7 @@ def test_kernel_matrices_see_copies_of_rows(layout):
     X[30:] = X[:10]
     y = np.arange(40) % 2
     y[30] = 1 - y[0]
-    model = KernelPerceptron(gamma=0.4, max_iter=1).fit(layout(X), y)
+    model = textbook_kernel(gamma=0.4, max_iter=1).fit(layout(X), y)
     K = model.kernel_matrix(layout(X))
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(K[30:], K[:10])
@@ -79,7 +80,7 @@ def test_lengths_in_feature_space(kernel, n_classes):
     y = y + (n_classes - 2) * (X[:, 0] > 0) * y
     K = rbf_kernel(X, gamma=1.0)
     rows = X if kernel == "rbf" else K
-    model = KernelPerceptron(kernel=kernel, gamma=1.0, max_iter=3).fit(rows, y)
+    model = textbook_kernel(kernel=kernel, gamma=1.0, max_iter=3).fit(rows, y)
     alpha, among = model.dual_coef_, K[np.ix_(model.support_, model.support_)]
     assert model.feature_space_norm() == pytest.approx(np.sqrt(np.trace(alpha @ among @ alpha.T)))
     unit = model.normalized()
@@ -95,8 +96,8 @@ def test_lengths_in_feature_space(kernel, n_classes):
 
 
 def test_a_hypothesis_of_zeros_has_no_length():
-    model = KernelPerceptron().partial_fit([[0.0, 1.0]], [1], classes=[0, 1])
-    empty = KernelPerceptron().partial_fit([[0.0, 1.0]], ["only"])
+    model = textbook_kernel().partial_fit([[0.0, 1.0]], [1], classes=[0, 1])
+    empty = textbook_kernel().partial_fit([[0.0, 1.0]], ["only"])
     assert model.feature_space_norm() == pytest.approx(1)
     with pytest.raises(ValueError, match="there is no boundary"):
         empty.normalized()
@@ -106,11 +107,11 @@ def test_a_hypothesis_of_zeros_has_no_length():
 
 def test_verbose_says_what_is_kept_and_what_it_cost(capsys):
     X, y = rings(5000, gap=-0.3)
-    KernelPerceptron(gamma=1.0, max_iter=2, verbose=2, max_memory=2**25).fit(X, y)
+    textbook_kernel(gamma=1.0, max_iter=2, verbose=2, max_memory=2**25).fit(X, y)
     plan, first, second = capsys.readouterr().out.splitlines()
     assert "5,000 rows" in plan and "windows" in plan and "MiB" in plan
     assert "pass 1" in first and "support rows" in first and "columns computed" in second
-    KernelPerceptron(gamma=1.0, max_iter=2, verbose=2, budget=10).fit(X, y)
+    textbook_kernel(gamma=1.0, max_iter=2, verbose=2, budget=10).fit(X, y)
     assert "at most 10 rows" in capsys.readouterr().out
 
 
@@ -134,7 +135,7 @@ def test_interrupting_leaves_a_usable_model(n, budget):
     before = -(-n // 64)  # calls for the lengths of rows
     finished = 0
     for calls in (before + 1, before + 4, before + 15):
-        model = KernelPerceptron(kernel=Interrupting(calls), budget=budget, policy="random")
+        model = textbook_kernel(kernel=Interrupting(calls), budget=budget, policy="random")
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
         model.kernel.calls = -1
@@ -151,7 +152,7 @@ def test_interrupting_leaves_a_usable_model(n, budget):
 
 def test_interrupted_streams_keep_what_was_learned():
     X, y = rings(200, gap=-0.3)
-    model = KernelPerceptron(kernel=Interrupting(-1)).partial_fit(X[:100], y[:100])
+    model = textbook_kernel(kernel=Interrupting(-1)).partial_fit(X[:100], y[:100])
     seen = model.n_seen_
     model.kernel.calls = 5
     with pytest.raises(KeyboardInterrupt):
@@ -171,22 +172,22 @@ def test_a_kernel_that_is_no_inner_product_is_found_out():
     K = (X @ X.T).round()
     K[np.diag_indices(200)] = np.abs(np.diagonal(K))
     with pytest.warns(ConvergenceWarning, match="nothing is proved"):
-        model = KernelPerceptron(kernel="precomputed").fit(K, y)
+        model = textbook_kernel(kernel="precomputed").fit(K, y)
     assert model.margin_bound_ == np.inf
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        KernelPerceptron(kernel="sigmoid", max_iter=1).fit(X, y).feature_space_norm()
+        textbook_kernel(kernel="sigmoid", max_iter=1).fit(X, y).feature_space_norm()
 
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, np.asarray])
 def test_scikit_learns_functions_are_kernels(kind):
     X, y = rings(60)
-    named = KernelPerceptron(gamma=1.0).fit(kind(X), y)
+    named = textbook_kernel(gamma=1.0).fit(kind(X), y)
     for function in (partial(rbf_kernel, gamma=1.0), partial(pairwise_kernels, metric="rbf", gamma=1.0)):
-        model = KernelPerceptron(kernel=function, warm_start=True).fit(kind(X), y)
+        model = textbook_kernel(kernel=function, warm_start=True).fit(kind(X), y)
         np.testing.assert_array_equal(model.support_, named.support_)
         assert model.fit(kind(X), y).converged_  # it is the same function in the second fit
     with pytest.raises(ValueError, match="matrices of rows"):
-        KernelPerceptron(kernel=lambda x, z: x @ z).fit(X, y)
+        textbook_kernel(kernel=lambda x, z: x @ z).fit(X, y)
 
 
 def test_kernel_matrices_must_be_symmetric():
@@ -194,14 +195,14 @@ def test_kernel_matrices_must_be_symmetric():
     K = rbf_kernel(X)
     K[3, 7] += 0.1
     with pytest.raises(ValueError, match=r"symmetric, got .* at row 3, column 7"):
-        KernelPerceptron(kernel="precomputed").fit(K, y)
+        textbook_kernel(kernel="precomputed").fit(K, y)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_powers_beyond_single_precision(kind):
     """(x·x′)^8 leaves the range of float32 long before that of float64."""
     X, y = rings(60)
-    model = KernelPerceptron(kernel="poly", degree=8, gamma=1.0, coef0=1.0, max_iter=3).fit((X * 1e3).astype(kind), y)
+    model = textbook_kernel(kernel="poly", degree=8, gamma=1.0, coef0=1.0, max_iter=3).fit((X * 1e3).astype(kind), y)
     assert np.isfinite(model.decision_function((X * 1e8).astype(kind))).all()
     with pytest.raises(ValueError, match="overflow"):
         model.decision_function((X * 1e18).astype(kind) * kind(1e18))
@@ -211,13 +212,13 @@ def test_powers_beyond_single_precision(kind):
 def test_scale_does_not_cancel(offset):
     X, y = rings(60)
     for rows in (X + offset, sp.csr_array(X + offset)):
-        model = KernelPerceptron(kernel="linear", max_iter=1).fit(rows, y)
+        model = textbook_kernel(kernel="linear", max_iter=1).fit(rows, y)
         assert model.gamma_ == pytest.approx(1 / (2 * (X + offset).var()), rel=1e-9)
 
 
 def test_a_second_fit_gives_up_as_early_as_the_first():
     X, y = rings(200, gap=-1.0)
-    warm = KernelPerceptron(kernel="linear", tol=0.05, warm_start=True).fit(X, y)
+    warm = textbook_kernel(kernel="linear", tol=0.05, warm_start=True).fit(X, y)
     primal = Perceptron(tol=0.05, warm_start=True).fit(X, y)
     assert warm.fit(X, y).n_iter_ == primal.fit(X, y).n_iter_
 

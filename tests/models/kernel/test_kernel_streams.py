@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_cases import NAMES, assert_same, close, data, gram, pair, rings
-
-from perceptrons import KernelPerceptron
+from textbook import textbook_kernel
 
 STREAMS = [
     ("perceptron", "averaged"),
@@ -86,9 +85,9 @@ def test_predict_then_learn(n_classes, tie):
 def test_long_streams_in_chunks_and_layouts(readout, shape):
     """More rows than a block of kernel values, in chunks of 1, of a few and of many rows, dense and sparse in turn."""
     X, y = rings(900, gap=-0.3)
-    whole = KernelPerceptron(readout=readout, **shape).partial_fit(X, y, classes=[0, 1])
+    whole = textbook_kernel(readout=readout, **shape).partial_fit(X, y, classes=[0, 1])
     for layouts in ((np.asarray,), (sp.csr_array,), (np.asarray, sp.csr_array)):
-        model, begin = KernelPerceptron(readout=readout, **shape), 0
+        model, begin = textbook_kernel(readout=readout, **shape), 0
         for i, length in enumerate((1, 1, 30, 255, 256, 257, 100)):
             rows = layouts[i % len(layouts)](X[begin : begin + length])
             model.partial_fit(rows, y[begin : begin + length], classes=[0, 1])
@@ -115,14 +114,14 @@ def test_weights(readout):
 
 def test_gamma_is_that_of_the_first_rows():
     X, y, Q = data("pa", 2)
-    model = KernelPerceptron().partial_fit(X[:6], y[:6]).partial_fit(10 * X[6:], y[6:])
-    fixed = KernelPerceptron(gamma=1 / (3 * X[:6].var())).partial_fit(X[:6], y[:6]).partial_fit(10 * X[6:], y[6:])
+    model = textbook_kernel().partial_fit(X[:6], y[:6]).partial_fit(10 * X[6:], y[6:])
+    fixed = textbook_kernel(gamma=1 / (3 * X[:6].var())).partial_fit(X[:6], y[:6]).partial_fit(10 * X[6:], y[6:])
     close(model.decision_function(Q), fixed.decision_function(Q))
 
 
 def test_support_vectors_are_numbered_from_the_beginning():
     X, y = rings(50)
-    model = KernelPerceptron(gamma=1.0)
+    model = textbook_kernel(gamma=1.0)
     for part in np.split(np.arange(50), [1, 8, 30]):
         model.partial_fit(X[part], y[part], classes=[0, 1])
         np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
@@ -133,7 +132,7 @@ def test_support_vectors_are_numbered_from_the_beginning():
 
 def test_a_failed_chunk_is_undone():
     X, y = rings(40)
-    model = KernelPerceptron(gamma=1.0, readout="averaged").partial_fit(X[:20], y[:20])
+    model = textbook_kernel(gamma=1.0, readout="averaged").partial_fit(X[:20], y[:20])
     scores, seen = model.decision_function(X), model.n_seen_
     hole = X[20:].copy()
     hole[7, 1] = np.nan
@@ -146,7 +145,7 @@ def test_a_failed_chunk_is_undone():
             model.partial_fit(rows, labels)
         np.testing.assert_array_equal(model.decision_function(X), scores)
         assert model.n_seen_ == seen
-    whole = KernelPerceptron(gamma=1.0, readout="averaged").partial_fit(X, y)
+    whole = textbook_kernel(gamma=1.0, readout="averaged").partial_fit(X, y)
     close(model.partial_fit(X[20:], y[20:]).decision_function(X), whole.decision_function(X))
 
 
@@ -157,7 +156,7 @@ def test_a_callable_that_fails_midway_is_undone():
         values = np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2))
         return np.where((A**2).sum(axis=1)[:, None] > 100, np.nan, values)
 
-    model = KernelPerceptron(kernel=moody).partial_fit(X, y)
+    model = textbook_kernel(kernel=moody).partial_fit(X, y)
     scores = model.decision_function(X)
     bad = X.copy()
     bad[30] = 50
@@ -170,6 +169,6 @@ def test_a_callable_that_fails_midway_is_undone():
 def test_parameters_that_may_not_change_in_a_stream():
     X, y = rings(40)
     for change in ({"kernel": "linear"}, {"gamma": 2.0}, {"readout": "averaged"}, {"fit_intercept": False}):
-        model = KernelPerceptron(gamma=1.0).partial_fit(X, y).set_params(**change)
+        model = textbook_kernel(gamma=1.0).partial_fit(X, y).set_params(**change)
         with pytest.raises(ValueError, match=f"{next(iter(change))} was changed"):
             model.partial_fit(X, y)

@@ -31,7 +31,7 @@ from perceptrons import SequenceTagger
 def test_fit(readout, labels, scheme):
     """The scheme is recognised."""
     X, Y = data(0, labels, scheme)
-    model = SequenceTagger(readout=readout, shuffle=False, max_iter=4).fit(X, Y)
+    model = SequenceTagger(rule="perceptron", readout=readout, shuffle=False, max_iter=4).fit(X, Y)
     twin = NaiveTagger(labels, scheme=scheme).fit(numbered(X), Y, 4)
     Q, _ = data(1, labels)
     assert_same(model, twin, Q)
@@ -70,7 +70,7 @@ def test_schemes_that_come_and_go():
             twin.fit(numbered([x]), [y])
             assert_same(model.partial_fit([x], [y]), twin, X)
             assert model.scheme_ == scheme
-        assert state(SequenceTagger(readout="last").partial_fit(X, Y)) == state(model)
+        assert state(SequenceTagger(rule="perceptron", readout="last").partial_fit(X, Y)) == state(model)
 
 
 @pytest.mark.filterwarnings("ignore:the labels do not obey")
@@ -86,7 +86,7 @@ def test_chunks_equal_one_pass(cuts, late, readout):
     for begin, end in pairwise(ends):
         model.partial_fit(X[begin:end], Y[begin:end])
     assert_same(model, twin.fit(numbered(X), Y), X)
-    assert state(model) == state(SequenceTagger(readout=readout).partial_fit(X, Y))
+    assert state(model) == state(SequenceTagger(rule="perceptron", readout=readout).partial_fit(X, Y))
 
 
 def test_dicts_and_lists_of_names_are_the_same():
@@ -210,7 +210,9 @@ def test_no_more_updates_than_the_bound_allows(seed):
         X.append(x)
         Y.append(list(gold))
     sq_length = dot(u, u)
-    model = SequenceTagger(readout="last", scheme=None, max_iter=100_000, random_state=seed).fit(X, Y)
+    model = SequenceTagger(rule="perceptron", readout="last", scheme=None, max_iter=100_000, random_state=seed).fit(
+        X, Y
+    )
     assert model.converged_ and model.predict(X) == Y and model.mistakes_[-1] == 0
     assert model.n_updates_ == model.n_mistakes_ <= sq_radius * sq_length / gamma**2
     assert model.margin_bound_ >= gamma / np.sqrt(sq_length) * (1 - 1e-12)  # no separator has more
@@ -226,6 +228,8 @@ def test_updates_with_a_beam_are_at_most_the_bound(update):
     sq_length, gamma = 12 / 4, 1.0  # u is 1/2 for each word with its label
     sq_radius = 2 * (2.0 * 5) ** 2 + 2 * 6**2 + 2 * 4**2  # features, transitions, pairs of labels before a label
     for beam in (1, 3):
-        model = SequenceTagger(beam=beam, update=update, order=2, max_iter=1000, random_state=0).fit(X, Y)
+        model = SequenceTagger(rule="perceptron", beam=beam, update=update, order=2, max_iter=1000, random_state=0).fit(
+            X, Y
+        )
         assert model.converged_ and 0 < model.n_updates_ <= sq_radius * sq_length / gamma**2
         assert model.margin_bound_ >= gamma / np.sqrt(sq_length)

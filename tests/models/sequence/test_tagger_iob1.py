@@ -30,7 +30,8 @@ def as_iob1(Y):
 def test_fit_is_that_of_the_twin(settings):
     X, Y = data(0, OLD, "IOB1")
     X[3], Y[3] = [["a"], ["b"]], ["I-X", "B-X"]
-    model = SequenceTagger(shuffle=False, max_iter=4, **{"readout": "averaged", **settings}).fit(X, Y)
+    usual = {"rule": "perceptron", "readout": "averaged", "shuffle": False, "max_iter": 4}
+    model = SequenceTagger(**usual | settings).fit(X, Y)
     assert model.scheme_ == "IOB1" and model.classes_ == OLD
     assert model.predict(X) and all(obeys(y, "IOB1") for y in model.predict(X))
     if settings:
@@ -86,7 +87,7 @@ def test_streams():
         assert_same(model.partial_fit([x], [y]), twin, X)
         found.append(model.scheme_)
     assert found == [None, "IOB1", "IOB1", "IOB1", "IOB1", None, None]
-    assert state(SequenceTagger(readout="last").partial_fit(X, Y)) == state(model)
+    assert state(SequenceTagger(rule="perceptron", readout="last").partial_fit(X, Y)) == state(model)
 
 
 @pytest.mark.filterwarnings("ignore:the labels do not obey")
@@ -101,7 +102,7 @@ def test_how_a_stream_is_cut_does_not_matter(cuts, late, readout):
     for begin, end in pairwise([0, *sorted(cuts), N]):
         model.partial_fit(X[begin:end], Y[begin:end])
     assert_same(model, twin.fit(numbered(X), Y), X)
-    assert state(model) == state(SequenceTagger(readout=readout).partial_fit(X, Y))
+    assert state(model) == state(SequenceTagger(rule="perceptron", readout=readout).partial_fit(X, Y))
     assert model.scheme_ == (None if late else "IOB1")
 
 

@@ -34,7 +34,7 @@ def test_many_labels_come_one_by_one(tmp_path):
 def test_fit():
     X, Y = data(0, MANY, longest=2, n=128 - len(MANY))  # the mean of 128 whole numbers is exact
     X, Y = [*X, *([["a"]] for _ in MANY)], [*Y, *([label] for label in MANY)]
-    model = SequenceTagger(shuffle=False, max_iter=1).fit(X, Y)
+    model = SequenceTagger(rule="perceptron", shuffle=False, max_iter=1).fit(X, Y)
     assert is_paged(model)
     assert_same(model, NaiveTagger(MANY).fit(numbered(X), Y), X[:8])
 

@@ -59,7 +59,7 @@ def test_settings_that_shape_the_model_cannot_change():
         ({"order": 3}, "order"),
         ({"beam": 0}, "beam"),
         ({"scheme": "IOE1"}, "scheme"),
-        ({"k_best": 2}, "k_best"),
+        ({"k_best": 2, "rule": "perceptron"}, "k_best"),
         ({"k_best": 2, "rule": "pa", "beam": 3}, "k_best and beam"),
         ({"readout": "voted"}, "readout"),
         ({"update": "late"}, "update"),

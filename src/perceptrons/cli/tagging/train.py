@@ -20,11 +20,10 @@ from perceptrons.learn.fit import Passes, Run, fit
 from perceptrons.learn.readouts import OVER_STRUCTURES
 from perceptrons.learn.sequence.schemes import SCHEMES
 from perceptrons.learn.sequence.shards import Sizes
-from perceptrons.learn.sequence.tagger import BEAM_UPDATES, Plan
+from perceptrons.learn.sequence.tagger import BEAM_UPDATES, K_BEST, RULE, Plan, usual_k_best
 from perceptrons.store.saved import write
 from perceptrons.store.taggers import SavedTagger
 
-K_BEST = 3  # with rules that can use several
 GROUPS = {
     "Common options": ("path", "features", "columns", "target", "validation", "passes", "quiet", "as_json"),
     "Learning": (
@@ -54,7 +53,7 @@ GROUPS = {
 @click.option("--target", metavar="COLUMN", help="Column with the labels.  [default: the last; upos in CoNLL-U]")
 @reading.FORMAT
 @reading.TABS
-@options(shared.options("sentences", rule="pa1", C=0.01))  # chosen by benchmarks/tagger_defaults.py
+@options(shared.options("sentences", rule="pa1", C=RULE.C))
 @click.option(
     "--readout", type=click.Choice(OVER_STRUCTURES), default="averaged", help="Which weight vector makes predictions."
 )
@@ -160,8 +159,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
     """The plan of learning that the options describe."""
     rule = shared.rule_of(given)
     scheme = None if given["scheme"] == "none" else given["scheme"]
-    several = given["rule"].startswith("pa") and given["beam"] is None
-    k_best = given["k_best"] or (K_BEST if several else 1)
+    k_best = given["k_best"] or usual_k_best(rule, given["beam"])
     return Plan(rule, given["readout"], given["order"], scheme, given["beam"], given["update"], k_best).check()
 
 

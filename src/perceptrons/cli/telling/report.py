@@ -21,6 +21,7 @@ WHY = {
     "stuck": "no step can correct the rows that are still wrong",
     "validation": "the held-out error stopped falling",
     "max_iter": "all passes were made",
+    "settled": "more passes no longer changed the predictions",
     "stalled": "the mistakes of a pass stopped falling",
     "loss": "the loss stopped falling",
     "interrupted": "it was interrupted",

@@ -25,7 +25,7 @@ from perceptrons.data.table.encoding import Encoding
 from perceptrons.learn.classes import ClassLearner
 from perceptrons.learn.fit import InMemory, Passes, Run
 from perceptrons.learn.labels import Array
-from perceptrons.learn.linear.defaults import for_columns, for_values
+from perceptrons.learn.linear.defaults import KERNEL, for_columns, for_values, with_stops
 from perceptrons.learn.linear.heaviest import with_heaviest_words
 from perceptrons.learn.linear.learner import LinearLearner
 from perceptrons.learn.linear.values import ValueLearner
@@ -72,6 +72,7 @@ def settled(given: dict[str, Any], encoding: Any) -> dict[str, Any]:
     """The options with defaults for a table with these columns, where the user chose nothing."""
     usual = for_columns(encoding) if given["estimator"] == "perceptron" else {}
     usual = for_values(encoding) if given["estimator"] == REGRESSION else usual
+    usual = KERNEL if given["estimator"] == "kernel" and given["budget"] is None else usual
     if chosen("rule"):  # what else is known of rules belongs to the default one
         usual = {name: value for name, value in usual.items() if name not in shared.parameters()}
     return {**given, **{name: value for name, value in usual.items() if not chosen(name)}}
@@ -207,6 +208,8 @@ def _passes(given: dict[str, Any]) -> Passes:
     stall = None if given["budget"] is None else least
     best = shared.keeps_best(given)
     passes = Passes(given["passes"], given["tol"] or None, None, given["patience"], best, stall, least=least)
+    if given["estimator"] == "perceptron":
+        return with_stops(passes, rule_of(given), given["readout"])
     return passes.by_loss() if given["estimator"] in BY_LOSS else passes
 
 

@@ -79,7 +79,7 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
             help="Rule that decides how far each step goes."
             + (
                 "  [default: margin with beta=20 for tables; pa1 with C=2 for tables with text; pa1 with C=0.1 for "
-                "regression, C=0.3 with text; else perceptron]"
+                "regression, C=0.3 with text; margin with beta=2 for kernels; else perceptron]"
                 if unit == "rows"
                 else ""
             ),
@@ -92,7 +92,11 @@ def options(unit: str, rule: str = "perceptron", **defaults: float) -> list[Any]
             metavar="N",
             default=PASSES,
             help="Maximum number of passes over the data."
-            + ("  [default: 10; 5 for tables with text, unless --regression]" if unit == "rows" else ""),
+            + (
+                "  [default: 10; 5 for tables with text, unless --regression; 100 for kernels]"
+                if unit == "rows"
+                else ""
+            ),
             show_default=unit != "rows",
         ),
         click.option(

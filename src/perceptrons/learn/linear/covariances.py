@@ -23,7 +23,6 @@ class Metric(Along):
 
     proves = False
     advice: ClassVar[dict[str, Any]] = {
-        "other_space": "an averaged readout, or nonlinear features (a kernel)",
         "stuck": "the variances of the misclassified rows have vanished, or these rows are zero",
         "unstick": "the rule 'arow', or 'scw1' with a small C, which contradicting rows do not stop",
     }

@@ -1,4 +1,4 @@
-"""Defaults of training on files and tables, also those that depend on what the columns of a table hold.
+"""Defaults of training, also by what the columns of a table hold, and how it ends.
 
 `perceptrons train`, TableClassifier and TableRegressor share them.
 """
@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from perceptrons import rules
+from perceptrons.learn.fit import Passes
+from perceptrons.learn.readouts import READOUTS
+
 PASSES = 10
 READOUT = "averaged"
 EPSILON = 0.1  # of regression, in standard deviations of the values
+
 # Chosen by benchmarks/text.py. Texts have length 1. A constant of 1 would weigh as much as all words together, and
 # learn from every mistake mostly that its class is more frequent. Steps of PA-I bring a text to its margin at once;
 # C = 2 lets them do so for a text on the wrong side, too.
@@ -23,6 +28,26 @@ COLUMNS = {"rule": "margin", "beta": 20.0}
 # Chosen by benchmarks/regression.py: as good as ridge regression, and better if some values are far off. Texts have
 # length 1, so that their steps must be longer.
 VALUES, VALUES_OF_TEXTS = {"rule": "pa1", "C": 0.1}, {"rule": "pa1", "C": 0.3}
+
+
+# Chosen by benchmarks/defaults.py. A Gaussian kernel is at most 1: rows are learned until their margin is twice that.
+KERNEL: dict[str, Any] = {"rule": "margin", "beta": 2.0, "passes": 100}
+
+
+def with_stops(passes: Passes, rule: Any, readout: str) -> Passes:
+    """Add the stops of a linear perceptron for when nothing is proved, unless `tol` is None.
+
+    >>> with_stops(Passes(1000, tol=0.001, least=5), rules.resolve("perceptron"), "averaged").settles
+    True
+    >>> with_stops(Passes(1000, tol=0.001, least=5), rules.resolve("arow"), "averaged").stall
+    5
+    """
+    if passes.tol is None:
+        return passes
+    if rules.kind_of(rule) == "metric":  # nothing proves that the margin is small
+        return passes._replace(stall=passes.least)
+    best = passes.keep_best or passes.patience is not None
+    return passes._replace(settles=readout in READOUTS and READOUTS[readout].sums and not best)
 
 
 def for_values(encoding: Any) -> dict[str, Any]:

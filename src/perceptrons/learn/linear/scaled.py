@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 
 from perceptrons.core.linear import shapes as entries
 from perceptrons.data.arrays import Rows
 from perceptrons.learn.linear.along import Along, Change, flat
-from perceptrons.learn.linear.covariances import Metric
 from perceptrons.learn.readouts import Readout
 from perceptrons.learn.shards.part import Part
 from perceptrons.learn.state import FIXED, Floats, Ints, State
@@ -21,7 +19,6 @@ class Scaled(Along):
 
     key = "scale"
     roundings = 4
-    advice: ClassVar[dict[str, Any]] = {"other_space": Metric.advice["other_space"]}
 
     def refuse(self, readout: Readout, eta: float) -> None:
         name = type(self.rule).__name__

@@ -22,6 +22,15 @@ BEAM_UPDATES = ("max_violation", "early")  # where to step, with a beam
 MODERATE = 1e-30, 1e30  # with feature values in this range, no sum can overflow
 
 
+# Chosen by benchmarks/tagger_defaults.py. One step meets the constraints of several best labellings, if the rule can.
+RULE, K_BEST = rules.PA1(0.01), 3
+
+
+def usual_k_best(rule: Any, beam: int | None) -> int:
+    """The default number of best labellings whose constraints one step meets."""
+    return K_BEST if isinstance(rule, rules.PA | rules.PA1 | rules.PA2) and beam is None else 1
+
+
 class Plan(NamedTuple):
     """How a tagger learns and searches: its parameters."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from perceptrons.learn.fit import Passes
-from perceptrons.learn.labels import say_unknown
+from perceptrons.learn.labels import Array, say_unknown
 from perceptrons.learn.shards import work
 from perceptrons.learn.shards.crew import Crew
 
@@ -43,6 +45,9 @@ class Shards:
         if learner.course.quiet:
             return True
         return all(self.crew.each(work.confirmed, self.plan, sent=learner.send_weights(learner.current)))
+
+    def guesses(self, learner: Any) -> Array:
+        return np.concatenate(list(self.crew.each(work.guessed, self.plan, sent=learner.send_weights())))
 
     def error(self, learner: Any) -> float:
         """The error of the readout on the held-out rows of all shards."""

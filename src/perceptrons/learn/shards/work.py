@@ -75,6 +75,14 @@ def confirmed(shard: Any, number: int, sent: Sent, plan: Any) -> bool:
         return not plan.n_learned(number) or shard.material(plan, number).confirms(plan.reader.received(sent))
 
 
+def guessed(shard: Any, number: int, sent: Sent, plan: Any) -> Array:
+    """What the weights that were sent predict for the rows of a shard, as small codes."""
+    with shard.lock:
+        material = shard.material(plan, number)
+        guesses: Array = material.guesses(plan.reader.received(sent))
+        return guesses
+
+
 def wrong(shard: Any, number: int, sent: Sent, plan: Any) -> tuple[float, int]:
     """Number of held-out rows, or tokens, that the weights decide wrong, and of all that are held out."""
     with shard.lock:

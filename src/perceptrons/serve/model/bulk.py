@@ -27,6 +27,7 @@ from perceptrons.learn.single.example import Example as Row
 from perceptrons.learn.single.example import from_pair
 from perceptrons.models import one, validation
 from perceptrons.models.examples import at_row, can_grow, examples_of, n_features_of
+from perceptrons.serve.errors import Refused
 from perceptrons.serve.messages import Example, Examples, read_example
 
 Bits = npt.NDArray[np.uint8]
@@ -34,6 +35,7 @@ NOT_NUMBERS = "a row must consist of numbers. Give categories names: {'job': 'co
 NUMBERS = "numbers"  # the type of labels that are numbers, in words
 LABEL = 255  # the most characters of a label
 PART = 1000  # examples that are learned at once
+SCORES = 1 << 16  # the most scores of an answer
 FORMATS = ("examples", "ndjson", "svmlight", "csv")  # of large bodies; the first is JSON with a list of examples
 
 
@@ -57,9 +59,12 @@ class Part(ABC):
     def predict(self, model: Any) -> Any:
         """Predict the labels of these examples."""
         (rows, _), named = self.read(model, grows=False)
-        learner = model._learner
-        scaled = learner.scaled(rows, None if named is None else getattr(model, "encoding_", None))
-        return one.predicted(model, learner.decide(scaled))
+        encoding = None if named is None else getattr(model, "encoding_", None)
+        found = []  # in pieces, because each row has a score for each class
+        for begin in range(0, len(rows), PART):
+            scaled = model._learner.scaled(rows.part(begin, begin + PART), encoding)
+            found.append(one.predicted(model, model._learner.decide(scaled)))
+        return np.concatenate(found)
 
     def new_names(self, names: dict[Any, int]) -> set[str]:
         """The names of features that are not among these."""
@@ -207,6 +212,14 @@ def predict_parts(model: Any, parts: list[Part]) -> list[Any]:
             model._guard.settle()
             found += part.predict(model).tolist()
     return found
+
+
+def check_scores(model: Any, n_rows: int) -> None:
+    """Refuse to answer more scores than an answer may have."""
+    n_classes = len(getattr(model, "classes_", ()))
+    found = n_rows * (n_classes if n_classes > 2 else 1)
+    if found > SCORES:
+        raise Refused(413, f"the answer would have {found:,} scores: the limit is {SCORES:,}. Ask in several requests")
 
 
 # -- bodies ---------------------------------------------------------------------------------------------------

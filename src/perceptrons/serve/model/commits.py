@@ -27,6 +27,7 @@ from perceptrons.serve.model.log import CHECKPOINT, Log
 from perceptrons.serve.model.records import Group
 
 logger = logging.getLogger("perceptrons.serve")
+FILES = 16  # that a model which is made or changed may have open at the same time, and some
 RESTORING = "it is being restored from its log. Try again"
 Answer = Learned | PredictedLearned | ManyPredictedLearned
 
@@ -342,9 +343,14 @@ def could_not_write(error: Exception, what: str = "it was not learned") -> Refus
 
 
 def _can_open() -> bool:
-    """Whether this process may open one more file: SQLite does not say why it could not."""
+    """Whether this process may open as many files as a log needs: SQLite does not say why it could not."""
+    opened: list[int] = []
     try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
+        while len(opened) < FILES:
+            opened.append(os.open(os.devnull, os.O_RDONLY))
     except OSError:
         return False
+    finally:
+        for handle in opened:
+            os.close(handle)
     return True

@@ -92,12 +92,15 @@ class Directory:
 
     def _opened(self, name: str, path: Path) -> Served | None:
         try:
-            return Served(name, path, Log(path / LOG), self.limits, self.pool, self.readers, self.tell)
+            return self._at(name, path)
         except Exception as error:  # whatever is wrong with one model, the others go on
             why = str(error) if isinstance(error, Damaged) else f"{path} cannot be read: {error}"
             self.unreadable[name] = why
             self.tell("trouble", {"name": name, "what": f"it cannot be loaded: {why}"})
             return None
+
+    def _at(self, name: str, path: Path) -> Served:
+        return Served(name, path, Log(path / LOG), self.limits, self.pool, self.readers, self.tell)
 
     def find(self, name: str) -> Served:
         """The model with this name."""
@@ -164,6 +167,7 @@ class Directory:
     def _make(self, name: str, create: Create, upload: bytes | None, key: Key | None) -> Served:
         hidden = self.folder / f".new-{secrets.token_hex(8)}"
         hidden.mkdir(mode=0o700)
+        folder, made = hidden, None
         try:
             if upload is not None:
                 create = self._uploaded(hidden / BASE, upload, create)
@@ -174,16 +178,20 @@ class Directory:
                 log.append(Group(answers=[(key.text, key.digest, 0, 201, b"")]))
             log.close()
             os.rename(hidden, self.folder / name)
+            folder = self.folder / name
             _sync(self.folder)
+            made = self._at(name, folder)
+            made.load()
+            if made.broken is not None:
+                raise OSError(made.broken)
+            return made
         except BaseException:
+            if made is not None:
+                made.log.close()
+            if folder != hidden:  # it has its name already, but nobody was told so
+                os.rename(folder, hidden)
             _remove(hidden)
             raise
-        made = self._opened(name, self.folder / name)
-        if made is not None:
-            made.load()
-        if made is None or made.broken is not None:
-            raise OSError(made and made.broken)
-        return made
 
     def _uploaded(self, path: Path, content: bytes, create: Create) -> Create:
         """Check an uploaded model file, as `load` does, and keep the model."""

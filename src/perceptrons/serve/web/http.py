@@ -19,6 +19,7 @@ from perceptrons.serve.web.gate import header
 JSON = b"application/json"
 NOTHING: dict[str, str] = {}
 LARGE_QUESTIONS = 16  # requests with a body of more than a part that only read, at a time
+CLOSE = (b"connection", b"close")
 KEY = 255  # the most characters of a key
 
 
@@ -47,11 +48,12 @@ class Questions:
 class Call:
     """A request. `name`: that of the model in its path, if any. `questions`: for requests that only read."""
 
-    __slots__ = ("allowed", "limits", "most", "name", "questions", "receive", "scope")
+    __slots__ = ("allowed", "is_endless", "limits", "most", "name", "questions", "receive", "scope")
 
     def __init__(self, scope: Any, receive: Any, name: str, limits: Limits, questions: Questions | None = None) -> None:
         self.scope, self.receive, self.name, self.limits, self.questions = scope, receive, name, limits, questions
         self.allowed = 0  # what its token allows, a place in `SCOPES`
+        self.is_endless = False  # whether nobody knows when its body ends
         self.most = limits.body if questions is None else min(limits.question, limits.body)
 
     @property
@@ -90,6 +92,7 @@ class Call:
         """The whole body. A client that is too slow, or sends too much, is refused."""
         length = header(self.scope, b"content-length")
         if length is not None and int(length) > self.most:
+            self.is_endless = int(length) > self.limits.body
             raise self._too_large()
         message = await self._part()
         content: bytes = message.get("body", b"")
@@ -102,6 +105,7 @@ class Call:
             message = await self._part()
             parts += message.get("body", b"")
             if len(parts) > self.most:
+                self.is_endless = True
                 raise self._too_large()
         return bytes(parts)
 
@@ -155,8 +159,8 @@ def failure(refused: Refused) -> Reply:
         headers = ((b"retry-after", str(refused.retry_after).encode()),)
     if refused.status == 401:
         headers = ((b"www-authenticate", b"Bearer"),)
-    if refused.status in (408, 413):
-        headers = ((b"connection", b"close"),)  # the rest of the request is not read
+    if refused.status == 408:
+        headers = (CLOSE,)  # the rest of the request is not awaited
     return Reply(encode(Failure(refused.message)), refused.status, JSON, headers)
 
 
@@ -164,6 +168,8 @@ async def send_reply(reply: Reply, call: Call, send: Any) -> None:
     """Send an answer. A client that does not take it in time is given up."""
     body, receive, timeout = reply.body, call.receive, call.limits.timeout
     headers = [(b"content-type", reply.kind), *reply.headers]
+    if call.is_endless:  # otherwise the rest of a body is dropped as it comes, so that its client sees the answer
+        headers.append(CLOSE)
     if call.scope["method"] == "HEAD" and not isinstance(body, bytes):  # the answer without what would be made for it
         await body.aclose()
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})

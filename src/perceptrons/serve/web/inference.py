@@ -12,9 +12,10 @@ import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 
 from perceptrons import __version__
+from perceptrons.models.one import predicted
 from perceptrons.serve.errors import Refused
 from perceptrons.serve.messages import encode
-from perceptrons.serve.model.bulk import Dense, are_numbers
+from perceptrons.serve.model.bulk import Dense, are_numbers, check_scores
 from perceptrons.serve.model.served import Served
 from perceptrons.serve.web.http import JSON, Call, Reply, decoded
 
@@ -129,12 +130,13 @@ def _infer(served: Served, body: bytes) -> Inferred:
     wanted = {"label", "scores"} if asked.outputs is UNSET else {each.name for each in asked.outputs}
     if not wanted <= {"label", "scores"}:
         raise Refused(400, f"outputs are label and scores, got {', '.join(sorted(wanted))[:200]}")
+    if "scores" in wanted:
+        check_scores(served.model, len(part))
     try:
-        outputs = _outputs(served.model, part)
+        outputs = _outputs(served.model, part, wanted)
     except (ValueError, TypeError) as error:
         raise Refused(422, str(error)) from None
-    chosen = [each for each in outputs if each.name in wanted]
-    return Inferred(served.name, chosen, id=asked.id)
+    return Inferred(served.name, outputs, id=asked.id)
 
 
 def _rows(asked: Inference) -> Dense:
@@ -160,20 +162,22 @@ def _rows(asked: Inference) -> Dense:
         raise Refused(400, f"the data of {tensor.name!r:.80} cannot be read: {error}") from None
 
 
-def _outputs(model: Any, part: Dense) -> list[Tensor]:
-    """Labels and scores of rows, of the same hypothesis."""
+def _outputs(model: Any, part: Dense, wanted: set[str]) -> list[Tensor]:
+    """Labels, and scores of the same hypothesis."""
     with model._guard.mine():
         model._guard.settle()
-        (rows, _), _ = part.read(model, grows=False)
-        scores = model._learner.decide(model._learner.scaled(rows))
-        found = model._learner.predict(scores)
-        labels = model.classes_[found] if hasattr(model, "classes_") else found
+        if "scores" not in wanted:
+            scores, labels = None, part.predict(model)
+        else:
+            (rows, _), _ = part.read(model, grows=False)
+            scores = model._learner.decide(model._learner.scaled(rows))
+            labels = predicted(model, scores)
         kind = _labels_type(model)
     values = [str(label) for label in labels.tolist()] if kind == "BYTES" else labels.tolist()
-    return [
-        Tensor("label", [len(labels)], kind, values),
-        Tensor("scores", list(scores.shape), "FP64", scores.ravel().tolist()),
-    ]
+    found = [Tensor("label", [len(labels)], kind, values)] if "label" in wanted else []
+    if scores is not None:
+        found.append(Tensor("scores", list(scores.shape), "FP64", scores.ravel().tolist()))
+    return found
 
 
 def _labels_type(model: Any) -> str:

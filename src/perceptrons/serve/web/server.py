@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -124,6 +125,9 @@ async def _run(
     )
     runner = Runner(config)
     runner.application = server
+
+    gc.collect()
+    gc.freeze()  # what is there now stays: looking at it again and again would keep requests waiting
 
     def listening() -> None:
         if ready is not None:

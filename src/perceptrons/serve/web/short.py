@@ -24,6 +24,7 @@ from perceptrons.serve.web.http import JSON, Reply, failure
 SLOWEST = 1 << 14  # bytes a second, on average, after the first seconds
 LARGEST = 1 << 16  # bytes of a body that is answered here
 HEAD, HEADERS = 1 << 16, 100  # the most bytes and lines of a head
+PIECE = 1 << 12  # bytes that are parsed at once; requests behind them wait as bytes until those are answered
 LARGE_HEAD = Refused(431, f"the head of a request may have {HEAD:,} bytes and {HEADERS} headers")
 PREFIX = b"/v1/models/"
 ROUTES = {"predict": "POST /v1/models/{name}/predict", "learn": "POST /v1/models/{name}/learn"}
@@ -39,7 +40,7 @@ class Turn:
     message_event = asyncio.Event()  # nobody waits for it
 
     def __init__(self) -> None:
-        self.response_complete, self.disconnected, self.keep_alive = False, False, True
+        self.response_complete, self.disconnected, self.keep_alive, self.more_body = False, False, True, False
 
 
 class Short(HttpToolsProtocol):
@@ -51,7 +52,9 @@ class Short(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Start the clock."""
         super().connection_made(transport)
+        self.app = self._run
         self.is_refused = False
+        self.ahead, self.running = bytearray(), None  # what is not parsed yet, and the request that is answered
         self.progress, self.silent = False, 0  # whether something was understood, and bytes since then
         self.held: bytearray | None = None  # the body of a request that may be answered here
         self.heard, self.listening = self.loop.time(), True
@@ -60,8 +63,12 @@ class Short(HttpToolsProtocol):
         self.clock = self.loop.call_later(min(1.0, self.patience), self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the clock, and forget the requests that wait."""
         self.clock.cancel()
+        if self.running is not None:
+            self.running.disconnected = True
+        self.pipeline.clear()
+        self.ahead.clear()
         super().connection_lost(exc)
 
     def _look(self) -> None:
@@ -80,16 +87,24 @@ class Short(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read what came."""
         self.heard = self.loop.time()
-        self.received += len(data)
-        self.begun = self.begun or self.heard
-        view = memoryview(data)
-        for begin in range(0, len(view), HEAD):
-            if not self.is_refused and not self.transport.is_closing():
-                self._feed(bytes(view[begin : begin + HEAD]))
+        self.ahead += data
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Parse what has come, up to the end of a request that is not answered yet."""
+        while self.ahead and not self.is_refused and not self.transport.is_closing():
+            if self.pipeline or (self.cycle and not self.cycle.response_complete and not self.cycle.more_body):
+                self.flow.pause_reading()
+                return
+            part = bytes(self.ahead[:PIECE])
+            del self.ahead[:PIECE]
+            self._feed(part)
 
     def _feed(self, part: bytes) -> None:
         """Parse a part of a request. A head or a trailer that does not end is refused before it takes memory."""
         self.progress = False
+        self.received += len(part)
+        self.begun = self.begun or self.heard
         try:
             self.parser.feed_data(part)
         except httptools.HttpParserUpgrade as upgrade:
@@ -97,7 +112,7 @@ class Short(HttpToolsProtocol):
         except httptools.HttpParserError:
             self._refuse_connection(Refused(400, "this is not HTTP/1.1"))
         self.silent = len(part) if self.progress else self.silent + len(part)
-        if self.silent > 2 * HEAD:
+        if self.silent > 2 * HEAD or len(self.headers) > HEADERS:
             self._refuse_connection(LARGE_HEAD)
 
     def _without_upgrade(self, rest: bytes) -> None:
@@ -135,7 +150,8 @@ class Short(HttpToolsProtocol):
         self.progress = True
         if self.is_refused or self.parser.should_upgrade():
             return
-        if len(self.headers) > HEADERS or sum(len(key) + len(value) for key, value in self.headers) > HEAD:
+        size = len(self.url) + sum(len(key) + len(value) for key, value in self.headers)
+        if len(self.headers) > HEADERS or size > HEAD:
             self._refuse_connection(LARGE_HEAD)
             return
         self.held = bytearray() if self._looks_usual() else None
@@ -156,7 +172,9 @@ class Short(HttpToolsProtocol):
                 return False
             if name == b"content-length":
                 length = int(value)
-        return 0 < length <= min(LARGEST, self.application.limits.body) and self.parser.get_http_version() == "1.1"
+        limits = self.application.limits
+        most = min(LARGEST, limits.body, limits.question)
+        return 0 < length <= most and self.parser.get_http_version() == "1.1"
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
@@ -192,6 +210,20 @@ class Short(HttpToolsProtocol):
             self.flow.resume_reading()
             if self.pipeline:
                 self._start_asgi_task(*self.pipeline.pop())
+            self._go_on()
+
+    async def _run(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request the usual way. If the server stops before it knows the answer, there is none."""
+        try:
+            await self.application(scope, receive, send)
+        except asyncio.CancelledError:
+            if self.running is not None:
+                self.running.disconnected = True
+            self.transport.close()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self.running = cycle
+        super()._start_asgi_task(cycle, app)
 
     # -- answers ----------------------------------------------------------------------------------------------
 

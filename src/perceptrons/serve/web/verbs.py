@@ -28,7 +28,7 @@ from perceptrons.serve.messages import (
     read_example,
     read_raw,
 )
-from perceptrons.serve.model.bulk import PART, body_parts, learn_parts, parts_of, predict_parts
+from perceptrons.serve.model.bulk import PART, body_parts, check_scores, learn_parts, parts_of, predict_parts
 from perceptrons.serve.model.commits import Accepted
 from perceptrons.serve.model.large import learn_body
 from perceptrons.serve.model.learning import given_x, is_wrong, learn_single
@@ -281,6 +281,8 @@ def _predict_many(served: Served, examples: list[Example], options: dict[str, An
         raise Refused(400, "ask is for single examples")
     if any(example.id is not UNSET for example in examples):
         raise Refused(422, "an id is for single examples: predict these one by one, or leave out the ids")
+    if options.get("scores"):
+        check_scores(served.model, len(examples))
     found = ManyPredicted(predict_parts(served.model, parts_of(examples, labelled=False)))
     if options.get("scores"):
         found.scores = [served.model.score_one(given_x(example.x)) for example in examples]
