@@ -60,7 +60,7 @@ class Batch(NamedTuple):
 
 
 class Source(ABC):
-    """Examples in files, which may be larger than memory. `perceptrons.data.source` makes it.
+    """Examples in files, which may be larger than memory, or in a data frame. `perceptrons.data.source` makes it.
 
     Pass it to `fit`, `partial_fit`, `predict` or `score` in place of X, or read it yourself with `batches`.
 
@@ -96,7 +96,8 @@ class Source(ABC):
       the array of labels, by default "y".
     - `labels` (True): whether there are labels. With False, all columns of a .npy file are features.
 
-    Tables, which are CSV, TSV, Parquet and Arrow files; what you leave out is guessed from the first rows:
+    Tables, which are CSV, TSV, Parquet and Arrow files, and data frames; what you leave out is guessed from the first
+    rows, and printing the source tells how its columns are treated:
 
     - `target`: the column of labels.
     - `features`, `drop`: lists of columns to use (by default all others), and to ignore.
@@ -110,7 +111,8 @@ class Source(ABC):
     - `missing` ("mean"): what replaces missing numbers: the mean of the column, with one more feature that marks
       the row; a number; or a dict of numbers by column. "error" refuses missing values.
     - `delimiter`, `header`, `quotes`, `decimal`, `encoding`, `na`: how CSV files are written. `header` and `quotes`
-      are booleans; `na` is a list of cells that count as missing, besides empty ones.
+      are booleans; `na` is a list of cells that count as missing, besides empty ones. Data frames have only `na`, for
+      columns of strings.
     - `regression` (False): whether the target is a number to predict, not a class. Regressors set it themselves.
     - `like`: an encoding, such as ``model.encoding_``. The table is read into the same features.
 

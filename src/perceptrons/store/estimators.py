@@ -76,7 +76,8 @@ def load(path: str | os.PathLike[str], *, max_memory: float | None = None) -> An
     Returns
     -------
     model : estimator
-        The fitted model.
+        The fitted model. For a table on which ``perceptrons train`` has learned with its default estimator, this is a
+        TableClassifier or TableRegressor.
 
     Raises
     ------

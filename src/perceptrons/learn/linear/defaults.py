@@ -1,4 +1,4 @@
-"""Defaults of training, also those that depend on what the columns of a table hold, and how training ends.
+"""Defaults of training, also by what the columns of a table hold, and how it ends.
 
 `perceptrons train`, TableClassifier and TableRegressor share them.
 """
@@ -14,6 +14,7 @@ from perceptrons.learn.readouts import READOUTS
 PASSES = 10
 READOUT = "averaged"
 EPSILON = 0.1  # of regression, in standard deviations of the values
+
 # Chosen by benchmarks/text.py. Texts have length 1. A constant of 1 would weigh as much as all words together, and
 # learn from every mistake mostly that its class is more frequent. Steps of PA-I bring a text to its margin at once;
 # C = 2 lets them do so for a text on the wrong side, too.
