@@ -16,8 +16,9 @@ from perceptrons import Perceptron
 # %%
 # Train and test
 # --------------
-# Each row has the 64 pixels of one picture. :class:`~perceptrons.Perceptron` learns all ten classes together, and predicts
-# with the mean of all weight vectors of the run. Training ends when more passes no longer change the predictions.
+# Each row has the 64 pixels of one picture. :class:`~perceptrons.Perceptron` learns all ten classes together, and
+# predicts with the mean of all weight vectors of the run. Training ends when more passes no longer change the
+# predictions.
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
 model = Perceptron().fit(X, y)

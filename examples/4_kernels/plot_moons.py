@@ -19,9 +19,10 @@ from perceptrons.plots import BoundaryDisplay
 # %%
 # Six kernels
 # -----------
-# :class:`~perceptrons.KernelPerceptron` runs the perceptron in the feature space of a kernel. The names and
-# parameters of kernels are those of scikit-learn. Each model has the plain rule, makes at most 100 passes (the
-# default), and the pocket readout keeps the best weights that it tried. Some models cannot separate the rows, so the program ignores the warning that says so.
+# :class:`~perceptrons.KernelPerceptron` runs the perceptron in the feature space of a kernel. The names and parameters
+# of kernels are those of scikit-learn. Each model has the plain rule, makes at most 100 passes (the default), and the
+# pocket readout keeps the best weights that it tried. Some models cannot separate the rows, so the program ignores the
+# warning that says so.
 #
 # The rings mark training rows on the wrong side. A model without any has a margin, drawn as dashed lines. Between these
 # lines, a point is closer to the boundary, in the space of the kernel, than every training row.

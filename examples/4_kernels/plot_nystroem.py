@@ -37,8 +37,9 @@ def report(name, model):
 # %%
 # The kernel and a linear model
 # -----------------------------
-# :class:`~perceptrons.KernelPerceptron` keeps each row that made a step, and compares every new row with all of them. :class:`~perceptrons.Perceptron` keeps one weight per feature and class. Both make one pass here, and predict
-# with the mean of their weights.
+# :class:`~perceptrons.KernelPerceptron` keeps each row that made a step, and compares every new row with all of them.
+# :class:`~perceptrons.Perceptron` keeps one weight per feature and class. Both make one pass here, and predict with the
+# mean of their weights.
 
 print(f"baseline: held-out error {1 - np.bincount(y_test).max() / len(y_test):.1%}")
 linear = report("linear", Perceptron().partial_fit(X, y))

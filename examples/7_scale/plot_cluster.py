@@ -35,8 +35,8 @@ print(blocks)
 # -----
 # In each epoch, every shard makes one pass from the same weights, and then the weights of all shards are mixed.
 # :class:`~perceptrons.dask.DaskPerceptron` has the parameters of :class:`~perceptrons.Perceptron`, and ``n_shards``.
-# With ``readout="last"``, training ends after an epoch without a mistake. The mean of the weights, the default, may end it
-# before, when more epochs no longer change its predictions.
+# With ``readout="last"``, training ends after an epoch without a mistake. The mean of the weights, the default, may end
+# it before, when more epochs no longer change its predictions.
 
 settings = {"readout": "last", "random_state": 0}
 models = {"one machine": Perceptron(**settings).fit(X, y)}

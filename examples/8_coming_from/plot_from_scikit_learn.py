@@ -85,8 +85,8 @@ axes[0].legend()
 # %%
 # Rows that cannot be separated
 # -----------------------------
-# Now two equal rows have different labels. The warning says so. (With the default readout, training ends before it looks
-# for such rows, and without a warning.)
+# Now two equal rows have different labels. The warning says so. (With the default readout, training ends before it
+# looks for such rows, and without a warning.)
 
 X[1], y[1] = X[0], not y[0]
 with warnings.catch_warnings(record=True) as caught:

@@ -99,7 +99,7 @@ axis.legend()
 # ================================================  ====================================================================
 # Vowpal Wabbit                                     here
 # ================================================  ====================================================================
-# ``--loss_function hinge --sgd -l 1 --power_t 0``  ``Perceptron(rule="margin", readout="last")``, ``beta`` is the margin
+# ``--loss_function hinge --sgd -l 1 --power_t 0``  ``Perceptron(rule="margin", readout="last")``; ``rule__beta``
 # ``-l``                                            ``eta0``
 # ``--noconstant``                                  ``fit_intercept=False``
 # ``--oaa k``                                       nothing to set: classes are learned together, and may be new
