@@ -16,11 +16,12 @@ from perceptrons import Perceptron
 # %%
 # Train and test
 # --------------
-# Each row has the 64 pixels of one picture. :class:`~perceptrons.Perceptron` learns all ten classes together. The
-# averaged readout predicts with the mean of all weight vectors of the run.
+# Each row has the 64 pixels of one picture. :class:`~perceptrons.Perceptron` learns all ten classes together, and
+# predicts with the mean of all weight vectors of the run. Training ends when more passes no longer change the
+# predictions.
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
-model = Perceptron(readout="averaged").fit(X, y)
+model = Perceptron().fit(X, y)
 print(f"training error {1 - model.score(X, y):.1%}, held-out error {1 - model.score(X_test, y_test):.1%}")
 print(f"{model.n_iter_} passes, {model.n_mistakes_:,} mistakes on the way, converged: {model.converged_}")
 

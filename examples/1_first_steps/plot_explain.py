@@ -25,7 +25,7 @@ labels = data.target_names[data.target]
 X, X_test, y, y_test = train_test_split(data.data, labels, test_size=0.4, stratify=labels, random_state=0)
 scaler = StandardScaler().set_output(transform="pandas").fit(X)
 X, X_test = scaler.transform(X), scaler.transform(X_test)
-model = Perceptron(readout="averaged", early_stopping=True, tol=None).fit(X, y)
+model = Perceptron(early_stopping=True, tol=None).fit(X, y)
 print(f"training error {1 - model.score(X, y):.1%}, held-out error {1 - model.score(X_test, y_test):.1%}", end=", ")
 print(f"baseline (always 'benign') {(y_test != 'benign').mean():.1%}")
 
@@ -75,7 +75,7 @@ axes.set(xlabel="score so far (below 0: benign, above 0: malignant)", title=f"wh
 # predicted digit, and ink on red pixels for the runner-up.
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
-digits = Perceptron(readout="averaged").fit(X, y)
+digits = Perceptron().fit(X, y)
 print(f"training error {1 - digits.score(X, y):.1%}, held-out error {1 - digits.score(X_test, y_test):.1%}")
 wrong = np.flatnonzero(digits.predict(X_test) != y_test)[:4]
 figure, axes = plt.subplots(2, 4, figsize=(8, 4.4), layout="constrained")

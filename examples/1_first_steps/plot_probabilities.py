@@ -30,7 +30,7 @@ from perceptrons import Perceptron
 X, y = make_classification(20_000, n_informative=5, class_sep=0.6, flip_y=0.05, random_state=0)
 X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 arow = Perceptron(rule="arow", early_stopping=True, tol=None)
-averaged = Perceptron(readout="averaged", early_stopping=True, tol=None)
+averaged = Perceptron(early_stopping=True, tol=None)
 models = {
     "arow, its own belief": arow,
     "arow, calibrated": CalibratedClassifierCV(arow),

@@ -50,7 +50,7 @@ settings = {
 models, found = {}, {}
 print(f"{'':21}training error  held-out error  recall  precision")
 for name, setting in settings.items():
-    model = models[name] = Perceptron(readout="averaged", max_iter=10, tol=None, **setting).fit(X, y)
+    model = models[name] = Perceptron(max_iter=10, tol=None, **setting).fit(X, y)
     predicted = model.predict(X_test)
     found[name] = recall_score(y_test, predicted), precision_score(y_test, predicted)
     errors = 1 - model.score(X, y), 1 - model.score(X_test, y_test)

@@ -51,7 +51,7 @@ print(*(path / "customers.csv").read_text().splitlines()[:6], sep="\n")
 # of its own marks it. A missing category is a category. Training ends when the error on a tenth of the rows, which is
 # set aside, has stopped falling.
 
-model = Perceptron(readout="averaged", early_stopping=True, tol=None)
+model = Perceptron(early_stopping=True, tol=None)
 model.fit(source(path / "customers.csv", target="stays"))
 save(model, path / "stays.perceptron")
 

@@ -43,7 +43,7 @@ for label, message in zip(labels[:4], messages[:4], strict=True):
 # aside, has stopped falling.
 
 train, test, y, y_test = train_test_split(messages, labels, test_size=0.5, random_state=0)
-perceptron = Perceptron(readout="averaged", intercept_scaling=0.1, early_stopping=True, tol=None)
+perceptron = Perceptron(intercept_scaling=0.1, early_stopping=True, tol=None)
 model = make_pipeline(TfidfVectorizer(), perceptron).fit(train, y)
 print(f"training error {1 - model.score(train, y):.1%}, held-out error {1 - model.score(test, y_test):.1%}")
 new = ["good morning, the courier lost my box", "the soup was tasty as always"]

@@ -29,9 +29,10 @@ def separable_rows(margin, n=500):
     return np.column_stack([y * distance, along]), y
 
 
+settings = {"readout": "last", "max_iter": 10**7}  # train until no pass makes a mistake
 X, y = separable_rows(0.1)
 print(mistake_bound(X, y))
-made = [Perceptron(random_state=seed).fit(X, y).n_mistakes_ for seed in range(20)]
+made = [Perceptron(random_state=seed, **settings).fit(X, y).n_mistakes_ for seed in range(20)]
 print(f"made in 20 random orders: {min(made)} to {max(made)}")
 
 # %%
@@ -45,7 +46,7 @@ for wanted in np.geomspace(0.3, 0.003, 9):
     X, y = separable_rows(wanted)
     margins.append(separability(X, y).margin)
     allowed.append(int(mistake_bound(X, y).bound))
-    counts.append([Perceptron(random_state=seed).fit(X, y).n_mistakes_ for seed in range(10)])
+    counts.append([Perceptron(random_state=seed, **settings).fit(X, y).n_mistakes_ for seed in range(10)])
     print(f"margin {margins[-1]:.4f}: {allowed[-1]:7,} allowed, {np.mean(counts[-1]):5,.0f} made on average")
 
 figure, axis = plt.subplots(figsize=(7, 4.4), layout="constrained")
@@ -65,7 +66,7 @@ axis.legend()
 
 n = 50
 X, y = np.eye(n), np.where(np.arange(n) % 2, 1, -1)
-model = Perceptron(fit_intercept=False).fit(X, y)
+model = Perceptron(fit_intercept=False, **settings).fit(X, y)
 print(f"{int(mistake_bound(X, y, fit_intercept=False).bound)} allowed, {model.n_mistakes_} made")
 
 # %%
@@ -76,7 +77,7 @@ print(f"{int(mistake_bound(X, y, fit_intercept=False).bound)} allowed, {model.n_
 X, y = separable_rows(0.1)
 for rule in ("perceptron", "pa", "romma", "alma"):
     print(f"{rule:11}{int(mistake_bound(X, y, rule=rule).bound):6} allowed", end="")
-    print(f"{Perceptron(rule=rule, random_state=0).fit(X, y).n_mistakes_:6} made")
+    print(f"{Perceptron(rule=rule, random_state=0, **settings).fit(X, y).n_mistakes_:6} made")
 
 # %%
 # :doc:`/learn/04-convergence` proves the bound, and :doc:`/guides/proofs` has bounds for rows that cannot be separated.

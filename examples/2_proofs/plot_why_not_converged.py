@@ -34,12 +34,14 @@ y[wrong] = 11 - y[wrong]
 # %%
 # What the warning says
 # ---------------------
-# :class:`~perceptrons.Perceptron` gives up when it has proved that no separator has a margin worth waiting for
-# (``tol``). Here the warning says more: some of the rows cannot be separated at all.
+# By default, :class:`~perceptrons.Perceptron` averages its weights, and stops without a warning when more passes no
+# longer change the predictions. With ``readout="last"``, it goes on until it makes no mistake, or gives up when it has
+# proved that no separator has a margin worth waiting for (``tol``). Here the warning says more: some of the rows cannot
+# be separated at all.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always", ConvergenceWarning)
-    Perceptron().fit(X, y)
+    Perceptron(readout="last").fit(X, y)
 print(caught[0].message)
 
 # %%
@@ -60,7 +62,7 @@ print(proof)
 # ask again, until the rest is separable. This is a heuristic. It may remove right labels, and it misses wrong labels
 # that do not keep the classes from being separated.
 
-model = Perceptron(readout="averaged", early_stopping=True, tol=None).fit(X, y)
+model = Perceptron(early_stopping=True, tol=None).fit(X, y)
 print(f"error {1 - model.score(X, y):.1%} on the labels as given, {1 - model.score(X, digits):.1%} on the true ones")
 left, suspects = np.arange(len(y)), []
 while not proof.separable:

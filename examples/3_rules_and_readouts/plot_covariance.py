@@ -43,10 +43,10 @@ print(f"the most frequent word is in {counts.max():.0f} of 4,000 texts, the medi
 # better than the last weights of the perceptron, and here also better than averaged weights.
 
 settings = {
-    "perceptron, last": {},
-    "perceptron, averaged": {"readout": "averaged"},
-    "pa, averaged": {"rule": "pa", "readout": "averaged"},
-    "arow, last": {"rule": "arow"},
+    "perceptron, last": {"readout": "last"},
+    "perceptron, averaged": {},
+    "pa, averaged": {"rule": "pa"},
+    "arow, last": {"rule": "arow", "readout": "last"},
 }
 models = {}
 print(f"baseline (always the larger class): held-out error {min(np.mean(y_test > 0), np.mean(y_test < 0)):.1%}")

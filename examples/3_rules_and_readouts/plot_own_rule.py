@@ -59,7 +59,7 @@ scaler = StandardScaler().fit(X)
 X, X_test = scaler.transform(X), scaler.transform(X_test)
 print(f"baseline (the larger class): held-out error {min(y_test.mean(), 1 - y_test.mean()):.1%}")
 for rule in (Plain(), PA1(0.01), Logistic()):
-    model = Perceptron(rule=rule, readout="averaged", early_stopping=True, tol=None).fit(X, y)
+    model = Perceptron(rule=rule, early_stopping=True, tol=None).fit(X, y)
     print(
         f"{rule!s:20} training error {1 - model.score(X, y):.1%}, held-out error {1 - model.score(X_test, y_test):.1%}"
     )
@@ -70,7 +70,7 @@ for rule in (Plain(), PA1(0.01), Logistic()):
 # A grid search reaches the parameter as ``rule__rate``, as it would reach ``rule__C`` of
 # :class:`~perceptrons.rules.PA1`.
 
-model = Perceptron(rule=Logistic(), readout="averaged", early_stopping=True, tol=None)
+model = Perceptron(rule=Logistic(), early_stopping=True, tol=None)
 search = GridSearchCV(model, {"rule__rate": [0.001, 0.01, 0.1, 1.0]}, cv=5).fit(X, y)
 for setting, accuracy in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
     print(f"rate {setting['rule__rate']:5g}: error {1 - accuracy:.1%} in cross-validation")

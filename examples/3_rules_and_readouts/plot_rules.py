@@ -74,7 +74,7 @@ for axis, (name, rule) in zip(axes, rules.items(), strict=True):
     errors = []
     for _ in range(30):
         order = rng.permutation(len(y))
-        model = Perceptron(rule=rule).partial_fit(X[order], y[order])
+        model = Perceptron(rule=rule, readout="last").partial_fit(X[order], y[order])
         errors.append((1 - model.score(X, y), 1 - model.score(X_test, y_test)))
         (w,), (b,) = model.coef_, model.intercept_
         axis.plot(across, -(w[0] * across + b) / w[1], color="#222222", linewidth=0.6, alpha=0.7)

@@ -31,15 +31,15 @@ def rows(n, flipped, rng):
 # -----
 # Each model sees 2,000 rows once. ``"pa"`` moves until the row is right with margin 1, even if its label is wrong. A
 # small C in :class:`~perceptrons.rules.PA1` limits each step. ``"arow"`` moves less and less as its variances shrink.
-# The averaged readout lets single steps cancel out.
+# The averaged readout, which is the default, lets single steps cancel out.
 
 models = {
-    "perceptron, last": {"rule": "perceptron"},
-    "pa, last": {"rule": "pa"},
-    "pa1 with C = 0.01, last": {"rule": PA1(C=0.01)},
-    "arow, last": {"rule": "arow"},
-    "perceptron, averaged": {"rule": "perceptron", "readout": "averaged"},
-    "pa, averaged": {"rule": "pa", "readout": "averaged"},
+    "perceptron, last": {"readout": "last"},
+    "pa, last": {"rule": "pa", "readout": "last"},
+    "pa1 with C = 0.01, last": {"rule": PA1(C=0.01), "readout": "last"},
+    "arow, last": {"rule": "arow", "readout": "last"},
+    "perceptron, averaged": {},
+    "pa, averaged": {"rule": "pa"},
 }
 shares, repeats = [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4], 5
 clean, trained = (np.zeros((len(models), len(shares), repeats)) for _ in range(2))

@@ -21,7 +21,8 @@ from perceptrons import KernelPerceptron
 # on a new row. :meth:`~perceptrons.KernelPerceptron.predict_then_learn` does both. The policy says what happens when
 # the budget is full: ``"random"`` removes a random old row, ``"forgetron"`` shrinks all coefficients and removes the
 # oldest row. ``"projectron"`` and ``"projectron++"`` remove nothing. They express a step by the rows that are already
-# there. Always saying the same class would be wrong half of the time.
+# there. Rule and readout are those that models with a budget have by default. Always saying the same class would be
+# wrong half of the time.
 
 X, y = make_moons(5000, noise=0.25, random_state=0)
 settings = {
@@ -34,7 +35,7 @@ settings = {
 chunk = 100
 models, wrong, kept = {}, {}, {}
 for name, setting in settings.items():
-    model = models[name] = KernelPerceptron(gamma=1.0, random_state=0, **setting)
+    model = models[name] = KernelPerceptron(gamma=1.0, rule="perceptron", readout="last", random_state=0, **setting)
     wrong[name], kept[name] = [], []
     for start in range(0, len(y), chunk):
         part = slice(start, start + chunk)

@@ -19,9 +19,10 @@ from perceptrons.plots import BoundaryDisplay
 # %%
 # Six kernels
 # -----------
-# :class:`~perceptrons.KernelPerceptron` runs the perceptron in the feature space of a kernel. The names and
-# parameters of kernels are those of scikit-learn. Each model makes at most 100 passes, and the pocket readout keeps the
-# best weights that it tried. Some models cannot separate the rows, so the program ignores the warning that says so.
+# :class:`~perceptrons.KernelPerceptron` runs the perceptron in the feature space of a kernel. The names and parameters
+# of kernels are those of scikit-learn. Each model has the plain rule, makes at most 100 passes (the default), and the
+# pocket readout keeps the best weights that it tried. Some models cannot separate the rows, so the program ignores the
+# warning that says so.
 #
 # The rings mark training rows on the wrong side. A model without any has a margin, drawn as dashed lines. Between these
 # lines, a point is closer to the boundary, in the space of the kernel, than every training row.
@@ -40,7 +41,7 @@ kernels = {
 figure, axes = plt.subplots(2, 3, figsize=(9.5, 6), layout="constrained", sharex=True, sharey=True)
 print(f"{'':18}training error  held-out error  support rows")
 for axis, (name, settings) in zip(axes.flat, kernels.items(), strict=True):
-    model = KernelPerceptron(**settings, readout="pocket", max_iter=100).fit(X, y)
+    model = KernelPerceptron(**settings, rule="perceptron", readout="pocket").fit(X, y)
     errors = 1 - model.score(X, y), 1 - model.score(X_test, y_test)
     print(f"{name:18}{errors[0]:14.1%}{errors[1]:16.1%}{len(model.support_):14}")
     BoundaryDisplay.from_estimator(model, X, y, ax=axis)
@@ -57,7 +58,7 @@ for axis, (name, settings) in zip(axes.flat, kernels.items(), strict=True):
 gammas = np.logspace(-2, 4, 19)
 trained, held_out, support = [], [], []
 for gamma in gammas:
-    model = KernelPerceptron(gamma=gamma, readout="pocket", max_iter=100).fit(X, y)
+    model = KernelPerceptron(gamma=gamma, rule="perceptron", readout="pocket").fit(X, y)
     trained.append(100 * (1 - model.score(X, y)))
     held_out.append(100 * (1 - model.score(X_test, y_test)))
     support.append(len(model.support_))

@@ -37,13 +37,13 @@ def report(name, model):
 # %%
 # The kernel and a linear model
 # -----------------------------
-# :class:`~perceptrons.KernelPerceptron` keeps each row on which it made a mistake, and compares every new row with all
-# of them. :class:`~perceptrons.Perceptron` keeps one weight per feature and class. Both make one pass here, and predict
-# with the mean of their weights.
+# :class:`~perceptrons.KernelPerceptron` keeps each row that made a step, and compares every new row with all of them.
+# :class:`~perceptrons.Perceptron` keeps one weight per feature and class. Both make one pass here, and predict with the
+# mean of their weights.
 
 print(f"baseline: held-out error {1 - np.bincount(y_test).max() / len(y_test):.1%}")
-linear = report("linear", Perceptron(readout="averaged").partial_fit(X, y))
-curved = KernelPerceptron(gamma=0.2, readout="averaged").partial_fit(X, y)
+linear = report("linear", Perceptron().partial_fit(X, y))
+curved = KernelPerceptron(gamma=0.2).partial_fit(X, y)
 exact = report(f"Gaussian kernel, {len(curved.support_):,} support rows", curved)
 
 # %%
@@ -59,7 +59,7 @@ errors = {Nystroem: [], RBFSampler: []}
 for kind, found in errors.items():
     for n in sizes:
         features = kind(gamma=0.2, n_components=n, random_state=0)
-        perceptron = Perceptron(readout="averaged", early_stopping=True, tol=None)
+        perceptron = Perceptron(early_stopping=True, tol=None)
         model = make_pipeline(features, perceptron).fit(X, y)
         found.append(report(f"{kind.__name__}, {n} features", model))
 

@@ -44,7 +44,7 @@ X, y = hours(100, share_wrong=0.05)
 X_test, y_test = hours(5000, share_wrong=0.0)
 print(f"baseline (always day): held-out error {y_test.mean():.1%}")
 for kernel in ("linear", "rbf", clock):
-    model = KernelPerceptron(kernel=kernel, readout="averaged", max_iter=100).fit(X, y)
+    model = KernelPerceptron(kernel=kernel).fit(X, y)
     name = kernel if isinstance(kernel, str) else kernel.__name__
     print(
         f"{name:8} training error {1 - model.score(X, y):5.1%}, held-out error {1 - model.score(X_test, y_test):5.1%}"
@@ -114,7 +114,7 @@ print(f"baseline: held-out error {min(y_test.mean(), 1 - y_test.mean()):.1%}")
 sizes, errors = (1, 2, 3, 4), []
 for k in sizes:
     K, K_new = similarities(words, words, k), similarities(new, words, k)
-    model = KernelPerceptron(kernel="precomputed", readout="averaged", max_iter=20).fit(K, y)
+    model = KernelPerceptron(kernel="precomputed").fit(K, y)
     errors.append((100 * (1 - model.score(K, y)), 100 * (1 - model.score(K_new, y_test))))
     print(f"pieces of {k}: training error {errors[-1][0]:4.1f}%, held-out error {errors[-1][1]:4.1f}%", end=", ")
     print("separable" if separability(K=K, y=y).separable else "not separable")

@@ -27,13 +27,12 @@ warnings.simplefilter("ignore", ConvergenceWarning)
 digits = load_digits()
 X, X_test, y, y_test = train_test_split(digits.data / 16, digits.target, test_size=0.5, random_state=0)
 degrees = [1, 2, 3, 4, 5, 6, 8]
+plain = {"kernel": "poly", "gamma": 1.0, "coef0": 1.0, "rule": "perceptron"}
 errors = {}
 for readout in ("last", "voted"):
     for passes in (1, 10):
         models = [
-            KernelPerceptron(
-                kernel="poly", degree=degree, gamma=1.0, coef0=1.0, readout=readout, max_iter=passes, tol=None
-            ).fit(X, y)
+            KernelPerceptron(**plain, degree=degree, readout=readout, max_iter=passes, tol=None).fit(X, y)
             for degree in degrees
         ]
         errors[readout, passes] = [(1 - model.score(X, y), 1 - model.score(X_test, y_test)) for model in models]
@@ -67,7 +66,7 @@ axis.legend()
 # A kernel model has no weights for pixels. It has the rows that it learned from, each with a coefficient. These rows
 # have the largest coefficients for their own digit: they are the hardest pictures of the training set.
 
-model = KernelPerceptron(kernel="poly", degree=4, gamma=1.0, coef0=1.0).fit(X, y)
+model = KernelPerceptron(**plain, degree=4).fit(X, y)
 print(f"converged: {model.converged_}, {len(model.support_)} of {len(y)} rows are support rows")
 own = np.array([model.dual_coef_[y[row], place] for place, row in enumerate(model.support_)])
 hardest = model.support_[np.argsort(-own)[:10]]

@@ -35,12 +35,12 @@ def wrong_predictions(model):
 print("before the first example:", Perceptron().predict_one(X[0]))
 
 # %%
-# Three models run side by side. The last weights follow every mistake. Their mean, the averaged readout, is steadier.
+# Three models run side by side. The last weights follow every mistake. Their mean, the default, is steadier.
 # The rule ``"arow"`` makes smaller steps for pixels that it has seen often.
 
 models = {
-    "last weights": Perceptron(),
-    "averaged": Perceptron(readout="averaged"),
+    "last weights": Perceptron(readout="last"),
+    "averaged": Perceptron(),
     "arow": Perceptron(rule="arow"),
 }
 runs = {name: wrong_predictions(model) for name, model in models.items()}
@@ -67,7 +67,7 @@ axis.legend()
 # :meth:`~perceptrons.Perceptron.predict_then_learn` takes many rows in one call, which takes much less time per row.
 # It learns the same weights as the loop, bit for bit.
 
-model, wrong = Perceptron(), []
+model, wrong = Perceptron(readout="last"), []
 for i in range(0, len(X), 100):
     chunk, labels = X[i : i + 100], y[i : i + 100]
     wrong.extend(model.predict_then_learn(chunk, labels, classes=classes) != labels)

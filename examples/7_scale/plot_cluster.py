@@ -35,12 +35,14 @@ print(blocks)
 # -----
 # In each epoch, every shard makes one pass from the same weights, and then the weights of all shards are mixed.
 # :class:`~perceptrons.dask.DaskPerceptron` has the parameters of :class:`~perceptrons.Perceptron`, and ``n_shards``.
-# Training ends after an epoch without a mistake.
+# With ``readout="last"``, training ends after an epoch without a mistake. The mean of the weights, the default, may end
+# it before, when more epochs no longer change its predictions.
 
-models = {"one machine": Perceptron(random_state=0).fit(X, y)}
+settings = {"readout": "last", "random_state": 0}
+models = {"one machine": Perceptron(**settings).fit(X, y)}
 with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"):
     for n in (1, 2, 8):
-        models[f"{n} shard{'s' * (n > 1)}"] = DaskPerceptron(n_shards=n, random_state=0).fit(blocks, labels)
+        models[f"{n} shard{'s' * (n > 1)}"] = DaskPerceptron(n_shards=n, **settings).fit(blocks, labels)
 
 print(f"{'':12}{'epochs':>7}{'mistakes':>9}{'training error':>15}{'held-out error':>15}")
 for name, model in models.items():

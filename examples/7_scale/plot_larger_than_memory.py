@@ -60,13 +60,13 @@ def peak(work, *args):
 
 def in_batches(files):
     """Learn from files, batch by batch."""
-    return Perceptron(readout="averaged").partial_fit(source(files, cache=False))
+    return Perceptron().partial_fit(source(files, cache=False))
 
 
 def all_at_once(files):
     """Read everything into arrays, then learn."""
     X, y = source(files, cache=False).arrays()
-    return Perceptron(readout="averaged").partial_fit(X, y)
+    return Perceptron().partial_fit(X, y)
 
 
 for work in (in_batches, all_at_once):

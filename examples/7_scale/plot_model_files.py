@@ -28,7 +28,7 @@ X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_st
 # :func:`~perceptrons.load` reads it and executes nothing. Here a model is saved in the middle of a stream. The loaded
 # model and the original then both learn the rest.
 
-original = Perceptron(rule="arow", readout="averaged").partial_fit(X[:700], y[:700])
+original = Perceptron(rule="arow").partial_fit(X[:700], y[:700])
 save(original, path / "digits.perceptron")
 loaded = load(path / "digits.perceptron")
 print(loaded, "has seen", loaded.n_seen_, "rows")
@@ -64,12 +64,12 @@ print("for instance:", message.replace(str(path), ""))
 # sum for each weight, and votes need all updates. A kernel perceptron keeps rows.
 
 models = {
-    "last": Perceptron(),
-    "averaged": Perceptron(readout="averaged"),
-    "arow": Perceptron(rule="arow"),
-    "arow, averaged": Perceptron(rule="arow", readout="averaged"),
+    "last": Perceptron(readout="last"),
+    "averaged": Perceptron(),
+    "arow, last": Perceptron(rule="arow", readout="last"),
+    "arow, averaged": Perceptron(rule="arow"),
     "voted": Perceptron(readout="voted"),
-    "kernel, voted": KernelPerceptron(gamma=0.001, readout="voted"),
+    "kernel, voted": KernelPerceptron(gamma=0.001, rule="perceptron", readout="voted"),
 }
 sizes = {}
 for name, model in models.items():

@@ -29,7 +29,7 @@ path = Path(folder.name)
 # :func:`~perceptrons.store.export_onnx` writes the file. Its graph takes rows in float32 and returns labels and scores.
 
 X, X_test, y, y_test = train_test_split(*load_digits(return_X_y=True), random_state=0)
-model = Perceptron(readout="averaged").fit(X, y)
+model = Perceptron().fit(X, y)
 export_onnx(model, path / "digits.onnx")
 session = onnxruntime.InferenceSession(path / "digits.onnx", providers=["CPUExecutionProvider"])
 print("takes", [(each.name, each.type) for each in session.get_inputs()])
@@ -69,7 +69,7 @@ for name, rows in {"customers.csv": slice(0, 500), "new.csv": slice(500, 1000)}.
         table = csv.writer(file)
         table.writerows([["age", "town", "stays"], *zip(age[rows], town[rows], stays[rows], strict=True)])
 customers = source(path / "customers.csv", target="stays")
-model = Perceptron(readout="averaged").partial_fit(customers)
+model = Perceptron().partial_fit(customers)
 export_onnx(model, path / "stays.onnx")
 
 session = onnxruntime.InferenceSession(path / "stays.onnx", providers=["CPUExecutionProvider"])

@@ -79,9 +79,10 @@ axis.legend()
 # Text, new classes, and what was learned
 # ---------------------------------------
 # Text in an example is a category, so there is no need for an encoder. A class may be new at any time. Outside of
-# River, :class:`~perceptrons.Perceptron` has the same methods, and its ``learn_one`` returns the model.
+# River, :class:`~perceptrons.Perceptron` has the same methods, and its ``learn_one`` returns the model. Its default
+# readout is the mean of the weights; as the models for River do, this one predicts with the last weights.
 
-model = perceptrons.Perceptron()
+model = perceptrons.Perceptron(readout="last")
 mail = [
     ({"links": 3, "from": "bank"}, "spam"),
     ({"links": 0, "from": "Eva"}, "ham"),

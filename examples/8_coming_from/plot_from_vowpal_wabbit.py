@@ -70,9 +70,9 @@ def ours(model):
 plain = "--loss_function hinge --sgd -l 1 --power_t 0 -b 24 --min_prediction=-1000 --max_prediction 1000"
 runs = {
     "vw, plain steps": vowpal_wabbit(plain),
-    "Margin(beta=1)": ours(Perceptron(rule=Margin(beta=1 - 1e-6))),
+    "Margin(beta=1)": ours(Perceptron(rule=Margin(beta=1 - 1e-6), readout="last")),
     "vw, default steps": vowpal_wabbit("--loss_function hinge"),
-    "AROW()": ours(Perceptron(rule=AROW())),
+    "AROW()": ours(Perceptron(rule=AROW(), readout="last")),
 }
 for name, (mistakes, _) in runs.items():
     print(f"{name:18} {mistakes.sum():4} mistakes in {len(labels)} messages, {mistakes.mean():.1%}")
@@ -99,13 +99,13 @@ axis.legend()
 # ================================================  ====================================================================
 # Vowpal Wabbit                                     here
 # ================================================  ====================================================================
-# ``--loss_function hinge --sgd -l 1 --power_t 0``  ``Perceptron(rule="margin")``, ``beta`` is the margin
+# ``--loss_function hinge --sgd -l 1 --power_t 0``  ``Perceptron(rule="margin", readout="last")``; ``rule__beta``
 # ``-l``                                            ``eta0``
 # ``--noconstant``                                  ``fit_intercept=False``
 # ``--oaa k``                                       nothing to set: classes are learned together, and may be new
 # ``-b``                                            nothing to set: features keep their names and are not hashed
 # ``--passes 5 --holdout_off``                      ``fit`` with ``max_iter=5, tol=None``
-# ``--l1``, ``--l2``                                no penalties; ``readout="averaged"`` makes weights steadier
+# ``--l1``, ``--l2``                                no penalties; the mean of the weights, the default, is steadier
 # ``--audit``, ``--invert_hash``                    ``explain_one``, ``feature_weights``
 # ``-f``, ``-i``                                    :func:`~perceptrons.save`, :func:`~perceptrons.load`
 # ``-d FILE``                                       ``perceptrons train FILE``

@@ -3,7 +3,7 @@
 >>> from distributed import Client                                              # doctest: +SKIP
 >>> from perceptrons.dask import DaskPerceptron                                 # doctest: +SKIP
 >>> client = Client("tcp://scheduler:8786")                                     # doctest: +SKIP
->>> model = DaskPerceptron(readout="averaged").fit(X, y)                        # doctest: +SKIP
+>>> model = DaskPerceptron().fit(X, y)                                          # doctest: +SKIP
 
 Estimators are imported on first use, so that workers start without scikit-learn.
 """

@@ -179,15 +179,15 @@ class DaskPerceptron(LinearOnCluster, Perceptron):
 
     Guarantee, for the rule "perceptron": if some hypothesis separates the rows with margin γ, at most ``(R/γ)²`` epochs
     make mistakes (with ``mixing="mistakes"``), and all S shards together make at most ``S·(R/γ)²`` mistakes. Training
-    that gives up has proved that γ < `tol`·R, as on one machine.
+    ends as on one machine: after an epoch without a mistake, when it has proved that γ < `tol`·R, or when more epochs
+    no longer change what the mean predicts (see `tol`).
 
     Parameters
     ----------
     {shared: rule}
-    readout : {"last", "averaged"}, default="last"
-        Which weight vector makes predictions: the final one, or the mean over all examples processed. "averaged"
-        usually predicts better if the data cannot be separated. The readouts "voted" and "pocket" of `Perceptron`
-        cannot be mixed: `fit` refuses them.
+    readout : {"averaged", "last"}, default="averaged"
+        Which weight vector makes predictions: the mean over all examples processed, or the final one. The readouts
+        "voted" and "pocket" of `Perceptron` cannot be mixed: `fit` refuses them.
     {shared: fit_intercept intercept_scaling eta0 max_iter tol shuffle random_state init tie}
     {shared: early_stopping validation_fraction n_iter_no_change class_weight warm_start verbose scale}
     {shared: penalty alpha n_jobs mixing n_shards client}

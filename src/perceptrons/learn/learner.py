@@ -43,7 +43,7 @@ def words_of_structures(unit: str, held_out_unit: str, found: str) -> Words:
         held_out_unit,
         separable="separable",
         who_tells="",
-        other_space="more informative features",
+        other_space="or more informative features",
         stuck=f"the search misses {found} that score higher, or finds {found} with the features of the right ones",
         unstick=f"a wider search, or features that tell these {unit} apart",
         warns_at_max_iter=False,

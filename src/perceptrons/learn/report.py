@@ -45,7 +45,7 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
     None is needed if the method is a few passes, as for taggers, or if the held-out error ended the run.
     """
     words, averages = learner.words, getattr(getattr(learner, "readout", None), "sums", False)
-    other_space = words.other_space.removeprefix("an averaged readout, or " if averages else "")
+    other_space = words.other_space.removeprefix("an averaged readout, " if averages else "")
     if run.stop not in ("margin", "inseparable", "stuck", "stalled", "max_iter"):
         return None
     if run.stop == "max_iter" and not words.warns_at_max_iter:
@@ -58,7 +58,7 @@ def unconverged(name: str, learner: AnyLearner, run: Run, passes: Passes) -> str
         by = {"margin": f" by tol={passes.tol:g}", "max_iter": " by max_iter"}.get(run.stop, "")
         found = _contradiction(run.verdict)
         reason = f"stopped after {done}{by}: {found}, so the {words.unit} are not {words.separable}"
-        advice = other_space
+        advice = other_space.removeprefix("or ")
         if run.verdict.rows is not None and len(run.verdict.rows) == 1:
             advice = "a bias (fit_intercept=True), or leave this row out"
         elif run.verdict.twins:

@@ -77,7 +77,7 @@ class Perceptron(Classifier):
     >>> model = Perceptron().fit(X, y == 0)
     >>> model.converged_, model.score(X, y == 0)
     (True, 1.0)
-    >>> Perceptron(rule="pa1", readout="averaged").partial_fit(X, y).n_seen_
+    >>> Perceptron(rule="pa1", readout="last").partial_fit(X, y).n_seen_
     150
     """
 

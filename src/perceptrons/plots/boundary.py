@@ -94,7 +94,7 @@ class BoundaryDisplay:
     >>> X, y = load_iris(return_X_y=True)
     >>> display = BoundaryDisplay.from_estimator(Perceptron().fit(X, y == 0), X, y == 0)
     >>> display.ax_.get_title()
-    'all 150 rows are correct, margin 0.57'
+    'all 150 rows are correct, margin 0.56'
     """
 
     def __init__(

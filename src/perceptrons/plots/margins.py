@@ -52,7 +52,7 @@ class MarginsDisplay:
     >>> models = {rule: Perceptron(rule=rule).fit(X, y == 0) for rule in ("perceptron", "pa")}
     >>> display = MarginsDisplay.from_estimators(models, X, y == 0)
     >>> print(display.legend_.get_texts()[0].get_text())
-    perceptron: 0 of 150 misclassified (0.00%), smallest margin 0.57
+    perceptron: 0 of 150 misclassified (0.00%), smallest margin 0.56
     """
 
     def __init__(self, margins: Mapping[str, Floats], *, distances: bool = True) -> None:

@@ -14,8 +14,9 @@ from perceptrons.river.model import Classifier, like
 class KernelPerceptron(Classifier):
     """The perceptron in a kernel's feature space, on a budget, for River. See `perceptrons.KernelPerceptron`.
 
-    Two defaults differ from those of the estimator. Without a `budget`, memory and the time for an example grow with
+    Defaults differ from those of the estimator. Without a `budget`, memory and the time for an example grow with
     the stream. And `gamma` is a number, because a stream does not tell at its beginning how its features will vary.
+    Rule and readout are those of the estimator with a budget.
 
     Parameters
     ----------
@@ -24,7 +25,10 @@ class KernelPerceptron(Classifier):
         kernel values.
     gamma : float, default=0.1
         γ of "rbf", "laplacian", "poly" and "sigmoid". For n features of variance 1, 1/n is a good start.
-    {shared: degree coef0 rule}
+    {shared: degree coef0}
+    rule : {"perceptron", "margin", "uneven", "pa", "pa1", "pa2"} or rule object, default="perceptron"
+        When to step and how far; an object such as ``perceptrons.rules.PA1(C=0.1)`` has parameters. The policies of the
+        projectrons and the Forgetron need "perceptron".
     readout : {"last", "averaged", "voted"}, default="last"
         Which hypothesis makes predictions. With a budget, only "last".
     {shared: fit_intercept eta0 tie class_weight}

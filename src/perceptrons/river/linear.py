@@ -14,6 +14,9 @@ from perceptrons.river.model import Classifier, Regressor, like
 class Perceptron(Classifier):
     """Linear classifier that learns from its mistakes, for River. See `perceptrons.Perceptron`.
 
+    Streams may change, so the default of `readout` differs from that of the estimator. For such streams,
+    ``Perceptron(rule=perceptrons.rules.PA1(C=0.01))`` behind a scaler is a good choice.
+
     Parameters
     ----------
     {shared: rule readout fit_intercept intercept_scaling eta0 tie class_weight scale}

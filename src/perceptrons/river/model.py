@@ -61,7 +61,7 @@ class Model:
     readout : {"last", "averaged", "voted"}, default="last"
         Which weight vector makes predictions: the current one; the mean over all examples learned; or all of them by
         vote, each weighted by the number of examples that it lasted, which needs memory for each of them. "averaged"
-        usually predicts better.
+        usually predicts better on a stream that does not change; after a change, old weights still count in the mean.
     class_weight : dict or None, default=None
         Weights of classes, multiplied by `w`. A class that it does not name has the weight 1. A weight scales the step,
         or C for PA-I and PA-II; each rule in `perceptrons.rules` says what it does. Some rules do not accept weights.

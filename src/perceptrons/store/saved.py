@@ -170,7 +170,7 @@ def read(path: str | os.PathLike[str], *, max_memory: float | None = None) -> Sa
     >>> import os, tempfile
     >>> from perceptrons import Perceptron, save
     >>> from perceptrons.store import read
-    >>> model = Perceptron(readout="averaged").fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> model = Perceptron().fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(model, os.path.join(folder, "spam.perceptron"))
     ...     saved = read(os.path.join(folder, "spam.perceptron"))

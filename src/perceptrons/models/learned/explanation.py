@@ -144,8 +144,8 @@ def explain_one(model: Any, x: Any, label: Any = None) -> Explanation:
     Examples
     --------
     >>> from perceptrons import Perceptron
-    >>> model = Perceptron().learn_one({"free": 2, "from": "bank"}, "spam").learn_one({"lunch": 1, "free": 1}, "ham")
-    >>> model = model.learn_one({"free": 3, "from": "bank"}, "spam")
+    >>> model = Perceptron(readout="last").learn_one({"free": 2, "from": "bank"}, "spam")
+    >>> model = model.learn_one({"lunch": 1, "free": 1}, "ham").learn_one({"free": 3, "from": "bank"}, "spam")
     >>> print(model.explain_one({"free": 2, "from": "bank", "now": 1}))
     score: above 0 means spam
     feature    value  weight  contribution

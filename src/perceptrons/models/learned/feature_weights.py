@@ -102,8 +102,8 @@ def feature_weights(model: Any, feature_names: Any = None, top: int | None = Non
     >>> model = Perceptron().fit(iris.data, iris.target == 0)
     >>> print(model.feature_weights(top=2))
     feature            label    weight
-    petal length (cm)  True   -8.00000
-    sepal width (cm)   True   +4.40000
+    petal length (cm)  True   -7.83933
+    sepal width (cm)   True   +4.29833
     """
     check_is_fitted(model)
     coef, names = np.atleast_2d(model.coef_), getattr(model, "feature_names_in_", None)
