@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from naive import augmented
-from textbook import textbook
+from training_cases import textbook
 
 RULES = ["perceptron", "margin", "pa", "pa1", "pa2"]
 SEEDS = st.integers(0, 10**6)

@@ -2,7 +2,22 @@
 
 import numpy as np
 
+from perceptrons import KernelPerceptron, Perceptron
+
 rng = np.random.default_rng(0)
+
+
+MANY = 10**7
+
+
+def textbook(**settings):
+    """The perceptron of the textbooks: the last weights predict, and there are as many passes as needed."""
+    return Perceptron(**{"readout": "last", "max_iter": MANY, **settings})
+
+
+def textbook_kernel(**settings):
+    """The same in a kernel's feature space."""
+    return KernelPerceptron(**{"rule": "perceptron", "readout": "last", "max_iter": MANY, **settings})
 
 
 def separable(n, d, margin, seed=0):

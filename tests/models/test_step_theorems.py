@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from textbook import textbook
 from theorem_cases import RULES, SEEDS, half_space, learned, margins, noisy, property_test, separable, weights
+from training_cases import textbook
 
 from perceptrons.rules import PA1, PA2, Margin
 

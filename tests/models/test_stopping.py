@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from textbook import textbook, textbook_kernel
-from training_cases import noisy, separable
+from training_cases import noisy, separable, textbook, textbook_kernel
 
 from perceptrons import PassiveAggressiveClassifier, load, save
 from perceptrons.cli.main import main

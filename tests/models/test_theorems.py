@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
-from textbook import textbook
 from theorem_cases import RULES, SEEDS, learned, margins, noisy, property_test, separable, weights
+from training_cases import textbook
 
 from perceptrons.rules import Margin
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from textbook import textbook
-from training_cases import noisy, rng, separable
+from training_cases import noisy, rng, separable, textbook
 
 from perceptrons.learn.linear.learner import BATCH
 from perceptrons.learn.readouts import READOUTS

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from kernel_cases import LINEAR
 from naive_kernel import NaiveKernel, kernel
-from textbook import textbook, textbook_kernel
+from training_cases import textbook, textbook_kernel
 
 from perceptrons.theory import CertificateError, separability
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from kernel_cases import RULES, close, rings
 from naive_budget import Forgetron, Projectron, ProjectronPP
 from sklearn.exceptions import ConvergenceWarning
-from textbook import textbook_kernel
+from training_cases import textbook_kernel
 
 POLICIES = ["random", "forgetron", "projectron", "projectron++"]
 MANY = [policy for policy in POLICIES if policy != "forgetron"]  # any number of classes

@@ -10,7 +10,7 @@ from kernel_cases import rings
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
-from textbook import textbook_kernel
+from training_cases import textbook_kernel
 
 from perceptrons import Perceptron
 from perceptrons.learn.learner import at_most

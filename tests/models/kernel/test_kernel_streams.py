@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_cases import NAMES, assert_same, close, data, gram, pair, rings
-from textbook import textbook_kernel
+from training_cases import textbook_kernel
 
 STREAMS = [
     ("perceptron", "averaged"),

@@ -11,7 +11,7 @@ from kernel_cases import LINEAR, QUADRATIC, READOUTS, RULES, assert_same, close,
 from naive_kernel import quadratic
 from naive_theory import signed, sq_distance
 from sklearn.exceptions import ConvergenceWarning
-from textbook import textbook, textbook_kernel
+from training_cases import textbook, textbook_kernel
 
 from perceptrons.theory import separability
 
