@@ -25,7 +25,7 @@ X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 0.5], [0.5, 2.0]])
 def hostile(tmp_path):
     """A folder with a model and a tagger that have such labels, and data for both."""
     labels = np.array(["a", ESCAPES])
-    model = Perceptron(max_iter=2, random_state=0).fit(X, labels[[0, 1, 1, 0]])
+    model = Perceptron(readout="last", max_iter=2, random_state=0).fit(X, labels[[0, 1, 1, 0]])
     save(model, tmp_path / "m.perceptron")
     words, tags = [["the", ESCAPES.replace("\u2028", "")], ["cat"]], [[ESCAPES, "a"], [ESCAPES]]
     save(SequenceTagger(["word[0]"], max_iter=2, random_state=0).fit(words, tags), tmp_path / "m.tagger")

@@ -83,7 +83,7 @@ def test_lines_of_linear_models(rule, n_classes, readout):
                 rows = recording.rows
                 expected = separable(rows.X, rows.y, bias)
                 assert assert_lines_hold(made, recording) == expected
-                assert not expected or recording.model.converged_
+                assert not expected or recording.model.converged_ or recording.run.stop == "settled"
 
 
 @pytest.mark.parametrize("rule, n_classes", PROVED)

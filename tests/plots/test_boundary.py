@@ -234,7 +234,7 @@ def test_a_boundary_out_of_sight():
 
 def test_weights_that_are_all_zero_have_no_boundary(rendered):
     X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 1, 1, 0])
-    model = Perceptron(shuffle=False).fit(X, y)
+    model = Perceptron(readout="last", shuffle=False).fit(X, y)
     assert not model.coef_.any()
     display = BoundaryDisplay.from_estimator(model, X, y)
     assert display.flat and display.boundary_ == [] and display.normal is None

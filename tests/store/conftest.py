@@ -25,7 +25,7 @@ def path(tmp_path):
 def small(data):
     """A model that makes a small file."""
     X, two, _ = data
-    return Perceptron(rule="pa1", max_iter=2).fit(X, np.array(["ham", "spam"])[two])
+    return Perceptron(rule="pa1", readout="last", max_iter=2).fit(X, np.array(["ham", "spam"])[two])
 
 
 @pytest.fixture(scope="session")

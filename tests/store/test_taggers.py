@@ -118,7 +118,7 @@ def test_a_stream_of_which_nothing_obeys_a_scheme_stays_one(models, path):
 
 def test_files_are_small(models, path):
     X = [[f"w{i}", f"v{i}", "the"] for i in range(2000)]
-    model = SequenceTagger(TEMPLATES, max_iter=1).fit(X, [["A", "A", "B"]] * 2000)
+    model = SequenceTagger(TEMPLATES, rule="perceptron", max_iter=1).fit(X, [["A", "A", "B"]] * 2000)
     save(model, path)
     whole = path.stat().st_size
     save(model, path, drop_zeros=True)

@@ -180,7 +180,7 @@ def test_models_of_dense_rows(case, way, tmp_path):
 
 def test_shallow_copies_learn_with_their_own_parameters():
     """They share what was learned, and nothing else."""
-    model = Perceptron(eta0=1.0)
+    model = Perceptron(eta0=1.0, readout="last")
     for x, y in [({"a": 1.0}, 0), ({"a": 2.0}, 1), ({"a": 1.0}, 0)]:
         model.learn_one(x, y)
     other = copy.copy(model).set_params(eta0=10.0)

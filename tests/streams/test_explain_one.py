@@ -128,7 +128,7 @@ def test_printed():
 
 def test_long_tables_are_cut():
     x = {f"word{j}": 1.0 + j for j in range(50)}
-    model = Perceptron().learn_one(x, "spam").learn_one({}, "ham").learn_one(x, "spam")
+    model = Perceptron(readout="last").learn_one(x, "spam").learn_one({}, "ham").learn_one(x, "spam")
     told = model.explain_one(x)
     lines = str(told).split("\n")
     assert len(told) == 50 and "(30 other features)" in lines[22]

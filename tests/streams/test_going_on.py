@@ -66,7 +66,7 @@ def test_parameters_set_as_attributes():
 
 @pytest.mark.parametrize(
     "change",
-    [{"readout": "averaged"}, {"fit_intercept": False}, {"intercept_scaling": 2.0}, {"rule": "arow"}, {"rule": "alma"}],
+    [{"readout": "last"}, {"fit_intercept": False}, {"intercept_scaling": 2.0}, {"rule": "arow"}, {"rule": "alma"}],
     ids=str,
 )
 def test_parameters_that_must_stay(change):

@@ -177,7 +177,12 @@ def test_arrays_that_the_caller_changes_later():
 def test_a_million_keys(tmp_path):
     names = [f"word{j}" for j in range(1_000_000)]
     x = dict.fromkeys(names, 1.0)
-    model = Perceptron().learn_one(x, "spam").learn_one({"word5": 1.0, "other": 2.0}, "ham").learn_one(x, "spam")
+    model = (
+        Perceptron(readout="last")
+        .learn_one(x, "spam")
+        .learn_one({"word5": 1.0, "other": 2.0}, "ham")
+        .learn_one(x, "spam")
+    )
     assert model.n_features_in_ == 1_000_001 and model.n_updates_ >= 1
     assert model.predict_one(x) == "spam" and model.score_one(x) == float(
         model.decision_function([[1.0] * 10**6 + [0]])[0]

@@ -90,7 +90,7 @@ def test_predictions_before_each_example_are_those_of_the_twin(n_classes):
     random = np.random.default_rng(0)
     X = random.integers(-2, 3, size=(60, 5)).astype(float)
     y = LABELS[random.integers(n_classes, size=60)]
-    model, twin = Perceptron(), Naive()
+    model, twin = Perceptron(readout="last"), Naive()
     for i, (row, label) in enumerate(zip(X, y, strict=True)):
         x = [{f"n{j}": v for j, v in enumerate(row)}, row, (np.flatnonzero(row), row[row != 0])][i % 3]
         guess = model.predict_one(x)

@@ -133,7 +133,7 @@ def test_the_bound_on_the_margin_falls_to_where_the_run_gave_up():
     X, y = integers(2, seed=1)
     y = np.where(np.arange(len(y)) % 5 == 0, "a", y)
     with pytest.warns(ConvergenceWarning, match="tol=0.01") as caught:
-        run = trace(Perceptron(tol=0.01), X, y)
+        run = trace(Perceptron(readout="last", tol=0.01), X, y)
     assert caught[0].filename == __file__
     assert run.stop == "margin" and not run.converged and run.separable is False
     assert run.relative_bound[-1] * run.radius == pytest.approx(run.model.margin_bound_, rel=1e-9)
@@ -163,7 +163,7 @@ def test_the_model_is_what_fit_makes(readout, early_stopping):
 def test_long_runs_are_thinned_evenly():
     X, y = integers(2, seed=1)
     y = np.where(np.arange(len(y)) % 5 == 0, "a", y)
-    model = Perceptron(tol=0.005)
+    model = Perceptron(readout="last", tol=0.005)
     whole = trace(model, X, y)
     assert whole.stride == 1 and len(whole) > 100
     for limit in (1, 2, 7, 64, len(whole) - 1, len(whole)):

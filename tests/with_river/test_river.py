@@ -89,7 +89,9 @@ def test_pickles_and_copies_in_the_middle_of_a_stream_go_on_alike(model):
 
 def test_defaults_are_those_of_the_estimators():
     """Except where a stream asks for others. All parameters are keywords, and none is about passes."""
-    other = {("KernelPerceptron", "budget"), ("KernelPerceptron", "gamma")}
+    other = {("KernelPerceptron", name) for name in ("budget", "gamma", "rule", "readout")} | {
+        ("Perceptron", "readout")
+    }
     for name in ours.__all__:
         theirs = inspect.signature(getattr(perceptrons, name)).parameters
         for parameter in inspect.signature(getattr(ours, name)).parameters.values():

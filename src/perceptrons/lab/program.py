@@ -24,7 +24,7 @@ def program(scene: Scene, choice: Choice) -> str:
     >>> print("\\n".join(line for line in text.splitlines() if line.startswith(("from", "model"))))
     from perceptrons import Perceptron
     from perceptrons.theory import mistake_bound, separability
-    model = Perceptron(fit_intercept=False, max_iter=100, shuffle=False).fit(X, y)
+    model = Perceptron(readout='last', fit_intercept=False, max_iter=100, shuffle=False).fit(X, y)
     """
     rows, held = rows_of(scene, choice), held_out(scene)
     lines = [_array("X", scene.rows), _array("y", [scene.classes[code] for code in scene.labels])]
