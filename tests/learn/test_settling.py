@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from perceptrons import Perceptron
 from perceptrons.data import source
@@ -28,7 +29,7 @@ def expected(X: np.ndarray, y: np.ndarray) -> int | None:
         if n > len(mistakes):
             return None
         changed = np.mean(after(n, X, y) != after(n // 2, X, y))
-        if changed <= 0.005 and mistakes[n // 2 : n].mean() >= 0.5 * mistakes[n // 4 : n // 2].mean():
+        if changed <= 0.005 and len(set(after(n, X, y))) > 1 and mistakes[n // 2 : n].mean() >= 0.5 * mistakes[n // 4 : n // 2].mean():
             return n
     return None
 
@@ -46,6 +47,14 @@ def test_training_ends_when_the_predictions_of_the_mean_have_settled(noise, seed
 def test_some_runs_settle_and_others_converge_first():
     assert {expected(*rows(0.2, seed)) for seed in range(6)} - {None}
     assert expected(*rows(0.0)) is None
+
+
+def test_one_class_for_all_rows_is_not_settled():
+    """Far from the origin, the bias learns slowly."""
+    X, y = [[101.0], [102.0], [105.0], [106.0]], [0, 0, 1, 1]
+    with pytest.warns(ConvergenceWarning, match="margin"):
+        model = Perceptron().fit(X, y)
+    assert model.n_iter_ > 16
 
 
 def test_a_settled_run_has_no_warning(recwarn):

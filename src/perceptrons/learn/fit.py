@@ -77,6 +77,8 @@ class Settling:
         before, self.guesses, self.next = self.guesses, guess(), 2 * n
         if before is None or np.mean(self.guesses != before) > self.CHANGED:
             return False
+        if self.guesses.min() == self.guesses.max():  # one class for all rows: nothing has been learned yet
+            return False
         earlier, later = np.mean(mistakes[n // 4 : n // 2]), np.mean(mistakes[n // 2 :])
         return bool(later >= self.FALLEN * earlier)
 

@@ -74,8 +74,8 @@ class Online(BaseEstimator):
         covariance prove nothing about the margin: with them, training stops when `n_iter_no_change` passes made no
         fewer mistakes than an earlier one. With other rules and the readout "averaged", training also stops when more
         passes no longer change the predictions: after 16, 32, 64, … passes, if the mean predicts at most 0.5 % of the
-        training rows differently than after half as many, and a pass since then has made at least half as many
-        mistakes as one in the quarter before. None turns all this off.
+        training rows differently than after half as many, predicts more than one class, and a pass since then has made
+        at least half as many mistakes as one in the quarter before. None turns all this off.
     shuffle : bool, default=True
         Whether each pass visits the examples in a new random order.
     random_state : int, RandomState or None, default=0
