@@ -58,6 +58,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/second_order.py $(DATA)
 	$(BIN)/python benchmarks/rules.py $(DATA)
 	$(BIN)/python benchmarks/choose.py $(DATA)
+	$(BIN)/python benchmarks/defaults.py $(DATA)
+	$(BIN)/python benchmarks/drifting.py $(DATA)
 	$(BIN)/python benchmarks/shapes.py
 	$(BIN)/python benchmarks/streams.py $(BEFORE)
 	$(BIN)/python benchmarks/calibration.py $(DATA)

@@ -188,10 +188,10 @@ def line(
 def peers() -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
     """Pairs of models with the same formula: ours, River's. River's is None if it is missing."""
     if river is None:
-        return {"River's Perceptron": (Perceptron, lambda: None)}
+        return {"River's Perceptron": (lambda: Perceptron(readout="last"), lambda: None)}
     return {
-        "River's Perceptron": (Perceptron, linear_model.Perceptron),
-        "River's PAClassifier": (lambda: Perceptron(rule="pa1"), linear_model.PAClassifier),
+        "River's Perceptron": (lambda: Perceptron(readout="last"), linear_model.Perceptron),
+        "River's PAClassifier": (lambda: Perceptron(rule="pa1", readout="last"), linear_model.PAClassifier),
     }
 
 
@@ -270,7 +270,7 @@ def scaled() -> None:
         return
     for call, does in CALLS.items():
         other = None if river is None else preprocessing.StandardScaler() | linear_model.Perceptron()
-        mine, examples = Perceptron(scale="online"), dict_examples(raw=True)
+        mine, examples = Perceptron(scale="online", readout="last"), dict_examples(raw=True)
         line(f"{call}, dicts of 30 floats", mine, other, examples, "", does)
         steps(mine, None, examples)
 
