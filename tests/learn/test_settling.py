@@ -29,7 +29,11 @@ def expected(X: np.ndarray, y: np.ndarray) -> int | None:
         if n > len(mistakes):
             return None
         changed = np.mean(after(n, X, y) != after(n // 2, X, y))
-        if changed <= 0.005 and len(set(after(n, X, y))) > 1 and mistakes[n // 2 : n].mean() >= 0.5 * mistakes[n // 4 : n // 2].mean():
+        if (
+            changed <= 0.005
+            and len(set(after(n, X, y))) > 1
+            and mistakes[n // 2 : n].mean() >= 0.5 * mistakes[n // 4 : n // 2].mean()
+        ):
             return n
     return None
 
