@@ -1,7 +1,6 @@
 """What the server refuses because it is too much or too slow, and connections that do not behave as most do."""
 
 import json
-import os
 import socket
 import threading
 import time
@@ -12,8 +11,6 @@ import pytest
 
 pytest.importorskip("msgspec", reason="the server needs the extra 'serve'")
 pytest.importorskip("uvicorn", reason="the server needs the extra 'serve'")
-
-from strangers import Strangers
 
 SMALL = ("--max-body", "20k", "--max-features", 20, "--max-classes", 4, "--max-weights", 40, "--max-models", 60)
 SMALL = (*SMALL, "--max-queue", 1, "--timeout", 1)
@@ -461,15 +458,3 @@ def test_requests_that_do_not_wait_for_answers_are_answered_in_order(server, web
     sender.join()
     assert [status for status, _ in found] == [200, 400, 200] * (n // 3)
     assert [body["position"] for _, body in found[2::3]] == list(range(1, n // 3 + 1))
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the memory of a process is known on Linux only")
-def test_strangers_take_little_memory(tmp_path):
-    """Requests without a token, or with one that may only read; benchmarks/serve_faults.py tries all that are known."""
-    strangers = Strangers(tmp_path)
-    kinds = ("no token: pages that are not read", "no token: small headers", "rows, scores", "infer", "svmlight, short")
-    try:
-        for cost in strangers.run(connections=16, seconds=0.5, kinds=kinds):
-            assert cost.memory < 128 << 20, cost  # without limits, some of them take gigabytes
-    finally:
-        strangers.close()
