@@ -15,6 +15,8 @@ PARENT = """
 import json, os, sys
 from perceptrons.cli import main
 from perceptrons.core.jit import native
+from perceptrons.serve.messages import Example
+from perceptrons.serve.model import bulk
 import perceptrons.serve.web.server, perceptrons.models, perceptrons.store.estimators
 import scipy.sparse
 
@@ -25,6 +27,9 @@ for settings in {"rule": "arow"}, {"readout": "averaged"}, {}:  # loads compiled
         model.learn_one(x, y).predict_one(x)
     model.learn_many([{"a": 1.0}], [1])
     model.learn_one(([1, 2], [1.0, 2.0]), 1)
+for readout in "averaged", "last":
+    rows = bulk.parts_of([Example([float(k)], k) for k in range(3)])
+    bulk.learn_parts(perceptrons.models.Perceptron(readout=readout), rows, None)
 perceptrons.serve.model.monitor.Monitor().add(b"\\0\\1", 2)
 print("ready", flush=True)
 children = set()

@@ -63,7 +63,7 @@ class Injector:
         (self.folder / "fired").touch()
         if self.kind == "interrupted twice":
             threading.Thread(target=interrupt_twice, daemon=True).start()
-            time.sleep(0.08)
+            time.sleep(0.4)  # the server looks for signals ten times a second, then cancels what is under way
         if self.kind == "killed before":
             os.kill(os.getpid(), signal.SIGKILL)
         try:

@@ -1,8 +1,10 @@
 """What a server survives: a full disk, a clock that jumps, and requests that make no sense."""
 
+import asyncio
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +17,11 @@ from killing import Connection
 from malformed import malformed
 
 from perceptrons import Perceptron
+from perceptrons.serve.errors import Refused
+from perceptrons.serve.limits import Limits
+from perceptrons.serve.messages import Create, Example, encode
+from perceptrons.serve.model.directory import Directory
+from perceptrons.serve.web import verbs
 
 JUMPS = """
 import random, sys, time
@@ -104,6 +111,40 @@ def test_malformed_requests_are_refused_and_change_nothing(serve, tmp_path):
     assert [again[name] for name in ("n_seen", "n_mistakes", "n_updates")] == [*remote.counts]
     server.stop(9)
     assert remote.on(server.again()).counts == (again["n_seen"], again["n_mistakes"], again["n_updates"])
+
+
+@pytest.mark.parametrize("estimator", ["Perceptron", "KernelPerceptron"])  # the second learns in a thread
+def test_an_error_in_the_middle_of_learning_is_undone(tmp_path, content, estimator):
+    """No request is known that ends so: the check of its labels and its limits finds what is wrong before."""
+
+    async def run(pool):
+        directory = Directory(tmp_path, Limits(), pool, pool, lambda event, facts: None)
+        served, _ = await directory.create("m", Create(estimator), None, None)
+
+        def learned(x, y):
+            return verbs.learned(served, Example(x, y), encode({"x": x, "y": y}))
+
+        def fails():
+            learned([9.0, 9.0], "a")
+            raise RuntimeError("it fails after it has learned")
+
+        for x, y in ([0.0, 1.0], "a"), ([1.0, 0.0], "b"), ([1.0, 2.0], "a"):
+            await served.accept(None, lambda x=x, y=y: learned(x, y))
+        before, state = content(served.model), served.state()
+        with pytest.raises(Refused) as refused:
+            await served.accept(None, fails)
+        assert refused.value.status == 500
+        with pytest.raises(Refused) as refused:  # until the model is restored
+            served.check_open()
+        assert refused.value.status == 503
+        await asyncio.gather(*served.tasks)
+        assert (content(served.model), served.state()) == (before, state)
+        await served.accept(None, lambda: learned([2.0, 1.0], "b"))
+        assert served.state().durable == 4
+        await directory.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        asyncio.run(run(pool))
 
 
 def test_too_few_file_descriptors_are_named_and_leave_nothing_behind(serve, tmp_path):

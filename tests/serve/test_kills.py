@@ -38,7 +38,8 @@ def test_a_server_may_stop_at_any_write(tmp_path):
     try:
         cases = faults.cases()
         assert len(faults.writes) == len(OPERATIONS) * len(KEEPS) and min(faults.writes.values()) > 10
-        for case in spread(cases, STOPS):
+        trims = [case for case in cases if case[:2] == ("snapshot", 0) and case[3] == "interrupted twice"]
+        for case in [*trims[:20:4], *spread(cases, STOPS)]:  # once, the first of these lost all examples
             faults.run(*case)
     finally:
         faults.close()

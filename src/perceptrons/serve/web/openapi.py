@@ -26,7 +26,7 @@ FAULTS = {
     404: "There is no such model, or no such prediction.",
     408: "The client was too slow.",
     409: "It conflicts with what is there: the name, the key or the id is taken, or nothing was learned yet.",
-    413: "The body is too large.",
+    413: "The body is too large, or the answer would be.",
     415: "The body is of a type that this route does not take.",
     422: "The examples or the parameters are wrong, or beyond a limit.",
     429: "Too much waits: try again after the time in Retry-After.",

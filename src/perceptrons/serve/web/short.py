@@ -125,6 +125,8 @@ class Short(HttpToolsProtocol):
             return
         lines = [self.parser.get_method() + b" " + self.url + b" HTTP/1.1"]
         lines += [b"%b: %b" % each for each in self.headers if each[0] not in (b"upgrade", b"connection")]
+        if not self.parser.should_keep_alive():
+            lines.append(b"connection: close")
         self.parser = httptools.HttpRequestParser(self)
         self._feed(b"\r\n".join([*lines, b"", b""]))
         if rest:
