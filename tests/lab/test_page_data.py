@@ -33,7 +33,9 @@ def test_pasted_tables_become_points(page):
     scene = page.evaluate("lab.scene")
     assert scene["rows"] == [[1.5, 2.5], [0.5, 1], [2, 3.25]]
     assert scene["classes"] == ["a", "b"] and scene["labels"] == [1, 0, 1] and scene["names"] == ["width", "length"]
-    model = Perceptron(shuffle=False, max_iter=100).fit(np.array(scene["rows"]), np.array(["b", "a", "b"]))
+    model = Perceptron(readout="last", shuffle=False, max_iter=100).fit(
+        np.array(scene["rows"]), np.array(["b", "a", "b"])
+    )
     assert told(page, "coef-A") == model.coef_.tolist()
 
 
@@ -69,7 +71,7 @@ def test_more_than_two_columns_are_drawn_in_the_plane_of_w(page, tmp_path):
     page.check("#data-all")
     page.click("#data-use")
     settled(page)
-    model = Perceptron(shuffle=False, max_iter=100).fit(X, y)
+    model = Perceptron(readout="last", shuffle=False, max_iter=100).fit(X, y)
     assert told(page, "coef-A") == model.coef_.tolist()
     assert "distance from the boundary" in page.inner_text("#plane-A .caption-axes")
     wrong = np.count_nonzero(model.predict(X) != y)
@@ -153,7 +155,7 @@ def test_the_table_and_pictures_can_be_saved(page):
     rows = list(csv.DictReader(io.StringIO(pages.Path(download.value.path()).read_text())))
     scene = page.evaluate("lab.scene")
     y = np.array([-1, 1])[scene["labels"]]
-    run = trace(Perceptron(shuffle=False, max_iter=100), np.array(scene["rows"]), y)
+    run = trace(Perceptron(readout="last", shuffle=False, max_iter=100), np.array(scene["rows"]), y)
     assert len(rows) == len(run)
     assert [
         [float(row[f"w[{name}]"]) for name in scene["names"]] + [float(row["b"])] for row in rows

@@ -17,7 +17,7 @@ def points(page):
 
 def fitted(page):
     X, y = points(page)
-    return Perceptron(shuffle=False, max_iter=100).fit(X, y)
+    return Perceptron(readout="last", shuffle=False, max_iter=100).fit(X, y)
 
 
 def agrees(page):
@@ -114,7 +114,7 @@ def test_the_keyboard_can_do_all_that_the_mouse_can(page):
 def test_time_goes_forward_and_back_over_what_happened(page):
     load(page, "thin")
     X, y = points(page)
-    run = trace(Perceptron(shuffle=False, max_iter=100), X, y)
+    run = trace(Perceptron(readout="last", shuffle=False, max_iter=100), X, y)
     assert int(page.get_attribute("#scrub", "max")) == len(run) > 10
     page.click("#to-start")
     assert page.input_value("#scrub") == "0"
