@@ -48,7 +48,7 @@ class Split(NamedTuple):
 
 
 def prepared(name: str, X: pd.DataFrame, y: np.ndarray, rows: int | None = None) -> Iterator[Split]:
-    """Three splits of a table. rows: at most so many to learn from."""
+    """Three splits of a table. rows: the most to learn from."""
     for seed in SEEDS:
         parts = train_test_split(X, y, test_size=1 / 3, random_state=seed, stratify=y)
         numbers = make_pipeline(SimpleImputer(), StandardScaler())
