@@ -3,8 +3,13 @@
 import importlib.util
 import multiprocessing
 import os
+import signal
 
 import pytest
+
+# Shells without job control let what they start in the background ignore Ctrl-C, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # River and Dask are optional. Without them, parts of the package cannot be imported, so examples there do not run.
 OPTIONAL = {"river": "src/perceptrons/river", "distributed": "src/perceptrons/dask"}
